@@ -18,6 +18,7 @@ import pytest
 import zstandard
 
 from analysis import flows
+from analysis.flows.reader import CaptureMoment, CapturePeriod
 from tests.analysis import frames
 from tests.analysis.captures import START, MadeCapture, nanoseconds
 from tests.analysis.frames import (
@@ -493,3 +494,40 @@ def test_an_empty_capture_has_no_connections(look: Look) -> None:
     assert (len(read.connections), read.file.packets, read.file.fault) == (0, 0, None)
     assert read.packets is not None
     assert read.packets.schema == look(conversation()).packets.schema
+
+
+# A period of a capture
+
+
+def _spread() -> MadeCapture:
+    """A segment a second, of 1 to 9 s, which is answered 40 ms later."""
+    flow = MadeCapture().flow().open()
+    for second in range(1, 10):
+        flow.a.send(second)
+        flow.b.ack(second + 0.04)
+    return flow.capture
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "segments"),
+    [
+        (CaptureMoment(3 * 10**9), CaptureMoment(5 * 10**9), 3),
+        (CaptureMoment(START + 3 * 10**9, False), CaptureMoment(START + 4 * 10**9, False), 2),
+        (CaptureMoment(3_100_000_000), CaptureMoment(START + 9 * 10**9, False), 6),
+        (CaptureMoment(20 * 10**9), CaptureMoment(30 * 10**9), 0),
+    ],
+)
+def test_packets_outside_a_period_are_left_out(
+    look: Look, since: CaptureMoment, until: CaptureMoment, segments: int
+) -> None:
+    read = look(_spread(), period=CapturePeriod(since, until))
+    file = read.file
+    assert (file.packets, file.first, file.last) == (21, START, START + 9_040_000_000)
+    outside = file.ignored["outside the period"]
+    assert file.tcp_segments + outside == 21
+    assert read.connections["actual_data_pkts_a2b"].to_list() == [segments] * bool(segments)
+    assert read.packets is not None
+    # The packets keep their numbers in the file: the handshake has three, each second two.
+    shown = read.packets.filter(read.packets["payload"] > 0)
+    seconds = [(time - START) // 10**9 for time in shown["time"]]
+    assert shown["number"].to_list() == [2 + 2 * second for second in seconds]

@@ -10,17 +10,19 @@ from typing import Any
 
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
 from analysis.flows.plain.column_frame import ColumnFrame
-from analysis.flows.plain.connection_table import ConnectionTable
+from analysis.flows.plain.connection_table import ConnectionTable, Period
 from analysis.flows.plain.stream import ByteStream, open_source
 
 
-def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-    """The facts of the file, `connections`, and `packets_pieces`.
+def analyse(
+    path: str, packets: bool, compatible: bool, period: Period | None = None
+) -> dict[str, Any]:
+    """The facts of the file, `connections`, and `packets_pieces`; of packets in the period alone.
 
     analysis.flows.frames describes the columns. Raises OSError for a file that cannot be read,
     ValueError for one that is no capture.
     """
-    table, headers = ConnectionTable(compatible, packets), packet_records.FileHeaders()
+    table, headers = ConnectionTable(compatible, packets, period), packet_records.FileHeaders()
     with open(path, "rb") as file:
         source, compression = open_source(file)
         recognised = packet_records.recognise(source)

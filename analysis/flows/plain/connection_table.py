@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.link_layer import FINE, FRAGMENT, IGNORED, JOINED
-from analysis.flows.plain.packet_records import RecordBatch
+from analysis.flows.plain.link_layer import FINE, FRAGMENT, IGNORED, JOINED, OUTSIDE
+from analysis.flows.plain.packet_records import RecordBatch, Whole
 from analysis.flows.plain.packet_rows import PacketRows
 from analysis.flows.plain.pairs import ADDRESSED, EndsPairs, turned
 from analysis.flows.plain.restarts import UnansweredOpening, ended_before, opening
@@ -18,12 +18,14 @@ from analysis.flows.plain.step import SegmentStep
 from analysis.flows.plain.unwrapping import Unwrapping
 
 _NOWHERE = bytes(4)
+Period = tuple[tuple[int, bool], tuple[int, bool]]
+"""Two moments: nanoseconds, and whether they count from the first packet instead of 1970."""
 
 
 class ConnectionTable:
     """All connections, and what the file says beside them."""
 
-    def __init__(self, compatible: bool, packets: bool) -> None:
+    def __init__(self, compatible: bool, packets: bool, period: Period | None = None) -> None:
         self.connections: list[Connection] = []
         self.compatible = compatible
         self.rows = PacketRows() if packets else None
@@ -32,6 +34,7 @@ class ConnectionTable:
         self.first: int | None = None
         self.latest: int | None = None
         self.backwards = self.longest_back = 0
+        self._period = period
         self._unwrapping = Unwrapping()
         self._pairs = EndsPairs()
         self._current: dict[bytes, tuple[Connection, bool]] = {}
@@ -45,6 +48,15 @@ class ConnectionTable:
         if self.first is None:
             self.first = int(batch.time[0])
         self._look_back(batch.time)
+        number, records = self.packets + 1, len(batch.time)
+        self.packets += records
+        inside = np.flatnonzero(self._inside(batch.time))
+        self._ignored[OUTSIDE] += records - len(inside)
+        if len(inside):
+            self._take(batch if len(inside) == records else batch.of(inside), inside, number)
+
+    def _take(self, batch: RecordBatch, rows: Whole, number: int) -> None:
+        """Takes records that stand at `rows` of a batch whose first one has this number."""
         if self.compatible:
             tcp_segments, packets = segments(batch, is_first=True)
             why = packets.why
@@ -60,9 +72,16 @@ class ConnectionTable:
             if self.rows is not None:
                 self.rows.push(self._step, connection, forward)
         if self.rows is not None:
-            self.rows.finish(tcp_segments, self.packets + 1)
-        self.packets += len(why)
+            self.rows.finish(tcp_segments, rows[tcp_segments.row] + number)
         self.segments += len(tcp_segments.row)
+
+    def _inside(self, times: Whole) -> npt.NDArray[np.bool_]:
+        if self._period is None or self.first is None:
+            return np.ones(len(times), np.bool_)
+        since, until = (
+            time + (self.first if is_relative else 0) for time, is_relative in self._period
+        )
+        return (times >= since) & (times <= until)
 
     @property
     def ignored(self) -> dict[str, int]:

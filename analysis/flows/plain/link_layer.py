@@ -22,9 +22,12 @@ IGNORED = (
     "damaged IP header",
     "damaged TCP header",
     "joined fragment",
+    "outside the period",
 )
 """Why a packet is no TCP segment for us."""
-LINK_TYPE, NOT_IP, NOT_TCP, FRAGMENT, CUT_OFF, DAMAGED_IP, DAMAGED_TCP, JOINED = range(len(IGNORED))
+LINK_TYPE, NOT_IP, NOT_TCP, FRAGMENT, CUT_OFF, DAMAGED_IP, DAMAGED_TCP, JOINED, OUTSIDE = range(
+    len(IGNORED)
+)
 FINE = -1
 
 _TAGS = 8

@@ -36,6 +36,17 @@ class RecordBatch:
     network: Whole | None = None
     """Of each record that a tunnel was taken off: its network; -1 of the others."""
 
+    def of(self, rows: Whole) -> RecordBatch:
+        """These records alone."""
+        return RecordBatch(
+            self.octets,
+            self.start[rows],
+            self.captured[rows],
+            self.length[rows],
+            self.time[rows],
+            self.link[rows],
+        )
+
 
 @dataclass(slots=True)
 class FileHeaders:

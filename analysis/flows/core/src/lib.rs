@@ -44,7 +44,7 @@ use connection_table::Table;
 use networks::Networks;
 use packet_records::{Fault, Format};
 use pairs::Pairs;
-use pipeline::{Facts, Parsed};
+use pipeline::{Facts, Parsed, Period};
 use stream::{Compression, Source};
 
 /// What the reading of one file gave.
@@ -69,11 +69,14 @@ pub enum Refused {
 pub fn read(
     path: &std::path::Path,
     table: &mut Table,
+    period: Option<Period>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
     let (fault, Parsed { facts, pairs, networks }) =
-        pipeline::run(table, go_on, |parser| formats::read(&mut source, format, big, parser));
+        pipeline::run(table, period, go_on, |parser| {
+            formats::read(&mut source, format, big, parser)
+        });
     Ok(Reading { format, compression, bytes: source.offset, facts, pairs, networks, fault })
 }

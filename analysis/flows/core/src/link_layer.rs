@@ -17,9 +17,10 @@ pub enum Ignored {
     DamagedIp,
     DamagedTcp,
     Joined,
+    Outside,
 }
 
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "link type not known",
     "not IP",
     "not TCP",
@@ -28,6 +29,7 @@ pub const NAMES: [&str; 8] = [
     "damaged IP header",
     "damaged TCP header",
     "joined fragment",
+    "outside the period",
 ];
 
 const TAGS: usize = 8;

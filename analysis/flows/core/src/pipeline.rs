@@ -43,11 +43,42 @@ pub struct Facts {
     pub snaplen: u32,
 }
 
+/// The moments, in nanoseconds, within which packets count: since 1970, or if `relative` since the
+/// first packet.
+#[derive(Clone, Copy)]
+pub struct Period {
+    pub since: Moment,
+    pub until: Moment,
+}
+
+#[derive(Clone, Copy)]
+pub struct Moment {
+    pub time: i64,
+    pub relative: bool,
+}
+
+impl Period {
+    fn holds(&self, time: i64, first: i64) -> bool {
+        self.since.after(first) <= time && time <= self.until.after(first)
+    }
+}
+
+impl Moment {
+    fn after(&self, first: i64) -> i64 {
+        if self.relative {
+            self.time.saturating_add(first)
+        } else {
+            self.time
+        }
+    }
+}
+
 pub struct Parser<'a> {
     facts: Facts,
     pairs: Pairs,
     wrappings: Wrappings,
     compatible: bool,
+    period: Option<Period>,
     ends: Ends,
     batch: Batch,
     full: SyncSender<Batch>,
@@ -66,6 +97,7 @@ pub struct Parsed {
 /// then, in the caller's thread.
 pub fn run<T>(
     table: &mut Table,
+    period: Option<Period>,
     go_on: &mut dyn FnMut() -> bool,
     read: impl FnOnce(&mut Parser) -> T,
 ) -> (T, Parsed) {
@@ -78,7 +110,7 @@ pub fn run<T>(
     }
     std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(table, &filled, &used));
-        let mut parser = Parser::new(compatible, full, empty, go_on);
+        let mut parser = Parser::new(compatible, period, full, empty, go_on);
         let result = read(&mut parser);
         parser.hand_over();
         let Parser { mut facts, pairs, wrappings, full, .. } = parser;
@@ -106,13 +138,14 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 impl<'a> Parser<'a> {
     fn new(
         compatible: bool,
+        period: Option<Period>,
         full: SyncSender<Batch>,
         empty: Receiver<Batch>,
         go_on: &'a mut dyn FnMut() -> bool,
     ) -> Parser<'a> {
         let (facts, pairs, wrappings, ends) = Default::default();
         let batch = Batch::new();
-        Parser { facts, pairs, wrappings, compatible, ends, batch, full, empty, go_on }
+        Parser { facts, pairs, wrappings, compatible, period, ends, batch, full, empty, go_on }
     }
 
     /// False if the analysis has ended, which it does early only by a panic.
@@ -133,11 +166,15 @@ impl Sink for Parser<'_> {
         if facts.packets % LOOK == 0 && !(self.go_on)() {
             return false;
         }
-        facts.first.get_or_insert(record.time);
+        let first = *facts.first.get_or_insert(record.time);
         if let Some(last) = facts.last.replace(record.time) {
             if record.time < last {
                 back(facts, last - record.time);
             }
+        }
+        if self.period.is_some_and(|period| !period.holds(record.time, first)) {
+            ignore(facts, Ignored::Outside);
+            return true;
         }
         let (number, segment) = &mut self.batch.segments[self.batch.filled];
         *number = facts.packets;

@@ -5,7 +5,7 @@ use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::Table;
 use crate::link_layer::NAMES;
 use crate::packet_rows::Piece;
-use crate::pipeline::Facts;
+use crate::pipeline::{Facts, Moment, Period};
 use crate::whole_packets::Identity;
 use crate::{connection_rows, read, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -15,20 +15,26 @@ use std::path::PathBuf;
 
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
 /// such lists.
+///
+/// `period` is two moments, each in nanoseconds and whether they count from the first packet.
 #[pyfunction]
+#[pyo3(signature = (path, packets, compatible, period=None))]
 fn analyse(
     py: Python<'_>,
     path: PathBuf,
     packets: bool,
     compatible: bool,
+    period: Option<((i64, bool), (i64, bool))>,
 ) -> PyResult<Bound<'_, PyDict>> {
+    let moment = |(time, relative)| Moment { time, relative };
+    let period = period.map(|(since, until)| Period { since: moment(since), until: moment(until) });
     let mut table = Table::new(compatible, packets);
     let mut raised = None;
     let mut go_on = || {
         raised = Python::with_gil(|py| py.check_signals().err());
         raised.is_none()
     };
-    let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
+    let reading = py.allow_threads(|| read(&path, &mut table, period, &mut go_on));
     if let Some(error) = raised {
         return Err(error);
     }
