@@ -132,7 +132,8 @@ def _transfers(first: int, last: int, connections: int) -> Field:
 def _sent(slot: Numbers, number: Numbers, connections: int) -> Numbers:
     """When a connection sends in a slot; a cycle of all has two of them and one for the reply."""
     cycle, place = np.divmod(slot, 2)
-    return 3 * SLOT * (connections + 1 + cycle * connections + number) + place * SLOT
+    begin = 3 * SLOT * (connections + 1 + cycle * connections + number)
+    return np.asarray(begin + place * SLOT, np.int64)
 
 
 def _reply(packet: Field, number: Numbers, cycle: Numbers, connections: int) -> None:
