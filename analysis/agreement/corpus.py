@@ -52,7 +52,7 @@ def findings(capture: Path) -> Iterator[CorpusFinding]:
         read = flows.read(capture, packets=True)
     except TcplabError:
         return
-    if shutil.which("tcptrace") and read.file.format == "pcap":
+    if shutil.which("tcptrace") and read.file.format != "pcapng":
         yield from _of_tcptrace(capture)
     if shutil.which("tshark"):
         yield from _of_tshark(capture, events(read))
