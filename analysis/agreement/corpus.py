@@ -15,7 +15,7 @@ import polars as pl
 
 from analysis import flows
 from analysis.agreement import comparing
-from analysis.flows.events import events
+from analysis.flows.packet_events import events
 from topologies.errors import CommandError, TcplabError
 
 _LONGEST = 600

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.flows.events import events
+from analysis.flows.packet_events import events
 from analysis.flows.reader import Reading
 
 _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the packet says", "Why")
