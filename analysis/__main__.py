@@ -25,6 +25,7 @@ class _LazyCommands(click.Group):
         "analyze": f"{__package__}.analyze.analyze_command",
         "bench": f"{__package__}.bench.bench_command",
         "compare": f"{__package__}.agreement.compare_command",
+        "corpus": f"{__package__}.agreement.corpus_command",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:

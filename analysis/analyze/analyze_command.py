@@ -16,7 +16,8 @@ from rich.text import Text
 from analysis.analyze import written_files
 from analysis.analyze.chosen_connections import ConnectionChoice, only
 from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
-from analysis.flows.reader import Engine, FileFacts, Reading, columns, read
+from analysis.analyze.moments import moment
+from analysis.flows.reader import CapturePeriod, Engine, FileFacts, Reading, columns, read
 from topologies.errors import TcplabError, UsageError
 
 _PAGE = "graphs.html"
@@ -29,6 +30,9 @@ class AnalyzeOptions:
     out: Path | None
     write: tuple[str, ...]
     as_json: bool
+    events: bool
+    since: str | None
+    until: str | None
     engine: Engine
     compatible: bool
     partial: bool
@@ -46,13 +50,24 @@ class AnalyzeOptions:
 
     @property
     def in_frames(self) -> bool:
-        """Whether connections are chosen or written, which is done with Polars."""
-        return bool(self.choice or self.out)
+        """Whether connections are chosen or written, or events told, which Polars does."""
+        return bool(self.choice or self.out or self.events)
+
+    @property
+    def period(self) -> CapturePeriod | None:
+        """Of --from and --to. Raises UsageError for what is no moment."""
+        if self.since is None and self.until is None:
+            return None
+        usual = CapturePeriod()
+        return CapturePeriod(
+            moment(self.since) if self.since else usual.since,
+            moment(self.until) if self.until else usual.until,
+        )
 
     @property
     def packets(self) -> bool:
         """Whether a row per packet is needed; without, memory does not grow with the file."""
-        return self.match or bool(written_files.OF_PACKETS & set(self.write))
+        return self.match or self.events or bool(written_files.OF_PACKETS & set(self.write))
 
 
 @click.command()
@@ -69,6 +84,20 @@ class AnalyzeOptions:
 @click.option(
     "--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables."
 )
+@click.option(
+    "--events",
+    is_flag=True,
+    help="List what happened packet by packet (retransmissions and why, zero windows, duplicate"
+    " ACKs, ...) instead of the tables.",
+)
+@click.option(
+    "--from",
+    "since",
+    metavar="TIME",
+    help="Leave out packets before: seconds since the first packet, or a time, in UTC unless it"
+    " says otherwise (2026-11-22T10:00:00).",
+)
+@click.option("--to", "until", metavar="TIME", help="Leave out packets after.")
 @click.option(
     "--connection",
     type=click.IntRange(1),
@@ -132,8 +161,8 @@ def analyze(
 ) -> None:
     """What TCP did in the captures FILE...: connections, round trips, losses and limits.
 
-    FILE is pcap or pcapng, plain or compressed by gzip or zstd, of any traffic; - is standard
-    input. Ends with 1 if a file is damaged.
+    FILE is pcap or pcapng, plain or compressed (gzip, zstd, bzip2, xz, lz4), of any traffic; - is
+    standard input. Ends with 1 if a file is damaged.
     """
     try:
         if columns:
@@ -162,7 +191,9 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         capture = of_reading(reading) if reading else _listed(path, options)
         faults += _faults(capture.file)
         if options.as_json:
-            data.append(written_files.as_data(capture))
+            data.append(written_files.as_data(capture) | _events(reading, options))
+        elif reading and options.events:
+            _list_events(reading)
         else:
             _show(capture, console, in_all)
         if reading and options.out:
@@ -183,6 +214,10 @@ def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
     """Reports what is wrong with the call before anything is read."""
     if not paths:
         raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
+    if options.match and options.events:
+        raise UsageError("--events lists one capture.", "Leave out --match.")
+    if options.period and options.period.is_empty:
+        raise UsageError("--to is before --from.", "Exchange them.")
     if options.match and len(paths) != 2:
         raise UsageError(
             f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
@@ -210,14 +245,24 @@ def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
     with _telling(path):
         return read(
-            path, packets=options.packets, engine=options.engine, compatible=options.compatible
+            path,
+            packets=options.packets,
+            engine=options.engine,
+            compatible=options.compatible,
+            period=options.period,
         )
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     """As `_read`, without frames: a small capture is read in less time than Polars loads."""
     with _telling(path):
-        return of_engine(*columns(path, engine=options.engine, compatible=options.compatible))
+        handed = columns(
+            path,
+            engine=options.engine,
+            compatible=options.compatible,
+            period=options.period,
+        )
+    return of_engine(*handed)
 
 
 def _telling(path: Path) -> Status:
@@ -230,6 +275,21 @@ def _show(capture: ListedCapture, console: Console, in_all: int | None) -> None:
     from analysis.analyze.capture_terminal import show
 
     show(capture, console, in_all)
+
+
+def _list_events(reading: Reading) -> None:
+    from analysis.analyze import listed_events
+
+    for line in listed_events.lines(reading):
+        click.echo(line)
+
+
+def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
+    if not reading or not options.events:
+        return {}
+    from analysis.analyze import listed_events
+
+    return {"events": listed_events.table(reading).to_dicts()}
 
 
 def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
@@ -281,7 +341,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
     if not matched:
         raise TcplabError(
             "The two captures have no TCP connection in common.",
-            "Both must see the same addresses and ports (no NAT between them).",
+            "Both must see it: the same ends, or behind a NAT the same payload and timestamps.",
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])

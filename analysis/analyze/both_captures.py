@@ -14,6 +14,7 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.flows.both_ends import MatchedConnection
+from analysis.flows.clock_drift import ClockDrift
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
 
 MOST = 15
@@ -40,6 +41,7 @@ def _rows(connection: MatchedConnection) -> Iterator[dict[str, Any]]:
             "target": target,
             **asdict(summary(way)),
             "clock_offset": connection.offset,
+            "clock_skew": connection.drift.skew if connection.drift else None,
         }
 
 
@@ -71,6 +73,8 @@ def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
         for name in facts[0]:
             table.add_row(name, *(Text(facts_of_way[name]) for facts_of_way in facts))
         console.print(table)
+        if connection.is_translated:
+            console.print(Text(_translation(connection)))
     if len(connections) > MOST:
         console.print(
             f"And {len(connections) - MOST:,} more connections; --out FOLDER writes them all."
@@ -102,9 +106,17 @@ def _facts(path: PathSummary) -> dict[str, str]:
 
 def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
     """How far one-way delays can be believed."""
+    drift = connections[0].drift
     if connections[0].offset:
         offset = short_numbers.milliseconds(connections[0].offset)
-        return f"The second capture's clock was taken back by {offset}."
+        rate = f", and it gained {_rate(drift)}, which was taken out too" if drift else ""
+        return f"The second capture's clock was taken back by {offset}{rate}."
+    if drift:
+        most = short_numbers.milliseconds(drift.greatest)
+        return (
+            f"Note: the clocks drift: the second capture's gains {_rate(drift)} on the first's, by"
+            f" which delays are wrong by up to {most}. --align-clocks takes it out."
+        )
     least = min(
         (
             _least(way)
@@ -119,6 +131,17 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
             " delays as equal."
         )
     return "Delays are by the two captures' own clocks; --align-clocks takes a difference out."
+
+
+def _translation(connection: MatchedConnection) -> str:
+    row = connection.far
+    ends = " and ".join(f"{row[f'host_{end}']}:{row[f'port_{end}']}" for end in "ab")
+    return f"Behind a NAT: the second capture has it between {ends}."
+
+
+def _rate(drift: ClockDrift) -> str:
+    """In microseconds a second, which are parts per million."""
+    return f"{drift.skew * 1e6:,.1f} ppm"
 
 
 def _least(way: DirectionMatch) -> int:

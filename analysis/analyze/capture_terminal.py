@@ -37,7 +37,8 @@ _FIGURES = (
     "Limited by",
 )
 _LEFT_OUT = {
-    "later fragment": "later IP fragments, which hold no TCP header: their bytes are missing above",
+    "fragment": "IP fragments of packets that are not whole: their bytes are missing above",
+    "joined fragment": "IP fragments, counted as the whole packets that they make",
     "link type not known": "of a link type that is not read",
     "TCP header cut off": "with the TCP header cut off",
 }
@@ -65,6 +66,8 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
             f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"
         )
     )
+    if facts.row["network"]:
+        console.print(Text(f"In {facts.row['network']}."))
     console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
     if facts.opened:
         console.print(Text(facts.opened))

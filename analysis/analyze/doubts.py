@@ -36,8 +36,8 @@ def _of_file(file: FileFacts) -> Iterator[str]:
         )
     if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
         yield (
-            "If this is a tunnel (such as GRE, VXLAN, MPLS), its outer packets are read only:"
-            " capture inside it."
+            "If this is a tunnel, it is none of those that are read (GRE, IP in IP, VXLAN, Geneve,"
+            " GTP-U), or it is encrypted: capture inside it."
         )
 
 
@@ -126,7 +126,7 @@ _OF_CONNECTIONS = (
         (
             "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
             " says how many; -B gives it a larger buffer), left out by its filter, or are in IP"
-            " fragments."
+            " fragments that are not whole."
         ),
     ),
     (

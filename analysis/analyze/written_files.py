@@ -17,15 +17,15 @@ from topologies.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-FORMATS = ("html", "csv", "json", "parquet", "packets", "png", "svg", "xpl")
+FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg", "xpl")
 """What --write takes, in the order of its description.
 
 html is graphs.html; csv, json and parquet are connections.csv, .json and .parquet; packets is
-packets.parquet; png and svg are pictures; xpl are files for xplot.
+packets.parquet; events is events.csv; png and svg are pictures; xpl are files for xplot.
 """
 USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg", "xpl"})
-OF_PACKETS = GRAPHS | {"packets"}
+OF_PACKETS = GRAPHS | {"packets", "events"}
 """What needs a row per packet, and so memory that grows with the file."""
 _COMMAND = "analyze FILE"
 
@@ -84,6 +84,10 @@ def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, byt
         yield "connections.parquet", _parquet(rows)
     if "packets" in wanted and reading.packets is not None:
         yield "packets.parquet", _parquet(reading.packets)
+    if "events" in wanted and reading.packets is not None:
+        from analysis.analyze import listed_events
+
+        yield "events.csv", listed_events.table(reading).write_csv().encode()
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

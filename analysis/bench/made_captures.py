@@ -3,8 +3,9 @@
 A million packets take less than a second.
 
 Each connection sends full segments; two are followed by one ACK that is a round trip of `FLIGHT`
-segments late. In every `PERIOD` segments one is lost, SACK reports it, and it is retransmitted. 128
-bytes of each packet are kept.
+segments late. In every `PERIOD` segments one is lost, SACK reports it, and it is retransmitted.
+Timestamps are echoed as RFC 7323 says: of the earlier of two segments, and while one is missing of
+the last before it. 128 bytes of each packet are kept.
 """
 
 from __future__ import annotations
@@ -115,20 +116,29 @@ def _transfers(first: int, last: int, connections: int) -> Field:
     """The cycles `first` to `last` of every connection, in turn."""
     cycle, number = np.divmod(np.arange(first * connections, last * connections), connections)
     packets = np.zeros(len(cycle), _CYCLE)
-    begin = 3 * SLOT * (connections + 1) + 3 * SLOT * (cycle * connections + number)
+    begin = _sent(2 * cycle, number, connections)
+    heard = _stamp(_sent(2 * cycle - 2, number, connections) + 2 * SLOT)
     for place, name in enumerate(("first", "second")):
         packet = packets[name]
         _fill(packet, number, True, begin + place * SLOT, _ACK | _PSH, MSS)
         packet["id"] = (2 * cycle + place) % 2**16
         packet["sequence"] = _first(number, True) + 1 + MSS * _segment(2 * cycle + place)
         packet["acknowledgement"] = _first(number, False) + 1
-        packet["options"] = _stamps(begin, begin)
-    _reply(packets["reply"], number, cycle, begin + 2 * SLOT)
+        packet["options"] = _stamps(begin, np.where(cycle > 0, heard, 0))
+    _reply(packets["reply"], number, cycle, connections)
     return packets
 
 
-def _reply(packet: Field, number: Numbers, cycle: Numbers, times: Numbers) -> None:
+def _sent(slot: Numbers, number: Numbers, connections: int) -> Numbers:
+    """When a connection sends in a slot; a cycle of all has two of them and one for the reply."""
+    cycle, place = np.divmod(slot, 2)
+    begin = 3 * SLOT * (connections + 1 + cycle * connections + number)
+    return np.asarray(begin + place * SLOT, np.int64)
+
+
+def _reply(packet: Field, number: Numbers, cycle: Numbers, connections: int) -> None:
     """The ACKs of the receiver, which knows the segments of a round trip ago."""
+    times = _sent(2 * cycle, number, connections) + 2 * SLOT
     _fill(packet, number, False, times, _ACK, 0)
     slot = np.maximum(2 * cycle + 1 - FLIGHT, -1)
     period, place = np.divmod(slot, PERIOD)
@@ -144,7 +154,9 @@ def _reply(packet: Field, number: Numbers, cycle: Numbers, times: Numbers) -> No
     )
     blocks = [np.where(reports, value, 0x01010101) % 2**32 for value in (left, right)]
     sack = np.where(reports, 0x0101050A, 0x01010101)
-    packet["options"] = np.column_stack([_stamps(times, times), sack, *blocks])
+    echoed = _sent(np.where(missing, period * PERIOD + LOST - 2, slot - 1), number, connections)
+    echo = np.where(slot < 0, 0, _stamp(echoed))
+    packet["options"] = np.column_stack([_stamps(times, echo), sack, *blocks])
 
 
 def _whole_after(period: Numbers) -> Numbers:
@@ -165,7 +177,12 @@ def _first(number: Numbers, forward: bool) -> Numbers:
 
 
 def _stamps(times: Numbers, echoes: Numbers) -> Numbers:
-    return np.column_stack([np.full(len(times), 0x0101080A), times // 10**6 + 1, echoes // 10**6])
+    return np.column_stack([np.full(len(times), 0x0101080A), _stamp(times), echoes])
+
+
+def _stamp(times: Numbers) -> Numbers:
+    """A clock of milliseconds, which never says 0."""
+    return times // 10**6 + 1
 
 
 def _fill(

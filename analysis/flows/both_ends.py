@@ -6,13 +6,14 @@ Their connections are joined, and each direction is matched packet by packet.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import polars as pl
 
+from analysis.flows.clock_drift import ClockDrift, clock_drift
 from analysis.flows.matching import (
     FLOW,
     CaptureSpan,
@@ -23,9 +24,12 @@ from analysis.flows.matching import (
     match,
 )
 from analysis.flows.reader import Engine, Reading, read
+from analysis.flows.translated_ends import translated
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _Rows = tuple[dict[str, Any], dict[str, Any]]
+_Pair = tuple[dict[str, Any], dict[str, Any], bool]
+"""A connection's rows in both captures, and whether the a of one is the b of the other."""
 _SAMPLE = 20_000
 
 
@@ -43,7 +47,8 @@ class MatchedConnection:
     """A connection that both captures have: its rows in either, and both ways.
 
     `forward` is what the host at the near capture sent, `back` what it received. `offset` is the
-    clocks' difference that was taken out (ns), 0 unless asked for.
+    clocks' difference that was taken out (ns), 0 unless asked for. `drift` is what the clocks drift
+    apart by, None if that is not noticed; it was taken out too if the offset was.
     """
 
     near: dict[str, Any]
@@ -51,6 +56,15 @@ class MatchedConnection:
     forward: DirectionMatch
     back: DirectionMatch
     offset: int = 0
+    drift: ClockDrift | None = None
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether a NAT between the captures changed an end."""
+        return {_end(self.near, "a"), _end(self.near, "b")} != {
+            _end(self.far, "a"),
+            _end(self.far, "b"),
+        }
 
 
 def match_captures(
@@ -58,8 +72,8 @@ def match_captures(
 ) -> tuple[MatchedConnection, ...]:
     """Matches every connection that both captures have, in the near one's order.
 
-    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset out. Which end is
-    the near capture's is told by the two directions' delays together, in which the offset
+    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset and drift out. Which
+    end is the near capture's is told by the two directions' delays together, in which the offset
     cancels. Raises TcplabError as `flows.read`.
     """
     readings = [read(path, packets=True, engine=engine) for path in (near, far)]
@@ -76,16 +90,39 @@ def match_readings(
         frame.partition_by(FLOW, include_key=False, as_dict=True, maintain_order=True)
         for frame in (*common.out, *common.back)
     ]
-    return tuple(
+    matched = [
         _matched(
             rows,
             [part.get((flow,), none.drop(FLOW)) for part in parts],
             (near.file, far.file),
             mss,
-            aligned,
         )
         for flow, rows in enumerate(common.rows)
+    ]
+    return tuple(_with_clocks(matched, aligned))
+
+
+def _with_clocks(
+    matched: Sequence[MatchedConnection], aligned: bool
+) -> Iterator[MatchedConnection]:
+    """The connections with the drift of the clocks, which all of them show together.
+
+    With `aligned` the drift and then the offset are taken out.
+    """
+    if not matched:
+        return
+    drift = clock_drift(
+        [connection.forward for connection in matched], [connection.back for connection in matched]
     )
+    for connection in matched:
+        forward, back = connection.forward, connection.back
+        if not aligned:
+            yield replace(connection, drift=drift)
+            continue
+        if drift:
+            forward, back = drift.out_of(forward, True), drift.out_of(back, False)
+        forward, back, offset = align_clocks(forward, back)
+        yield replace(connection, forward=forward, back=back, offset=offset, drift=drift)
 
 
 def journeys(near: CaptureFrames, far: CaptureFrames) -> pl.DataFrame:
@@ -115,9 +152,10 @@ class _CommonConnections:
     """
 
     def __init__(self, near: CaptureFrames, far: CaptureFrames) -> None:
-        ends = [_by_ends(capture.connections) for capture in (near, far)]
-        self.rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
-        self.numbers = _numbers(self.rows)
+        pairs = _same_ends(near, far)
+        pairs += _translated_ends(near, far, pairs)
+        self.rows = [(one, other) for one, other, _ in pairs]
+        self.numbers = _numbers(pairs)
         near_packets = _of_flows(near, self.numbers.select(FLOW, "connection"))
         far_packets = _of_flows(
             far, self.numbers.select(FLOW, "turned", connection="connection_far")
@@ -157,7 +195,29 @@ def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
     return row[f"host_{side}"], row[f"port_{side}"]
 
 
-def _numbers(rows: Sequence[_Rows]) -> pl.DataFrame:
+def _same_ends(near: CaptureFrames, far: CaptureFrames) -> list[_Pair]:
+    ends = [_by_ends(capture.connections) for capture in (near, far)]
+    rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
+    return [(one, other, _end(one, "a") != _end(other, "a")) for one, other in rows]
+
+
+def _translated_ends(
+    near: CaptureFrames, far: CaptureFrames, known: Sequence[_Pair]
+) -> Iterator[_Pair]:
+    """The connections whose ends a NAT between the captures changed."""
+    assert near.packets is not None and far.packets is not None
+    others = [
+        {row["connection"]: row for row in capture.connections.iter_rows(named=True)}
+        for capture in (near, far)
+    ]
+    for one, other, _ in known:
+        del others[0][one["connection"]], others[1][other["connection"]]
+    if all(others):
+        for pair in translated(near.packets, far.packets, others[0], others[1]):
+            yield others[0][pair.near], others[1][pair.far], pair.is_turned
+
+
+def _numbers(pairs: Sequence[_Pair]) -> pl.DataFrame:
     """`flow`, its numbers in both captures, and whether it is `turned`.
 
     In a turned flow the a of one capture is the b of the other.
@@ -169,8 +229,8 @@ def _numbers(rows: Sequence[_Rows]) -> pl.DataFrame:
         "turned": pl.Boolean,
     }
     values = [
-        (flow, near["connection"], far["connection"], _end(near, "a") != _end(far, "a"))
-        for flow, (near, far) in enumerate(rows)
+        (flow, near["connection"], far["connection"], turned)
+        for flow, (near, far, turned) in enumerate(pairs)
     ]
     return pl.DataFrame(values, schema=types, orient="row")
 
@@ -213,18 +273,13 @@ def _matched(
     parts: Sequence[pl.DataFrame],
     spans: tuple[CaptureSpan, CaptureSpan],
     mss: int | None,
-    aligned: bool,
 ) -> MatchedConnection:
     forward, back = (
         match(parts[0], parts[1], spans[1], mss),
         match(parts[2], parts[3], spans[0], mss),
     )
     near, far = rows
-    return (
-        MatchedConnection(near, far, *align_clocks(forward, back))
-        if aligned
-        else MatchedConnection(near, far, forward, back)
-    )
+    return MatchedConnection(near, far, forward, back)
 
 
 def _whole(connection: dict[str, Any]) -> bool:

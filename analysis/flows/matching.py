@@ -141,7 +141,7 @@ def align_clocks(
     """Both ways without the clocks' offset, and the offset (ns, receiver's less sender's).
 
     The least delays of both ways are taken to be equal, as NTP does (RFC 5905, section 8): half of
-    a difference of the paths goes into the offset, and a drift of the clocks stays. Raises
+    a difference of the paths goes into the offset. A drift must have been taken out before. Raises
     TcplabError if a way had no arrival.
     """
     least = [_whole(way.packets["delay"].min()) for way in (forward, back)]

@@ -27,10 +27,44 @@ ENGINES: dict[Engine, str] = {
 """The module of each engine, in the order in which `auto` takes them."""
 
 
+EnginePeriod = tuple[tuple[int, bool], tuple[int, bool]]
+
+
+@dataclass(frozen=True)
+class CaptureMoment:
+    """A moment of a capture, in ns since 1970, or since its first packet if `is_relative`."""
+
+    nanoseconds: int
+    is_relative: bool = True
+
+    @property
+    def handed(self) -> tuple[int, bool]:
+        return self.nanoseconds, self.is_relative
+
+
+@dataclass(frozen=True)
+class CapturePeriod:
+    """From one moment to another, both included: packets outside are left out.
+
+    The figures are those of a capture that begins and ends there.
+    """
+
+    since: CaptureMoment = CaptureMoment(0)
+    until: CaptureMoment = CaptureMoment(2**62, is_relative=False)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no packet can be in it; without the capture that is known of like moments."""
+        alike = self.since.is_relative == self.until.is_relative
+        return alike and self.until.nanoseconds < self.since.nanoseconds
+
+
 class Analyser(Protocol):
     """An engine: a module with this function."""
 
-    def analyse(self, path: str, packets: bool, compatible: bool) -> dict[str, Any]:
+    def analyse(
+        self, path: str, packets: bool, compatible: bool, period: EnginePeriod | None
+    ) -> dict[str, Any]:
         """The file's facts, `connections` as columns, and `packets_pieces`.
 
         analysis.flows.frames describes the columns.
@@ -81,16 +115,17 @@ def read(
     partial: bool = True,
     engine: Engine = "auto",
     compatible: bool = False,
+    period: CapturePeriod | None = None,
 ) -> Reading:
-    """The connections (and `packets`) in the capture at `path`.
+    """The connections (and `packets`) in the capture at `path`, or in a period of it.
 
-    pcap or pcapng, plain, gzip or zstd; also a pipe.
+    pcap or pcapng, plain, gzip, zstd, bzip2, xz or lz4; also a pipe.
 
     A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False`
     it is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns. Raises
     TcplabError if the file cannot be read, UsageError for an engine that is not there.
     """
-    frames, facts = columns(path, packets, partial, engine, compatible)
+    frames, facts = columns(path, packets, partial, engine, compatible, period)
     # Polars and NumPy take longer to load than a million packets to read: a caller without frames
     # does without them.
     from analysis.flows.frames import connections_frame, packets_frame
@@ -105,13 +140,15 @@ def columns(
     partial: bool = True,
     engine: Engine = "auto",
     compatible: bool = False,
+    period: CapturePeriod | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, but the columns as the engine hands them over (see analysis.flows.frames)."""
     analyser = find_engine(engine)
     path = Path(path)
+    handed = (period.since.handed, period.until.handed) if period else None
     try:
         with _seekable(path) as file:
-            results = analyser.analyse(str(file), packets, compatible)
+            results = analyser.analyse(str(file), packets, compatible, handed)
     except OSError as error:
         raise TcplabError(
             f"{path} cannot be read ({error.strerror or error}).", "Check the path."
@@ -119,7 +156,8 @@ def columns(
     except ValueError as error:
         why = "" if str(error) == "no capture" else f" ({error})"
         raise TcplabError(
-            f"{path} is no capture{why}.", "It must be pcap or pcapng; gzip and zstd are unpacked."
+            f"{path} is no capture{why}.",
+            "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
         ) from error
     facts = _facts(path, results)
     if facts.fault and not partial:

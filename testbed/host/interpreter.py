@@ -13,6 +13,7 @@ _LIBRARIES = (
     *(("backports",) if sys.version_info < (3, 14) else ()),  # backports.zstd
     "click",
     "jinja2",
+    "lz4",
     "markdown_it",
     "matplotlib",
     "msgspec",

@@ -8,15 +8,18 @@ makes ever new ones, each from a number; `file_by_chance(number)` makes it again
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import struct
 from functools import cache
 from pathlib import Path
 from random import Random
 
+import lz4.frame
 import zstandard
 
-from tests.analysis import frames
+from tests.analysis import frames, wrappings
 from tests.analysis.conversations import by_chance
 from tests.analysis.frames import (
     ETHERNET,
@@ -41,11 +44,38 @@ def file_by_chance(seed: int) -> bytes:
     if chance.random() < 0.15:
         content = spliced(content, _container(_records(chance), chance), chance)
     content = damaged(content, chance)
-    pack = chance.choice([None, None, None, gzip_of, zstd_of])
+    pack = chance.choice([None] * 5 + [gzip_of, zstd_of, bzip2_of, xz_of, lz4_of])
     return damaged(pack(content, chance), chance) if pack else content
 
 
+_WRAPPINGS = (
+    wrappings.within(4),
+    wrappings.gre(0x6558, 0x2000, b"\0\0\0\5", wrappings.FRAME),
+    wrappings.vxlan(5),
+    wrappings.geneve(9, bytes(8)),
+    wrappings.gtp(b"\0\0\0\x85\1\0\0\0", 4),
+    wrappings.authenticated,
+)
+
+
 def _records(chance: Random) -> list[Record]:
+    records = _bare_records(chance)
+    if chance.random() < 0.7:
+        return records
+    wrap = chance.choice(_WRAPPINGS)
+    made: list[Record] = []
+    for record in records:
+        if record.data[12:14] != b"\x08\0" or len(record.data) < 54 or chance.random() < 0.1:
+            made.append(record)
+            continue
+        packet = wrap(record.data[14:]) if chance.random() < 0.8 else record.data[14:]
+        size = chance.choice([8, 64, 200, 4000]) + chance.choice([0, 0, 0, 1])
+        parts = [record.data[:14] + part for part in wrappings.fragments(packet, size)]
+        made += [Record(record.time, part, len(part)) for part in parts[:20]]
+    return [_shaken(record, chance) for record in made] if chance.random() < 0.3 else made
+
+
+def _bare_records(chance: Random) -> list[Record]:
     if chance.random() < 0.5:
         return by_chance(chance.randrange(10**9)).sorted()
     records = real_records(chance.choice(REAL))
@@ -112,15 +142,48 @@ def spliced(one: bytes, other: bytes, chance: Random) -> bytes:
 
 def gzip_of(content: bytes, chance: Random) -> bytes:
     """In one member or two."""
-    cut = chance.choice([len(content), chance.randrange(len(content) + 1)])
-    return b"".join(gzip.compress(part, 1) for part in (content[:cut], content[cut:]))
+    return b"".join(gzip.compress(part, 1) for part in _two(content, chance))
 
 
 def zstd_of(content: bytes, chance: Random) -> bytes:
     """In one frame or two, with a checksum or without."""
     pack = zstandard.ZstdCompressor(level=1, write_checksum=chance.random() < 0.5)
+    return b"".join(map(pack.compress, _two(content, chance)))
+
+
+def _two(content: bytes, chance: Random) -> tuple[bytes, bytes]:
     cut = chance.choice([len(content), chance.randrange(len(content) + 1)])
-    return pack.compress(content[:cut]) + pack.compress(content[cut:])
+    return content[:cut], content[cut:]
+
+
+def bzip2_of(content: bytes, chance: Random) -> bytes:
+    """In one stream or two."""
+    return b"".join(bz2.compress(part, 1) for part in _two(content, chance) if part)
+
+
+def xz_of(content: bytes, chance: Random) -> bytes:
+    """In one stream or two, with one of the checksums."""
+    check = chance.choice([lzma.CHECK_NONE, lzma.CHECK_CRC32, lzma.CHECK_CRC64, lzma.CHECK_SHA256])
+    return b"".join(
+        lzma.compress(part, check=check, preset=0) for part in _two(content, chance) if part
+    )
+
+
+def lz4_of(content: bytes, chance: Random) -> bytes:
+    """In one frame or two, of linked blocks or not, with checksums or without."""
+    linked, marked = chance.random() < 0.5, chance.random() < 0.5
+    return b"".join(
+        lz4.frame.compress(
+            part,
+            block_size=lz4.frame.BLOCKSIZE_MAX64KB,
+            block_linked=linked,
+            content_checksum=marked,
+            block_checksum=marked,
+            store_size=chance.random() < 0.5,
+        )
+        for part in _two(content, chance)
+        if part
+    )
 
 
 def damaged(content: bytes, chance: Random) -> bytes:

@@ -22,6 +22,8 @@ from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
+from tests.analysis.test_flows_formats import conversation
+from tests.analysis.wrappings import vxlan, wrapped
 
 BOTH = [SAMPLE / "raw" / "seed-5" / "sack_on" / f"{host}-eth0.pcap" for host in ("h1", "h2")]
 """The sender's capture and the receiver's."""
@@ -397,3 +399,42 @@ def test_help_calls_the_program_as_it_was_typed() -> None:
 def test_an_address_of_six_is_told_from_its_port() -> None:
     row = dict(flows.read(BOTH[0]).connections.row(0, named=True)) | {"host_a": "fe80::1"}
     assert connection(row).directions[0].source == "[fe80::1]:37544"
+
+
+def test_the_network_of_a_connection_is_named(tmp_path: Path) -> None:
+    tagged = conversation(MadeCapture(tags=(7,)))
+    tunnel = wrapped(conversation(), vxlan(5))
+    assert "\nIn VLAN 7.\n" in analyze(tagged.write(tmp_path)).output
+    assert (
+        "\nIn VXLAN 5 between 192.0.2.1 and 192.0.2.2.\n" in analyze(tunnel.write(tmp_path)).output
+    )
+
+
+def test_events_are_listed_as_text_json_and_csv(tmp_path: Path) -> None:
+    path = conversation().write(tmp_path)
+    listed = analyze(path, "--events", width=200).output.splitlines()
+    again = next(line for line in listed if "spurious" in line or "rto" in line)
+    assert again.split()[:3] == ["8", "0.340000", "1"]
+    assert "10.0.0.1:40000 → 10.0.0.2:5001" in again and "seq 1 len 1000" in again
+    assert "240.000 ms after it was last sent" in again
+    data = json.loads(analyze(path, "--events", "--json").output)["captures"][0]["events"]
+    assert len(data) == len(listed) - 1
+    assert {row["event"] for row in data} >= {"open", "accept", "close", "duplicate_ack"}
+    analyze(path, "--out", tmp_path / "out", "--write", "events")
+    table = pl.read_csv(tmp_path / "out" / "events.csv")
+    assert table["number"].to_list() == [row["number"] for row in data]
+
+
+def test_a_period_is_seconds_or_times(tmp_path: Path) -> None:
+    path = conversation().write(tmp_path)
+    inside = "2023-11-14T22:13:20.05", "2023-11-14T23:13:20.2+01:00"
+    for since, until in (("0.05", "0.2"), inside):
+        output = analyze(path, "--from", since, "--to", until).output
+        assert "8 outside the period" in output
+        assert row_of(output, "Segments with data").split()[-1] == "3"
+
+
+@pytest.mark.parametrize("words", [("--from", "soon"), ("--from", "3", "--to", "2"), ("--to", "-")])
+def test_what_is_no_period_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    result = analyze(conversation().write(tmp_path), *words)
+    assert result.exit_code == 2 and result.output.startswith("Error: ")

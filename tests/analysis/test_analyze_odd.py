@@ -139,12 +139,10 @@ def test_of_captures_as_they_should_be_nothing_is_doubted(tmp_path: Path) -> Non
 def test_a_tunnel_and_fragments_are_named(tmp_path: Path) -> None:
     capture = MadeCapture()
     capture.add(0.1, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, protocol=47))
-    assert "Note: If this is a tunnel (such as GRE, VXLAN, MPLS)" in analyze(
-        capture.write(tmp_path)
-    )
+    assert "Note: If this is a tunnel, it is none of those" in analyze(capture.write(tmp_path))
     flow = talk()
     flow.capture.add(3, frames.ipv4(("10.0.0.1", "10.0.0.2"), bytes(40), 40, fragment=100))
-    assert "Left out: 1 later IP fragments, which hold no TCP header" in analyze(
+    assert "Left out: 1 IP fragments of packets that are not whole" in analyze(
         flow.capture.write(tmp_path)
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
+import lzma
 import shutil
 import struct
 import subprocess
@@ -11,10 +13,12 @@ from itertools import product
 from pathlib import Path
 from random import Random
 
+import lz4.frame
 import pytest
 import zstandard
 
 from analysis import flows
+from analysis.flows.reader import CaptureMoment, CapturePeriod
 from tests.analysis import frames
 from tests.analysis.captures import START, MadeCapture, nanoseconds
 from tests.analysis.frames import (
@@ -266,7 +270,16 @@ def _zstd(content: bytes) -> bytes:
     return subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True).stdout
 
 
-@pytest.mark.parametrize(("pack", "name"), [(gzip.compress, "gzip"), (_zstd, "zstd")])
+PACKERS = [
+    (gzip.compress, "gzip"),
+    (_zstd, "zstd"),
+    (bz2.compress, "bzip2"),
+    (lzma.compress, "xz"),
+    (lz4.frame.compress, "lz4"),
+]
+
+
+@pytest.mark.parametrize(("pack", "name"), PACKERS)
 @pytest.mark.parametrize("kind", ["pcap", "pcapng"])
 def test_compressed_files_are_read_as_they_are(
     look: Look, pack: Callable[[bytes], bytes], name: str, kind: str
@@ -327,12 +340,43 @@ def test_what_is_no_tcp_segment_is_counted_and_left_out(look: Look, packet: byte
     )
 
 
-def test_a_first_fragment_counts_with_what_it_carries(look: Look) -> None:
-    capture = MadeCapture()
-    flow = capture.flow().open()
-    flow.a.send(0.1, 1000, fragment=0x2000)
-    read = look(capture)
-    assert sum(read.file.ignored.values()) + len(sent(read)) == 1
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize(
+    ("version", "captured_first"),
+    [((2, 4), True), ((2, 2), False), ((543, 0), False), ((2, 3), True), ((2, 3), False)],
+)
+def test_old_writers_had_the_lengths_in_another_order(
+    look: Look, order: str, version: tuple[int, int], captured_first: bool
+) -> None:
+    capture = conversation()
+    capture.snaplen = 80
+    content = bytearray(capture.pcap(order=order, snaplen=80))
+    struct.pack_into(order + "HH", content, 4, *version)
+    at = 24
+    while at < len(content):
+        captured, wire = struct.unpack_from(order + "II", content, at + 8)
+        lengths = (captured, wire) if captured_first else (wire, captured)
+        struct.pack_into(order + "II", content, at + 8, *lengths)
+        at += 16 + captured
+    read = look(bytes(content))
+    assert (facts(read), read.file.fault) == (PLAIN, None)
+    assert only_connection(read)["truncated_packets_a2b"] == 4
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_a_modified_pcap_has_longer_headers(look: Look, order: str) -> None:
+    """Kuznetsov's patch of libpcap: interface, protocol, kind and a filler behind the lengths."""
+    content = conversation().pcap(order=order, nanoseconds=False)
+    made, at = bytearray(struct.pack(order + "I", 0xA1B2CD34) + content[4:24]), 24
+    while at < len(content):
+        (captured,) = struct.unpack_from(order + "I", content, at + 8)
+        made += content[at : at + 16] + struct.pack(order + "IHBx", 3, 0x0800, 4)
+        made += content[at + 16 : at + 16 + captured]
+        at += 16 + captured
+    read = look(bytes(made))
+    assert (facts(read), read.file.fault, read.file.format) == (PLAIN, None, "pcap-modified")
+    cut = look(bytes(made[:-1]))
+    assert (cut.file.packets, cut.file.fault is None) == (11, False)
 
 
 @pytest.mark.parametrize("cut", [14, 20, 33, 34, 40, 47, 53, 54, 60, 65, 66, 70])
@@ -450,3 +494,40 @@ def test_an_empty_capture_has_no_connections(look: Look) -> None:
     assert (len(read.connections), read.file.packets, read.file.fault) == (0, 0, None)
     assert read.packets is not None
     assert read.packets.schema == look(conversation()).packets.schema
+
+
+# A period of a capture
+
+
+def _spread() -> MadeCapture:
+    """A segment a second, of 1 to 9 s, which is answered 40 ms later."""
+    flow = MadeCapture().flow().open()
+    for second in range(1, 10):
+        flow.a.send(second)
+        flow.b.ack(second + 0.04)
+    return flow.capture
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "segments"),
+    [
+        (CaptureMoment(3 * 10**9), CaptureMoment(5 * 10**9), 3),
+        (CaptureMoment(START + 3 * 10**9, False), CaptureMoment(START + 4 * 10**9, False), 2),
+        (CaptureMoment(3_100_000_000), CaptureMoment(START + 9 * 10**9, False), 6),
+        (CaptureMoment(20 * 10**9), CaptureMoment(30 * 10**9), 0),
+    ],
+)
+def test_packets_outside_a_period_are_left_out(
+    look: Look, since: CaptureMoment, until: CaptureMoment, segments: int
+) -> None:
+    read = look(_spread(), period=CapturePeriod(since, until))
+    file = read.file
+    assert (file.packets, file.first, file.last) == (21, START, START + 9_040_000_000)
+    outside = file.ignored["outside the period"]
+    assert file.tcp_segments + outside == 21
+    assert read.connections["actual_data_pkts_a2b"].to_list() == [segments] * bool(segments)
+    assert read.packets is not None
+    # The packets keep their numbers in the file: the handshake has three, each second two.
+    shown = read.packets.filter(read.packets["payload"] > 0)
+    seconds = [(time - START) // 10**9 for time in shown["time"]]
+    assert shown["number"].to_list() == [2 + 2 * second for second in seconds]

@@ -10,18 +10,19 @@ from typing import Any
 
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
 from analysis.flows.plain.column_frame import ColumnFrame
-from analysis.flows.plain.connection_table import ConnectionTable
-from analysis.flows.plain.link_layer import IGNORED
+from analysis.flows.plain.connection_table import ConnectionTable, Period
 from analysis.flows.plain.stream import ByteStream, open_source
 
 
-def analyse(path: str, packets: bool, compatible: bool) -> dict[str, Any]:
-    """The facts of the file, `connections`, and `packets_pieces`.
+def analyse(
+    path: str, packets: bool, compatible: bool, period: Period | None = None
+) -> dict[str, Any]:
+    """The facts of the file, `connections`, and `packets_pieces`; of packets in the period alone.
 
     analysis.flows.frames describes the columns. Raises OSError for a file that cannot be read,
     ValueError for one that is no capture.
     """
-    table, headers = ConnectionTable(compatible, packets), packet_records.FileHeaders()
+    table, headers = ConnectionTable(compatible, packets, period), packet_records.FileHeaders()
     with open(path, "rb") as file:
         source, compression = open_source(file)
         recognised = packet_records.recognise(source)
@@ -58,7 +59,6 @@ def _read(
 
 
 def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[str, Any]:
-    counts = zip(IGNORED, table.ignored.tolist(), strict=True)
     return {
         "link_types": headers.link_types,
         "snaplen": headers.snaplen,
@@ -68,7 +68,7 @@ def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[
         "last": table.latest,
         "backwards": table.backwards,
         "longest_back": table.longest_back,
-        "ignored": {why: count for why, count in counts if count},
+        "ignored": table.ignored,
     }
 
 
@@ -83,6 +83,7 @@ def _connections(table: ConnectionTable) -> dict[str, Any]:
     for at, connection in enumerate(table.connections):
         if table.compatible and table.latest is not None:
             connection.idle_until(table.latest)
-        connection_rows.add(frame, connection, table.compatible)
+        network = table.network(connection)
+        connection_rows.add(frame, connection, network, table.compatible)
         table.connections[at] = None  # type: ignore[call-overload]
     return frame.handed()

@@ -33,13 +33,13 @@ _NO_RARE, _NO_RTTS = RareCounters(compatible=False), RoundTrips(compatible=False
 Row = dict[str, Value]
 
 
-def add(frame: ColumnFrame, connection: Connection, compatible: bool) -> None:
+def add(frame: ColumnFrame, connection: Connection, network: str, compatible: bool) -> None:
     """Adds the connection as the next row."""
     a, b = connection.a, connection.b
     a.usage.advance(connection.last_time)
     b.usage.advance(connection.last_time)
     frame.add(
-        whole(connection),
+        whole(connection, network),
         *(_DirectionRow(connection, *ends, compatible).row() for ends in ((a, b), (b, a))),
     )
 

@@ -8,26 +8,35 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.plain.connection import Connection
-from analysis.flows.plain.link_layer import FINE, IGNORED
-from analysis.flows.plain.packet_records import RecordBatch
+from analysis.flows.plain.link_layer import FINE, FRAGMENT, IGNORED, JOINED, OUTSIDE
+from analysis.flows.plain.packet_records import RecordBatch, Whole
 from analysis.flows.plain.packet_rows import PacketRows
+from analysis.flows.plain.pairs import ADDRESSED, EndsPairs, turned
 from analysis.flows.plain.restarts import UnansweredOpening, ended_before, opening
 from analysis.flows.plain.segment import SYN, TcpSegments, segments
 from analysis.flows.plain.step import SegmentStep
+from analysis.flows.plain.unwrapping import Unwrapping
+
+_NOWHERE = bytes(4)
+Period = tuple[tuple[int, bool], tuple[int, bool]]
+"""Two moments: nanoseconds, and whether they count from the first packet instead of 1970."""
 
 
 class ConnectionTable:
     """All connections, and what the file says beside them."""
 
-    def __init__(self, compatible: bool, packets: bool) -> None:
+    def __init__(self, compatible: bool, packets: bool, period: Period | None = None) -> None:
         self.connections: list[Connection] = []
         self.compatible = compatible
         self.rows = PacketRows() if packets else None
         self.packets = self.segments = 0
-        self.ignored = np.zeros(len(IGNORED), np.int64)
+        self._ignored = np.zeros(len(IGNORED), np.int64)
         self.first: int | None = None
         self.latest: int | None = None
         self.backwards = self.longest_back = 0
+        self._period = period
+        self._unwrapping = Unwrapping()
+        self._pairs = EndsPairs()
         self._current: dict[bytes, tuple[Connection, bool]] = {}
         """By the ends as either side has them: the newest connection, and whether a sends so."""
         self._opening: dict[int, UnansweredOpening] = {}
@@ -39,19 +48,55 @@ class ConnectionTable:
         if self.first is None:
             self.first = int(batch.time[0])
         self._look_back(batch.time)
-        tcp_segments, why = segments(batch)
-        self.ignored += np.bincount(why[why != FINE], minlength=len(IGNORED))
+        number, records = self.packets + 1, len(batch.time)
+        self.packets += records
+        inside = np.flatnonzero(self._inside(batch.time))
+        self._ignored[OUTSIDE] += records - len(inside)
+        if len(inside):
+            self._take(batch if len(inside) == records else batch.of(inside), inside, number)
+
+    def _take(self, batch: RecordBatch, rows: Whole, number: int) -> None:
+        """Takes records that stand at `rows` of a batch whose first one has this number."""
         if self.compatible:
+            tcp_segments, packets = segments(batch, is_first=True)
+            why = packets.why
             tcp_segments.time[:] -= tcp_segments.time % 1000
+        else:
+            tcp_segments, why = self._unwrapping.segments(batch)
+        self._ignored += np.bincount(why[why != FINE], minlength=len(IGNORED))
         for ends in self._each(tcp_segments):
-            connection, forward = self._find(ends)
+            # tcptrace knows no networks.
+            pair = ends[:ADDRESSED] + _NOWHERE if self.compatible else self._pairs.find(ends)
+            connection, forward = self._find(pair)
             connection.segment(self._step, forward)
             if self.rows is not None:
                 self.rows.push(self._step, connection, forward)
         if self.rows is not None:
-            self.rows.finish(tcp_segments, self.packets + 1)
-        self.packets += len(why)
+            self.rows.finish(tcp_segments, rows[tcp_segments.row] + number)
         self.segments += len(tcp_segments.row)
+
+    def _inside(self, times: Whole) -> npt.NDArray[np.bool_]:
+        if self._period is None or self.first is None:
+            return np.ones(len(times), np.bool_)
+        since, until = (
+            time + (self.first if is_relative else 0) for time, is_relative in self._period
+        )
+        return (times >= since) & (times <= until)
+
+    @property
+    def ignored(self) -> dict[str, int]:
+        """Why records are no TCP segments, and how many are so."""
+        counts, joined = self._ignored.copy(), self._unwrapping.joined
+        counts[FRAGMENT] -= joined
+        counts[JOINED] += joined
+        return {why: n for why, n in zip(IGNORED, counts.tolist(), strict=True) if n}
+
+    def network(self, connection: Connection) -> str:
+        """The name of the network of its first packet."""
+        if self.compatible:
+            return ""
+        pair = int.from_bytes(connection.ends[ADDRESSED:], "big")
+        return self._unwrapping.networks.name(self._pairs.networks[pair])
 
     def _look_back(self, times: npt.NDArray[np.int64]) -> None:
         """Counts the records whose time is before the previous one's."""
@@ -143,7 +188,7 @@ class ConnectionTable:
     def _begin(self, ends: bytes, before: Connection | None) -> Connection:
         """The newest connection of its ends begins."""
         connection, unanswered = self._add(ends), opening(self._step, before)
-        self._current[_opposite(ends)] = (connection, False)
+        self._current[turned(ends)] = (connection, False)
         self._current[ends] = (connection, True)
         if unanswered and not self.compatible:
             self._opening[connection.number] = unanswered
@@ -153,10 +198,6 @@ class ConnectionTable:
         connection = Connection(len(self.connections) + 1, ends, self._step.now, self.compatible)
         self.connections.append(connection)
         return connection
-
-
-def _opposite(ends: bytes) -> bytes:
-    return ends[16:32] + ends[:16] + ends[34:36] + ends[32:34]
 
 
 def _blocks(tcp_segments: TcpSegments) -> list[tuple[tuple[int, int], ...]]:

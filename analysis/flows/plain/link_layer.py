@@ -17,13 +17,17 @@ IGNORED = (
     "link type not known",
     "not IP",
     "not TCP",
-    "later fragment",
+    "fragment",
     "TCP header cut off",
     "damaged IP header",
     "damaged TCP header",
+    "joined fragment",
+    "outside the period",
 )
 """Why a packet is no TCP segment for us."""
-LINK_TYPE, NOT_IP, NOT_TCP, FRAGMENT, CUT_OFF, DAMAGED_IP, DAMAGED_TCP = range(len(IGNORED))
+LINK_TYPE, NOT_IP, NOT_TCP, FRAGMENT, CUT_OFF, DAMAGED_IP, DAMAGED_TCP, JOINED, OUTSIDE = range(
+    len(IGNORED)
+)
 FINE = -1
 
 _TAGS = 8
@@ -46,6 +50,11 @@ class PacketBatch:
         self.why = np.full(len(batch.start), FINE, np.int8)
         self.ip = np.zeros(len(batch.start), np.int64)
         """The IP header's beginning, counted from the record's first octet."""
+        self.network = np.zeros(len(batch.start), np.int64)
+        """The VLANs: twelve bits for each number, the innermost lowest.
+
+        Of more than two the innermost two count; 0 is a tag that only has a priority.
+        """
 
     def ignore(self, rows: Whole, why: int, marked: Truths) -> Whole:
         """Puts aside the rows that `marked` marks; returns the others."""
@@ -132,7 +141,25 @@ def _typed(packets: PacketBatch, rows: Whole, at: Whole) -> None:
         rows, at = rows[tagged], at[tagged] + 4
         if not len(rows):
             return
+        short = packets.shorter(rows, at)
+        rows, at = packets.ignore(rows, NOT_IP, short), at[~short]
+        _tag(packets, rows, at - 2)
     packets.why[rows] = NOT_IP
+
+
+def _tag(packets: PacketBatch, rows: Whole, at: Whole | int) -> None:
+    """Adds the VLAN whose number stands at `at`."""
+    number = packets.pair(rows, at) & 0xFFF
+    before = packets.network[rows]
+    packets.network[rows] = np.where(number == 0, before, (before << 12 | number) & 0xFFFFFF)
+
+
+def typed_place(packet: bytes, at: int) -> tuple[int, int] | None:
+    """Where the IP header begins behind an EtherType at `at`, and the VLANs before it."""
+    octets, one = np.frombuffer(packet, np.uint8), np.zeros(1, np.int64)
+    packets = PacketBatch(RecordBatch(octets, one, one + len(packet), one, one, one))
+    _typed(packets, one, one + at)
+    return (int(packets.ip[0]), int(packets.network[0])) if packets.why[0] == FINE else None
 
 
 def _cooked(packets: PacketBatch, rows: Whole) -> None:
@@ -142,7 +169,9 @@ def _cooked(packets: PacketBatch, rows: Whole) -> None:
     is_ip, tagged = np.isin(kind, _IP_TYPES), np.isin(kind, _VLAN_TYPES[:2])
     packets.ip[rows[is_ip]] = 20
     packets.why[rows[~(is_ip | tagged)]] = NOT_IP
-    _typed(packets, rows[tagged], np.full(np.count_nonzero(tagged), 22))
+    rows = rows[tagged]
+    _tag(packets, rows, 20)
+    _typed(packets, rows, np.full(len(rows), 22))
 
 
 def _loopback(packets: PacketBatch, rows: Whole) -> None:

@@ -33,6 +33,19 @@ class RecordBatch:
     time: Whole
     """Nanoseconds since 1970."""
     link: Whole
+    network: Whole | None = None
+    """Of each record that a tunnel was taken off: its network; -1 of the others."""
+
+    def of(self, rows: Whole) -> RecordBatch:
+        """These records alone."""
+        return RecordBatch(
+            self.octets,
+            self.start[rows],
+            self.captured[rows],
+            self.length[rows],
+            self.time[rows],
+            self.link[rows],
+        )
 
 
 @dataclass(slots=True)
@@ -56,6 +69,8 @@ _FORMATS = {
     b"\xa1\xb2\xc3\xd4": ("pcap", ">"),
     b"\x4d\x3c\xb2\xa1": ("pcap-nanosecond", "<"),
     b"\xa1\xb2\x3c\x4d": ("pcap-nanosecond", ">"),
+    b"\x34\xcd\xb2\xa1": ("pcap-modified", "<"),
+    b"\xa1\xb2\xcd\x34": ("pcap-modified", ">"),
     b"\x0a\x0d\x0d\x0a": ("pcapng", ""),
 }
 
@@ -69,18 +84,18 @@ def read_pcap(source: ByteStream, format: str, order: str, headers: FileHeaders)
     """All records of a pcap file."""
     if not source.need(24):
         return ended(source)
+    layout = _PcapLayout.of(source.window, format, order)
     snaplen, link = struct.unpack_from(order + "II", source.window, 16)
     headers.interface(link & 0xFFFF, snaplen)
     source.take(24)
-    tick = 1000 if format == "pcap" else 1
-    while source.need(16):
-        starts, end, claimed = _whole_records(source.window, order)
+    while source.need(layout.header):
+        starts, end, claimed = _whole_records(source.window, layout)
         if starts:
-            yield _batch(source.window, starts, order, tick, link & 0xFFFF)
+            yield _batch(source.window, starts, layout, link & 0xFFFF)
             source.take(end)
         elif claimed > LARGEST:
             return "length"
-        elif not source.need(16 + claimed):
+        elif not source.need(layout.header + claimed):
             break
     return ended(source)
 
@@ -92,13 +107,44 @@ def ended(source: ByteStream) -> str | None:
     return "cut" if source.window else None
 
 
-def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
+@dataclass(frozen=True, slots=True)
+class _PcapLayout:
+    """How the records of a pcap file begin: their byte order, the length of their header, ..."""
+
+    order: str
+    header: int
+    """Kuznetsov's patch of libpcap adds the interface's number, the protocol, the packet's kind."""
+    tick: int
+    """Nanoseconds in the smaller unit of time."""
+    captured: tuple[int, ...]
+    """Where the captured length stands, in octets; of two the smaller one is it."""
+
+    @staticmethod
+    def of(window: bytes, format: str, order: str) -> _PcapLayout:
+        """As libpcap takes it (pcap_check_header in sf-pcap.c).
+
+        Writers before version 2.4 disagreed on the order of the two lengths.
+        """
+        major, minor = struct.unpack_from(order + "HH", window, 4)
+        captured: tuple[int, ...] = (8,)
+        if major == 543 or (major == 2 and minor < 3):
+            captured = (12,)
+        elif (major, minor) == (2, 3):
+            captured = (8, 12)
+        header = 24 if format == "pcap-modified" else 16
+        return _PcapLayout(order, header, 1 if format == "pcap-nanosecond" else 1000, captured)
+
+
+def _whole_records(window: bytes, layout: _PcapLayout) -> tuple[list[int], int, int]:
     """The beginnings of whole records, the end of the last, and the length claimed by the next."""
-    length = struct.Struct(order + "I").unpack_from
-    starts, at, end, claimed = [], 0, len(window), 0
-    while at + 16 <= end:
-        (claimed,) = length(window, at + 8)
-        following = at + 16 + claimed
+    length = struct.Struct(layout.order + "I").unpack_from
+    starts, at, end, claimed, header = [], 0, len(window), 0, layout.header
+    place, *others = layout.captured
+    while at + header <= end:
+        (claimed,) = length(window, at + place)
+        for other in others:
+            claimed = min(claimed, *length(window, at + other))
+        following = at + header + claimed
         if following > end or claimed > LARGEST:
             break
         starts.append(at)
@@ -106,18 +152,24 @@ def _whole_records(window: bytes, order: str) -> tuple[list[int], int, int]:
     return starts, at, claimed
 
 
-def _batch(window: bytes, starts: list[int], order: str, tick: int, link: int) -> RecordBatch:
+def _batch(window: bytes, starts: list[int], layout: _PcapLayout, link: int) -> RecordBatch:
     octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
     heads = view(
         octets,
         start,
-        np.dtype([(name, order + "u4") for name in ("s", "fraction", "captured", "wire")]),
+        np.dtype([(name, layout.order + "u4") for name in ("s", "fraction", "8", "12")]),
     )
-    captured = heads["captured"].astype(np.int64)
-    time = heads["s"].astype(np.int64) * 1_000_000_000 + heads["fraction"].astype(np.int64) * tick
-    length = np.maximum(heads["wire"].astype(np.int64), captured)
+    lengths = {at: heads[str(at)].astype(np.int64) for at in (8, 12)}
+    captured = np.minimum.reduce([lengths[at] for at in layout.captured])
+    fraction = heads["fraction"].astype(np.int64)
+    time = heads["s"].astype(np.int64) * 1_000_000_000 + fraction * layout.tick
     return RecordBatch(
-        octets, start + 16, captured, length, time, np.full(len(start), link, np.int64)
+        octets,
+        start + layout.header,
+        captured,
+        np.maximum(lengths[8], lengths[12]),
+        time,
+        np.full(len(start), link, np.int64),
     )
 
 

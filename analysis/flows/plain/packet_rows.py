@@ -79,10 +79,10 @@ class PacketRows:
             added["sack_value"] += [max(edge, 0) for edge in block]
         self.kinds.append(step.kind)
 
-    def finish(self, segments: TcpSegments, number: int) -> None:
-        """The rows of a batch are complete, whose first record has this number."""
+    def finish(self, segments: TcpSegments, numbers: npt.NDArray[np.int64]) -> None:
+        """The rows of a batch are complete, whose records have these numbers."""
         columns: Columns = {
-            "number": segments.row + number,
+            "number": numbers,
             "time": segments.time,
             "payload": segments.payload,
             "flags": segments.flags,

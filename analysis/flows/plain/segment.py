@@ -23,11 +23,16 @@ from analysis.flows.plain.packet_records import Octets, RecordBatch, Whole, view
 from analysis.flows.plain.tcp_options import TcpOptions, parse
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))
-ENDS = 36
-"""Octets of two addresses and two ports: source's address, destination's, both ports."""
+ENDS = 40
+"""Octets of two addresses, two ports and a network.
+
+Source's address, destination's, both ports, and the VLANs and tunnels around.
+"""
 
 _TCP = 6
 _EXTENSIONS = 16
+_OFFSET, _IS_FRAGMENT = 0x1FFF, 0x3FFF
+"""Of IPv4's fragments: the offset in eighths, and with it whether more follow."""
 _EXTENSION_KINDS = (0, 43, 44, 51, 60, 135, 139, 140)
 _FOUR = np.frombuffer(b"\1" + bytes(11), np.uint8)
 """Precedes an IPv4 address to make 16 octets: from the discard-only prefix (RFC 6666)."""
@@ -107,25 +112,32 @@ class SegmentHeaders:
         self.ends: Octets = np.zeros((count, ENDS), np.uint8)
 
 
-def segments(batch: RecordBatch) -> tuple[TcpSegments, npt.NDArray[np.int8]]:
-    """The TCP segments among the records, and for each record why it is none (FINE if it is)."""
+def segments(batch: RecordBatch, is_first: bool) -> tuple[TcpSegments, PacketBatch]:
+    """The TCP segments among the records, and for each record why it is none (FINE if it is).
+
+    With `is_first` a first fragment is read as if it were the whole packet.
+    """
     packets = PacketBatch(batch)
     find_ip(packets)
+    if batch.network is not None:
+        packets.network = np.where(batch.network < 0, packets.network, batch.network)
     headers = SegmentHeaders(len(packets.why))
     rows = np.flatnonzero(packets.why == FINE)
     rows = packets.ignore(rows, NOT_IP, packets.shorter(rows, packets.ip[rows] + 1))
     version = packets.octet(rows, packets.ip[rows]) >> 4
     packets.why[rows[(version != 4) & (version != 6)]] = NOT_IP
-    _version_four(packets, rows[version == 4], headers)
-    _version_six(packets, rows[version == 6], headers)
-    return _tcp(packets, headers), packets.why
+    _version_four(packets, rows[version == 4], headers, _OFFSET if is_first else _IS_FRAGMENT)
+    _version_six(packets, rows[version == 6], headers, 0xFFF8 if is_first else 0xFFF9)
+    return _tcp(packets, headers), packets
 
 
 def _view(packets: PacketBatch, rows: Whole, at: Whole, kind: np.dtype[Any]) -> npt.NDArray[Any]:
     return view(packets.batch.octets, packets.batch.start[rows] + at, kind)
 
 
-def _version_four(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> None:
+def _version_four(
+    packets: PacketBatch, rows: Whole, headers: SegmentHeaders, fragment: int
+) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 20))
     ip = _view(packets, rows, packets.ip[rows], _IP_4)
     size = (ip["first"] & 15).astype(np.int64) * 4
@@ -137,7 +149,7 @@ def _version_four(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) ->
         ip["total"].astype(np.int64),
     )
     wrong = [
-        (FRAGMENT, ip["fragment"] & 0x1FFF != 0),
+        (FRAGMENT, ip["fragment"] & fragment != 0),
         (NOT_TCP, ip["protocol"] != _TCP),
         (DAMAGED_IP, (size < 20) | (total < size)),
     ]
@@ -153,7 +165,7 @@ def _version_four(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) ->
     headers.ends[rows, 12:16], headers.ends[rows, 28:32] = ip["source"], ip["destination"]
 
 
-def _version_six(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> None:
+def _version_six(packets: PacketBatch, rows: Whole, headers: SegmentHeaders, fragment: int) -> None:
     rows = packets.ignore(rows, CUT_OFF, packets.shorter(rows, packets.ip[rows] + 40))
     ip = _view(packets, rows, packets.ip[rows], _IP_6)
     headers.ip_id[rows], headers.ecn[rows], headers.ttl[rows] = (
@@ -165,7 +177,7 @@ def _version_six(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> 
     wire = np.maximum(packets.batch.length[rows] - packets.ip[rows] - 40, 0)
     headers.length[rows] = np.where(ip["payload"] == 0, wire, ip["payload"].astype(np.int64))
     headers.start[rows] = 40
-    _extensions(packets, rows, ip, headers)
+    _extensions(packets, rows, ip, headers, fragment)
     rows = rows[packets.why[rows] == FINE]
     skipped = headers.start[rows] - 40
     rows = packets.ignore(rows, DAMAGED_IP, headers.length[rows] < skipped)
@@ -173,7 +185,11 @@ def _version_six(packets: PacketBatch, rows: Whole, headers: SegmentHeaders) -> 
 
 
 def _extensions(
-    packets: PacketBatch, rows: Whole, ip: npt.NDArray[Any], headers: SegmentHeaders
+    packets: PacketBatch,
+    rows: Whole,
+    ip: npt.NDArray[Any],
+    headers: SegmentHeaders,
+    fragment: int,
 ) -> None:
     """Steps over IPv6's extension headers, and takes the length of a jumbo payload (RFC 2675)."""
     empty, following = ip["payload"] == 0, ip["next"].astype(np.int64)
@@ -188,7 +204,7 @@ def _extensions(
         packets.why[rows[unknown]] = NOT_TCP
         keep = ~(unknown | short)
         rows, at, following, empty = rows[keep], at[keep], following[keep], empty[keep]
-        later = (following == 44) & (packets.pair(rows, at + 2) & 0xFFF8 != 0)
+        later = (following == 44) & (packets.pair(rows, at + 2) & fragment != 0)
         packets.why[rows[later]] = FRAGMENT
         keep = ~later
         rows, at, following, empty = rows[keep], at[keep], following[keep], empty[keep]
@@ -218,7 +234,8 @@ def _tcp(packets: PacketBatch, headers: SegmentHeaders) -> TcpSegments:
         tcp[~damaged],
         size[~damaged],
     )
-    headers.ends[rows, 32:] = tcp["ports"]
+    headers.ends[rows, 32:36] = tcp["ports"]
+    headers.ends[rows, 36:] = packets.network[rows].astype(">u4").view(np.uint8).reshape(-1, 4)
     present = packets.batch.captured[rows] - at
     payload = headers.length[rows] - size
     begin = packets.batch.start[rows] + at + 20

@@ -1,6 +1,6 @@
 """The file as a stream of bytes, read in large pieces.
 
-Unpacked if it is gzip (RFC 1952) or zstd (RFC 8878).
+Unpacked if it is gzip (RFC 1952), zstd (RFC 8878), bzip2, xz or lz4.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from analysis.flows.plain.decompression import DamagedStream, gzip, pieces, unpacked, zstd
+from analysis.flows.plain.decompression import UNPACKERS, DamagedStream, pieces, unpacked
 
 PIECE = 1 << 22
 """Bytes that are read at once: enough packets for NumPy, and little memory."""
@@ -50,14 +50,13 @@ class ByteStream:
 
 
 def open_source(file: BinaryIO) -> tuple[ByteStream, str]:
-    """The stream in `file`, and how it is compressed: "", "gzip" or "zstd".
+    """The stream in `file`, and how it is compressed: a name of UNPACKERS, or "".
 
     Raises OSError if nothing can be read.
     """
     magic = file.read(4)
     file.seek(0)
-    if magic.startswith(b"\x1f\x8b"):
-        return ByteStream(unpacked(file, gzip)), "gzip"
-    if magic == b"\x28\xb5\x2f\xfd":
-        return ByteStream(unpacked(file, zstd)), "zstd"
+    for name, (begins, unpacker) in UNPACKERS.items():
+        if begins.match(magic):
+            return ByteStream(unpacked(file, unpacker)), name
     return ByteStream(pieces(file, PIECE)), ""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import ipaddress
-
 from analysis.flows.plain.column_frame import Value
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.direction import SenderState
-
-_FOUR = b"\1" + bytes(7)
-"""What the address of an IPv4 packet begins with; see segment.py."""
+from analysis.flows.plain.networks import address_name
 
 
-def whole(connection: Connection) -> dict[str, Value]:
+def whole(connection: Connection, network: str) -> dict[str, Value]:
     ends, has_vantage = connection.ends, connection.vantage != "unknown"
     return {
         "connection": connection.number,
+        "network": network,
         "complete": _complete(connection.a, connection.b),
         "vantage": connection.vantage,
         "vantage_source": "handshake" if has_vantage else "none",
@@ -24,8 +21,8 @@ def whole(connection: Connection) -> dict[str, Value]:
         "connect_time": connection.connect_time,
         "duration": max(connection.last_time - connection.first_time, 0),
         "conn_#": connection.number,
-        "host_a": _address(ends[:16]),
-        "host_b": _address(ends[16:32]),
+        "host_a": address_name(ends[:16]),
+        "host_b": address_name(ends[16:32]),
         "port_a": int.from_bytes(ends[32:34], "big"),
         "port_b": int.from_bytes(ends[34:36], "big"),
         "first_packet": connection.first_time,
@@ -37,10 +34,3 @@ def _complete(a: SenderState, b: SenderState) -> str:
     if a.resets + b.resets:
         return "reset"
     return "yes" if min(a.syns, b.syns, a.fins, b.fins) else "no"
-
-
-def _address(octets: bytes) -> str:
-    if octets.startswith(_FOUR):
-        return str(ipaddress.IPv4Address(octets[12:]))
-    address = ipaddress.IPv6Address(octets)
-    return f"::ffff:{address.ipv4_mapped}" if address.ipv4_mapped else str(address)

@@ -5,8 +5,7 @@ use crate::connection::Connection;
 use crate::direction::{limit, Direction, RareCounters, RoundTrips};
 use crate::kind;
 use crate::rtt_samples::{Histogram, Samples};
-use crate::segment::Ends;
-use crate::whole_packets::whole;
+use crate::whole_packets::{whole, Identity};
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
@@ -21,19 +20,13 @@ const CLASSES: [(u8, &str); 6] = [
     (kind::OTHER, "other"),
 ];
 
-/// Adds the connection with this number as the next row.
-pub fn add(
-    frame: &mut Frame,
-    number: usize,
-    ends: &Ends,
-    connection: &mut Connection,
-    compatible: bool,
-) {
+/// Adds the connection as the next row.
+pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, compatible: bool) {
     let end = connection.last_time;
     connection.a.usage.advance(connection.clock);
     connection.b.usage.advance(connection.clock);
     frame.next_row();
-    whole(frame, number, ends, connection);
+    whole(frame, identity, connection);
     let (a, b) = (&connection.a, &connection.b);
     for (this, other, ending) in [(a, b, "_a2b"), (b, a, "_b2a")] {
         let scaled = a.window_restarted && b.window_restarted;

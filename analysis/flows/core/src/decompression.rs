@@ -1,8 +1,8 @@
-//! What a gzip or zstd file has inside: all its members (gzip) or frames (zstd), one after the
-//! other.
+//! What a packed file has inside: all its members (gzip), frames (zstd) or streams (bzip2, xz), one
+//! after the other.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 /// Packed bytes that are read at once.
 const PIECE: usize = 1 << 16;
@@ -24,6 +24,8 @@ pub type New = fn() -> io::Result<Box<dyn Unpacker>>;
 
 /// zlib's largest window.
 const WINDOW_BITS: u8 = 15;
+/// Bytes that unpacking xz may take; `xz -9` needs 65 MiB.
+const MOST_MEMORY: u64 = 128 << 20;
 
 pub fn gzip() -> io::Result<Box<dyn Unpacker>> {
     Ok(Box::new(flate2::Decompress::new_gzip(WINDOW_BITS)))
@@ -31,6 +33,14 @@ pub fn gzip() -> io::Result<Box<dyn Unpacker>> {
 
 pub fn zstd() -> io::Result<Box<dyn Unpacker>> {
     Ok(Box::new(zstd::stream::raw::Decoder::new()?))
+}
+
+pub fn bzip2() -> io::Result<Box<dyn Unpacker>> {
+    Ok(Box::new(bzip2::Decompress::new(false)))
+}
+
+pub fn xz() -> io::Result<Box<dyn Unpacker>> {
+    Ok(Box::new(liblzma::stream::Stream::new_stream_decoder(MOST_MEMORY, 0)?))
 }
 
 impl Unpacker for flate2::Decompress {
@@ -41,6 +51,31 @@ impl Unpacker for flate2::Decompress {
             taken: (self.total_in() - taken) as usize,
             made: (self.total_out() - made) as usize,
             ended: status == flate2::Status::StreamEnd,
+        })
+    }
+}
+
+impl Unpacker for bzip2::Decompress {
+    fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> io::Result<Progress> {
+        let (taken, made) = (self.total_in(), self.total_out());
+        let status = self.decompress(packed, into)?;
+        Ok(Progress {
+            taken: (self.total_in() - taken) as usize,
+            made: (self.total_out() - made) as usize,
+            ended: status == bzip2::Status::StreamEnd,
+        })
+    }
+}
+
+impl Unpacker for liblzma::stream::Stream {
+    fn unpack(&mut self, packed: &[u8], into: &mut [u8]) -> io::Result<Progress> {
+        use liblzma::stream::{Action, Status};
+        let (taken, made) = (self.total_in(), self.total_out());
+        let status = self.process(packed, into, Action::Run)?;
+        Ok(Progress {
+            taken: (self.total_in() - taken) as usize,
+            made: (self.total_out() - made) as usize,
+            ended: status == Status::StreamEnd,
         })
     }
 }
@@ -174,5 +209,51 @@ impl Read for Unpacked {
                 Err(_) => self.go_back()?,
             }
         }
+    }
+}
+
+/// All frames of an lz4 file, whose library takes a file and no pieces. It gives what precedes
+/// damage by itself, for it unpacks block by block.
+pub struct Lz4Frames {
+    /// None after the last frame, and after damage.
+    frame: Option<lz4::Decoder<BlockByBlock>>,
+}
+
+/// The library asks for a block and the head of the next at once, and keeps the block to itself if
+/// that head is damaged. So it gets the head alone.
+struct BlockByBlock(BufReader<File>);
+
+const BLOCK_HEAD: usize = 4;
+
+impl Read for BlockByBlock {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let most = into.len();
+        self.0.read(&mut into[..if most > BLOCK_HEAD { most - BLOCK_HEAD } else { most }])
+    }
+}
+
+impl Lz4Frames {
+    pub fn new(file: File) -> io::Result<Lz4Frames> {
+        Ok(Lz4Frames { frame: Some(lz4::Decoder::new(BlockByBlock(BufReader::new(file)))?) })
+    }
+}
+
+impl Read for Lz4Frames {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        while let Some(frame) = &mut self.frame {
+            let made = frame.read(into)?;
+            if made > 0 {
+                return Ok(made);
+            }
+            let Some((mut rest, ended)) = self.frame.take().map(lz4::Decoder::finish) else {
+                break;
+            };
+            // The library calls it an interruption, after which one tries again.
+            ended.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;
+            if !rest.0.fill_buf()?.is_empty() {
+                self.frame = Some(lz4::Decoder::new(rest)?);
+            }
+        }
+        Ok(0)
     }
 }

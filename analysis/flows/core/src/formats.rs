@@ -5,6 +5,41 @@ use crate::packet_records::{word, Fault, Format, Record, Sink, LARGEST};
 use crate::pcapng_blocks;
 use crate::stream::Source;
 
+const HEADER: usize = 16;
+/// Kuznetsov's patch of libpcap adds the interface's number, the protocol and the packet's kind.
+const MODIFIED_HEADER: usize = 24;
+
+/// The order of both lengths, as libpcap takes it (pcap_check_header in sf-pcap.c): writers before
+/// version 2.4 disagreed.
+#[derive(Clone, Copy)]
+enum LengthOrder {
+    CapturedFirst,
+    WireFirst,
+    /// The smaller is what was captured.
+    Either,
+}
+
+impl LengthOrder {
+    /// Of the file's version, whose parts stand in the file's order.
+    fn of(version: u32, big: bool) -> LengthOrder {
+        let (high, low) = (version >> 16, version & 0xffff);
+        match if big { (high, low) } else { (low, high) } {
+            (2, 0..=2) | (543, _) => LengthOrder::WireFirst,
+            (2, 3) => LengthOrder::Either,
+            _ => LengthOrder::CapturedFirst,
+        }
+    }
+
+    #[inline(always)]
+    fn lengths(self, first: u32, second: u32) -> (u32, u32) {
+        match self {
+            LengthOrder::CapturedFirst => (first, second),
+            LengthOrder::WireFirst => (second, first),
+            LengthOrder::Either => (first.min(second), first.max(second)),
+        }
+    }
+}
+
 /// The format, or None for a file that is no capture.
 pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
     if !source.need(4) {
@@ -15,6 +50,8 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
         [0xa1, 0xb2, 0xc3, 0xd4] => Some((Format::Pcap, true)),
         [0x4d, 0x3c, 0xb2, 0xa1] => Some((Format::PcapNanosecond, false)),
         [0xa1, 0xb2, 0x3c, 0x4d] => Some((Format::PcapNanosecond, true)),
+        [0x34, 0xcd, 0xb2, 0xa1] => Some((Format::PcapModified, false)),
+        [0xa1, 0xb2, 0xcd, 0x34] => Some((Format::PcapModified, true)),
         [0x0a, 0x0d, 0x0d, 0x0a] => Some((Format::Pcapng, false)),
         _ => None,
     }
@@ -29,8 +66,8 @@ pub fn read(
 ) -> Option<(Fault, u64)> {
     let fault = match (format, big) {
         (Format::Pcapng, _) => pcapng_blocks::read(source, sink),
-        (_, true) => pcap::<true>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
-        (_, false) => pcap::<false>(source, if format == Format::Pcap { 1000 } else { 1 }, sink),
+        (_, true) => pcap::<true>(source, format, sink),
+        (_, false) => pcap::<false>(source, format, sink),
     };
     let named = if source.broken { fault.map(|_| Fault::Unpacking) } else { fault };
     named
@@ -38,28 +75,35 @@ pub fn read(
         .map(|fault| (fault, source.offset))
 }
 
-fn pcap<const BIG: bool>(source: &mut Source, tick: i64, sink: &mut impl Sink) -> Option<Fault> {
+fn pcap<const BIG: bool>(
+    source: &mut Source,
+    format: Format,
+    sink: &mut impl Sink,
+) -> Option<Fault> {
     if !source.need(24) {
         return Some(Fault::Cut);
     }
+    let tick = if format == Format::PcapNanosecond { 1 } else { 1000 };
+    let header = if format == Format::PcapModified { MODIFIED_HEADER } else { HEADER };
+    let order = LengthOrder::of(word(source.window(), 4, BIG), BIG);
     let link = (word(source.window(), 20, BIG) & 0xffff) as u16;
     sink.interface(link, word(source.window(), 16, BIG));
     source.take(24);
-    while source.need(16) {
+    while source.need(header) {
         // One check of the length for all that is read of it.
-        let head = &source.window()[..16];
-        let captured = word(head, 8, BIG);
+        let head = &source.window()[..HEADER];
+        let (captured, length) = order.lengths(word(head, 8, BIG), word(head, 12, BIG));
         if captured > LARGEST {
             return Some(Fault::Length);
         }
         let time =
             i64::from(word(head, 0, BIG)) * 1_000_000_000 + i64::from(word(head, 4, BIG)) * tick;
-        let length = word(head, 12, BIG).max(captured);
-        let whole = 16 + captured as usize;
+        let length = length.max(captured);
+        let whole = header + captured as usize;
         if !source.need(whole) {
             return Some(Fault::Cut);
         }
-        if !sink.record(&Record { time, link, length, bytes: &source.window()[16..whole] }) {
+        if !sink.record(&Record { time, link, length, bytes: &source.window()[header..whole] }) {
             return None;
         }
         source.take(whole);

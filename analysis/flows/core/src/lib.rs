@@ -10,10 +10,13 @@ pub mod counting;
 pub mod decompression;
 pub mod direction;
 pub mod formats;
+pub mod fragments;
 pub mod handshake;
+pub mod ip_layer;
 pub mod kind;
 pub mod link_layer;
 pub mod losses;
+pub mod networks;
 pub mod packet_records;
 pub mod packet_rows;
 pub mod pairs;
@@ -30,6 +33,7 @@ pub mod sequence_ranges;
 pub mod step;
 pub mod stream;
 pub mod tcp_options;
+pub mod tunnels;
 pub mod whole_packets;
 pub mod window_offer;
 
@@ -37,9 +41,10 @@ pub mod window_offer;
 mod python;
 
 use connection_table::Table;
+use networks::Networks;
 use packet_records::{Fault, Format};
 use pairs::Pairs;
-use pipeline::Facts;
+use pipeline::{Facts, Parsed, Period};
 use stream::{Compression, Source};
 
 /// What the reading of one file gave.
@@ -49,6 +54,7 @@ pub struct Reading {
     pub bytes: u64,
     pub facts: Facts,
     pub pairs: Pairs,
+    pub networks: Networks,
     pub fault: Option<(Fault, u64)>,
 }
 
@@ -63,11 +69,14 @@ pub enum Refused {
 pub fn read(
     path: &std::path::Path,
     table: &mut Table,
+    period: Option<Period>,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, facts, pairs) =
-        pipeline::run(table, go_on, |parser| formats::read(&mut source, format, big, parser));
-    Ok(Reading { format, compression, bytes: source.offset, facts, pairs, fault })
+    let (fault, Parsed { facts, pairs, networks }) =
+        pipeline::run(table, period, go_on, |parser| {
+            formats::read(&mut source, format, big, parser)
+        });
+    Ok(Reading { format, compression, bytes: source.offset, facts, pairs, networks, fault })
 }

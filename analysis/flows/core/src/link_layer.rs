@@ -16,19 +16,28 @@ pub enum Ignored {
     CutOff,
     DamagedIp,
     DamagedTcp,
+    Joined,
+    Outside,
 }
 
-pub const NAMES: [&str; 7] = [
+pub const NAMES: [&str; 9] = [
     "link type not known",
     "not IP",
     "not TCP",
-    "later fragment",
+    "fragment",
     "TCP header cut off",
     "damaged IP header",
     "damaged TCP header",
+    "joined fragment",
+    "outside the period",
 ];
 
 const TAGS: usize = 8;
+/// The VLANs of a frame: twelve bits for each number, the innermost lowest. Of more than two the
+/// innermost two count; 0 is a tag that only has a priority.
+pub type Vlans = u32;
+/// Where the IP header begins, and the VLANs before it.
+pub type IpPlace = Result<(usize, Vlans), Ignored>;
 
 #[inline(always)]
 pub fn pair(bytes: &[u8], at: usize) -> u16 {
@@ -37,17 +46,17 @@ pub fn pair(bytes: &[u8], at: usize) -> u16 {
 
 /// Where the IP header begins; whether its version is right is for `ip`.
 #[inline(always)]
-pub fn ip_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
+pub fn ip_offset(link: u16, bytes: &[u8]) -> IpPlace {
     if link == 1 && bytes.len() > 14 {
         let kind = pair(bytes, 12);
         if kind == 0x0800 || kind == 0x86dd {
-            return Ok(14);
+            return Ok((14, 0));
         }
     }
     other_offset(link, bytes)
 }
 
-fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
+fn other_offset(link: u16, bytes: &[u8]) -> IpPlace {
     match link {
         1 => typed(bytes, 12),
         113 => typed(bytes, 14),
@@ -57,11 +66,17 @@ fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
             }
             // The type stands first here; a VLAN's tag follows the header as elsewhere.
             match pair(bytes, 0) {
-                0x0800 | 0x86dd => Ok(20),
-                0x8100 | 0x88a8 => typed(bytes, 22),
+                0x0800 | 0x86dd => Ok((20, 0)),
+                0x8100 | 0x88a8 => behind_tags(bytes, 22, with_vlan(0, bytes, 20)?),
                 _ => Err(Ignored::NotIp),
             }
         }
+        _ => Ok((untagged(link, bytes)?, 0)),
+    }
+}
+
+fn untagged(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
+    match link {
         12 | 14 | 101 | 228 | 229 => Ok(0),
         0 | 108 => loopback(bytes),
         9 | 50 => point_to_point(bytes, 0),
@@ -77,22 +92,41 @@ fn other_offset(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
 
 /// An EtherType at `at`, behind any number of VLAN tags (802.1Q, 802.1ad and their forerunners),
 /// PPPoE, MPLS or LLC with SNAP.
-fn typed(bytes: &[u8], mut at: usize) -> Result<usize, Ignored> {
+pub fn typed(bytes: &[u8], at: usize) -> IpPlace {
+    behind_tags(bytes, at, 0)
+}
+
+fn behind_tags(bytes: &[u8], mut at: usize, mut vlans: Vlans) -> IpPlace {
     for _ in 0..TAGS {
         if bytes.len() < at + 2 {
             return Err(Ignored::NotIp);
         }
-        match pair(bytes, at) {
-            0x0800 | 0x86dd => return Ok(at + 2),
-            0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => at += 4,
-            0x8864 => return point_to_point(bytes, at + 8),
-            0x8847 | 0x8848 => return labels(bytes, at + 2).ok_or(Ignored::NotIp),
+        let place = match pair(bytes, at) {
+            0x0800 | 0x86dd => Ok(at + 2),
+            0x8100 | 0x88a8 | 0x9100 | 0x9200 | 0x9300 => {
+                at += 4;
+                vlans = with_vlan(vlans, bytes, at - 2)?;
+                continue;
+            }
+            0x8864 => point_to_point(bytes, at + 8),
+            0x8847 | 0x8848 => labels(bytes, at + 2).ok_or(Ignored::NotIp),
             // A length: IEEE 802.3.
-            0..=1500 => return snap(bytes, at + 2).ok_or(Ignored::NotIp),
-            _ => return Err(Ignored::NotIp),
-        }
+            0..=1500 => snap(bytes, at + 2).ok_or(Ignored::NotIp),
+            _ => Err(Ignored::NotIp),
+        };
+        return Ok((place?, vlans));
     }
     Err(Ignored::NotIp)
+}
+
+fn with_vlan(vlans: Vlans, bytes: &[u8], at: usize) -> Result<Vlans, Ignored> {
+    if bytes.len() < at + 2 {
+        return Err(Ignored::NotIp);
+    }
+    Ok(match u32::from(pair(bytes, at) & 0xfff) {
+        0 => vlans,
+        number => (vlans << 12 | number) & 0xff_ffff,
+    })
 }
 
 /// Four bytes of an address family, which differs between systems: the version of what follows

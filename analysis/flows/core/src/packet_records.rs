@@ -44,6 +44,7 @@ impl Fault {
 pub enum Format {
     Pcap,
     PcapNanosecond,
+    PcapModified,
     Pcapng,
 }
 
@@ -52,6 +53,7 @@ impl Format {
         match self {
             Format::Pcap => "pcap",
             Format::PcapNanosecond => "pcap-nanosecond",
+            Format::PcapModified => "pcap-modified",
             Format::Pcapng => "pcapng",
         }
     }

@@ -3,9 +3,11 @@
 
 use crate::connection_table::Table;
 use crate::link_layer::{Ignored, NAMES};
+use crate::networks::Networks;
 use crate::packet_records::{Record, Sink};
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment};
+use crate::tunnels::Wrappings;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
 /// Segments in a batch: few enough to stay in the processor's cache.
@@ -41,9 +43,42 @@ pub struct Facts {
     pub snaplen: u32,
 }
 
+/// The moments, in nanoseconds, within which packets count: since 1970, or if `relative` since the
+/// first packet.
+#[derive(Clone, Copy)]
+pub struct Period {
+    pub since: Moment,
+    pub until: Moment,
+}
+
+#[derive(Clone, Copy)]
+pub struct Moment {
+    pub time: i64,
+    pub relative: bool,
+}
+
+impl Period {
+    fn holds(&self, time: i64, first: i64) -> bool {
+        self.since.after(first) <= time && time <= self.until.after(first)
+    }
+}
+
+impl Moment {
+    fn after(&self, first: i64) -> i64 {
+        if self.relative {
+            self.time.saturating_add(first)
+        } else {
+            self.time
+        }
+    }
+}
+
 pub struct Parser<'a> {
     facts: Facts,
     pairs: Pairs,
+    wrappings: Wrappings,
+    compatible: bool,
+    period: Option<Period>,
     ends: Ends,
     batch: Batch,
     full: SyncSender<Batch>,
@@ -51,13 +86,22 @@ pub struct Parser<'a> {
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
+/// What the parsing gives beside the segments.
+pub struct Parsed {
+    pub facts: Facts,
+    pub pairs: Pairs,
+    pub networks: Networks,
+}
+
 /// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and
 /// then, in the caller's thread.
 pub fn run<T>(
     table: &mut Table,
+    period: Option<Period>,
     go_on: &mut dyn FnMut() -> bool,
     read: impl FnOnce(&mut Parser) -> T,
-) -> (T, Facts, Pairs) {
+) -> (T, Parsed) {
+    let compatible = table.compatible;
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
     for _ in 1..BATCHES {
@@ -66,15 +110,17 @@ pub fn run<T>(
     }
     std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(table, &filled, &used));
-        let mut parser = Parser::new(full, empty, go_on);
+        let mut parser = Parser::new(compatible, period, full, empty, go_on);
         let result = read(&mut parser);
         parser.hand_over();
-        let Parser { facts, pairs, full, .. } = parser;
+        let Parser { mut facts, pairs, wrappings, full, .. } = parser;
         drop(full);
         if let Err(panic) = analysis.join() {
             std::panic::resume_unwind(panic);
         }
-        (result, facts, pairs)
+        facts.ignored[Ignored::Fragment as usize] -= wrappings.fragments.joined;
+        facts.ignored[Ignored::Joined as usize] = wrappings.fragments.joined;
+        (result, Parsed { facts, pairs, networks: wrappings.networks })
     })
 }
 
@@ -91,12 +137,15 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 
 impl<'a> Parser<'a> {
     fn new(
+        compatible: bool,
+        period: Option<Period>,
         full: SyncSender<Batch>,
         empty: Receiver<Batch>,
         go_on: &'a mut dyn FnMut() -> bool,
     ) -> Parser<'a> {
-        let (facts, pairs, ends) = Default::default();
-        Parser { facts, pairs, ends, batch: Batch::new(), full, empty, go_on }
+        let (facts, pairs, wrappings, ends) = Default::default();
+        let batch = Batch::new();
+        Parser { facts, pairs, wrappings, compatible, period, ends, batch, full, empty, go_on }
     }
 
     /// False if the analysis has ended, which it does early only by a panic.
@@ -117,15 +166,28 @@ impl Sink for Parser<'_> {
         if facts.packets % LOOK == 0 && !(self.go_on)() {
             return false;
         }
-        facts.first.get_or_insert(record.time);
+        let first = *facts.first.get_or_insert(record.time);
         if let Some(last) = facts.last.replace(record.time) {
             if record.time < last {
                 back(facts, last - record.time);
             }
         }
+        if self.period.is_some_and(|period| !period.holds(record.time, first)) {
+            ignore(facts, Ignored::Outside);
+            return true;
+        }
         let (number, segment) = &mut self.batch.segments[self.batch.filled];
         *number = facts.packets;
-        if let Err(why) = parse(record, segment, &mut self.ends) {
+        let parsed = if self.compatible {
+            // tcptrace knows no networks.
+            let parsed = parse::<true>(record, segment, &mut self.ends);
+            self.ends.network = 0;
+            parsed
+        } else {
+            parse::<false>(record, segment, &mut self.ends)
+                .or_else(|why| self.wrappings.parse(record, why, segment, &mut self.ends))
+        };
+        if let Err(why) = parsed {
             ignore(facts, why);
             return true;
         }

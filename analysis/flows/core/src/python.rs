@@ -5,9 +5,9 @@ use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::Table;
 use crate::link_layer::NAMES;
 use crate::packet_rows::Piece;
-use crate::pairs::Pairs;
-use crate::pipeline::Facts;
-use crate::{connection_rows, read, Refused};
+use crate::pipeline::{Facts, Moment, Period};
+use crate::whole_packets::Identity;
+use crate::{connection_rows, read, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -15,20 +15,26 @@ use std::path::PathBuf;
 
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
 /// such lists.
+///
+/// `period` is two moments, each in nanoseconds and whether they count from the first packet.
 #[pyfunction]
+#[pyo3(signature = (path, packets, compatible, period=None))]
 fn analyse(
     py: Python<'_>,
     path: PathBuf,
     packets: bool,
     compatible: bool,
+    period: Option<((i64, bool), (i64, bool))>,
 ) -> PyResult<Bound<'_, PyDict>> {
+    let moment = |(time, relative)| Moment { time, relative };
+    let period = period.map(|(since, until)| Period { since: moment(since), until: moment(until) });
     let mut table = Table::new(compatible, packets);
     let mut raised = None;
     let mut go_on = || {
         raised = Python::with_gil(|py| py.check_signals().err());
         raised.is_none()
     };
-    let reading = py.allow_threads(|| read(&path, &mut table, &mut go_on));
+    let reading = py.allow_threads(|| read(&path, &mut table, period, &mut go_on));
     if let Some(error) = raised {
         return Err(error);
     }
@@ -44,7 +50,7 @@ fn analyse(
     facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
     facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
     file(&facts, &reading.facts)?;
-    let frame = py.allow_threads(|| frame(&mut table, &reading.pairs, reading.facts.last));
+    let frame = py.allow_threads(|| frame(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
     if let Some(rows) = &table.rows {
         let pieces = PyList::empty(py);
@@ -75,16 +81,18 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 }
 
 /// The connections' frame; each connection's memory is freed with its row.
-fn frame(table: &mut Table, pairs: &Pairs, last: Option<i64>) -> Frame {
+fn frame(table: &mut Table, reading: &Reading) -> Frame {
     let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
     for (index, known) in std::mem::take(&mut table.connections).into_iter().enumerate() {
-        let ends = pairs.ends(known.pair, known.turned);
+        let ends = reading.pairs.ends(known.pair, known.turned);
+        let network = reading.networks.name(ends.network);
+        let identity = Identity { number: index + 1, ends, network };
         let mut connection = known.counted(compatible);
-        if let (true, Some(last)) = (compatible, last) {
+        if let (true, Some(last)) = (compatible, reading.facts.last) {
             connection.idle_until(last);
         }
-        connection_rows::add(&mut frame, index + 1, &ends, &mut connection, compatible);
+        connection_rows::add(&mut frame, identity, &mut connection, compatible);
     }
     frame
 }

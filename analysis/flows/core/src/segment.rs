@@ -1,6 +1,7 @@
 //! From a captured packet to a TCP segment: IPv4 (RFC 791), IPv6 (RFC 8200), TCP (RFC 9293).
 
 use crate::link_layer::{ip_offset, pair, Ignored};
+use crate::networks::Network;
 use crate::packet_records::Record;
 use crate::tcp_options::{number, Options};
 
@@ -15,6 +16,9 @@ pub const CWR: u16 = 128;
 
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
+/// Of IPv4's fragments: the offset in eighths, and whether more follow.
+const OFFSET: u16 = 0x1fff;
+const MORE: u16 = 0x2000;
 
 /// An address, high half first. IPv4 stands in the low half, with a high half that no IPv6 packet
 /// of ours has.
@@ -31,6 +35,8 @@ pub struct Ends {
     pub destination: Address,
     /// The source's in the upper half.
     pub ports: u32,
+    /// The VLANs and tunnels around the packet.
+    pub network: Network,
 }
 
 impl Ends {
@@ -79,23 +85,42 @@ pub struct Segment {
 type Found = Result<(usize, u32), Ignored>;
 
 /// Fills `segment` in place, for moving it about costs more than parsing it; all but its pair,
-/// which `ends` tell.
+/// which `ends` tell. With `FIRST` a first fragment is read as if it were the whole packet.
 #[inline(always)]
-pub fn parse(record: &Record, segment: &mut Segment, ends: &mut Ends) -> Result<(), Ignored> {
-    let at = ip_offset(record.link, record.bytes)?;
-    let bytes = &record.bytes[at..];
-    let length = record.length - at as u32;
+pub fn parse<const FIRST: bool>(
+    record: &Record,
+    segment: &mut Segment,
+    ends: &mut Ends,
+) -> Result<(), Ignored> {
+    let (at, vlans) = ip_offset(record.link, record.bytes)?;
+    ends.network = vlans;
+    segment.time = record.time;
+    parse_ip::<FIRST>(&record.bytes[at..], record.length - at as u32, segment, ends)
+}
+
+/// The same of an IP packet of `length` bytes.
+#[inline(always)]
+pub fn parse_ip<const FIRST: bool>(
+    bytes: &[u8],
+    length: u32,
+    segment: &mut Segment,
+    ends: &mut Ends,
+) -> Result<(), Ignored> {
     let (start, length) = match bytes.first().map(|byte| byte >> 4) {
-        Some(4) => version_four(bytes, length, segment, ends)?,
-        Some(6) => version_six(bytes, length, segment, ends)?,
+        Some(4) => version_four::<FIRST>(bytes, length, segment, ends)?,
+        Some(6) => version_six::<FIRST>(bytes, length, segment, ends)?,
         _ => return Err(Ignored::NotIp),
     };
-    segment.time = record.time;
     tcp(bytes, start, length, segment, ends)
 }
 
 #[inline(always)]
-fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends) -> Found {
+fn version_four<const FIRST: bool>(
+    bytes: &[u8],
+    wire: u32,
+    segment: &mut Segment,
+    ends: &mut Ends,
+) -> Found {
     if bytes.len() < 20 {
         return Err(Ignored::CutOff);
     }
@@ -113,7 +138,7 @@ fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends)
     if bytes[9] != TCP {
         return Err(Ignored::NotTcp);
     }
-    if pair(bytes, 6) & 0x1fff != 0 {
+    if pair(bytes, 6) & if FIRST { OFFSET } else { OFFSET | MORE } != 0 {
         return Err(Ignored::Fragment);
     }
     ends.source = [FOUR, u64::from(number(bytes, 12))];
@@ -124,11 +149,16 @@ fn version_four(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends)
     Ok((header as usize, total - header))
 }
 
-fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends) -> Found {
+fn version_six<const FIRST: bool>(
+    bytes: &[u8],
+    wire: u32,
+    segment: &mut Segment,
+    ends: &mut Ends,
+) -> Found {
     if bytes.len() < 40 {
         return Err(Ignored::CutOff);
     }
-    let (start, jumbo) = extensions(bytes)?;
+    let (start, jumbo) = extensions::<FIRST>(bytes)?;
     let after = match (u32::from(pair(bytes, 4)), jumbo) {
         (0, Some(length)) => length,
         (0, None) => wire.saturating_sub(40),
@@ -148,7 +178,7 @@ fn version_six(bytes: &[u8], wire: u32, segment: &mut Segment, ends: &mut Ends) 
 }
 
 /// Where TCP begins behind IPv6's extension headers, and the length of a jumbo payload (RFC 2675).
-fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
+fn extensions<const FIRST: bool>(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
     let (mut next, mut at, mut jumbo) = (bytes[6], 40, None);
     for _ in 0..EXTENSIONS {
         if next == TCP {
@@ -165,7 +195,7 @@ fn extensions(bytes: &[u8]) -> Result<(usize, Option<u32>), Ignored> {
             51 => (usize::from(bytes[at + 1]) + 2) * 4,
             _ => (usize::from(bytes[at + 1]) + 1) * 8,
         };
-        if next == 44 && pair(bytes, at + 2) & 0xfff8 != 0 {
+        if next == 44 && pair(bytes, at + 2) & if FIRST { 0xfff8 } else { 0xfff9 } != 0 {
             return Err(Ignored::Fragment);
         }
         if next == 0 && bytes[at + 2] == 0xc2 && bytes[at + 3] == 4 {

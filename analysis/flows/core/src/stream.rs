@@ -1,7 +1,7 @@
-//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952) or zstd (RFC 8878), read in
-//! large pieces.
+//! The file as a stream of bytes: unpacked if it is gzip (RFC 1952), zstd (RFC 8878), bzip2, xz or
+//! lz4, read in large pieces.
 
-use crate::decompression::{gzip, zstd, Unpacked};
+use crate::decompression::{bzip2, gzip, xz, zstd, Lz4Frames, Unpacked};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -11,14 +11,32 @@ pub enum Compression {
     None,
     Gzip,
     Zstd,
+    Bzip2,
+    Xz,
+    Lz4,
 }
 
 impl Compression {
+    /// By the first four bytes of the file.
+    fn of(magic: &[u8]) -> Compression {
+        match magic {
+            [0x1f, 0x8b, ..] => Compression::Gzip,
+            [0x28, 0xb5, 0x2f, 0xfd] => Compression::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9'] => Compression::Bzip2,
+            [0xfd, b'7', b'z', b'X'] => Compression::Xz,
+            [0x04, 0x22, 0x4d, 0x18] => Compression::Lz4,
+            _ => Compression::None,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Compression::None => "",
             Compression::Gzip => "gzip",
             Compression::Zstd => "zstd",
+            Compression::Bzip2 => "bzip2",
+            Compression::Xz => "xz",
+            Compression::Lz4 => "lz4",
         }
     }
 }
@@ -48,15 +66,16 @@ impl Source {
         let mut magic = [0u8; 4];
         let length = read_up_to(&mut file, &mut magic)?;
         file.seek(SeekFrom::Start(0))?;
-        Ok(match &magic[..length] {
-            [0x1f, 0x8b, ..] => {
-                (Source::over(Box::new(Unpacked::new(file, gzip)?)), Compression::Gzip)
-            }
-            [0x28, 0xb5, 0x2f, 0xfd] => {
-                (Source::over(Box::new(Unpacked::new(file, zstd)?)), Compression::Zstd)
-            }
-            _ => (Source::over(Box::new(file)), Compression::None),
-        })
+        let compression = Compression::of(&magic[..length]);
+        let input: Box<dyn Read + Send> = match compression {
+            Compression::None => Box::new(file),
+            Compression::Gzip => Box::new(Unpacked::new(file, gzip)?),
+            Compression::Zstd => Box::new(Unpacked::new(file, zstd)?),
+            Compression::Bzip2 => Box::new(Unpacked::new(file, bzip2)?),
+            Compression::Xz => Box::new(Unpacked::new(file, xz)?),
+            Compression::Lz4 => Box::new(Lz4Frames::new(file)?),
+        };
+        Ok((Source::over(input), compression))
     }
 
     pub fn over(input: Box<dyn Read + Send>) -> Source {

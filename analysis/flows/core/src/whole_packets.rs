@@ -3,10 +3,18 @@
 use crate::column_frame::Frame;
 use crate::connection::Connection;
 use crate::handshake::Vantage;
-use crate::segment::{Address, Ends, FOUR};
-use std::net::{Ipv4Addr, Ipv6Addr};
+use crate::networks::address_name;
+use crate::segment::Ends;
 
-pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connection) {
+/// Which connection it is: its number, its ends as a sends, and its network's name.
+pub struct Identity {
+    pub number: usize,
+    pub ends: Ends,
+    pub network: String,
+}
+
+pub fn whole(frame: &mut Frame, identity: Identity, connection: &Connection) {
+    let Identity { number, ends, network } = identity;
     let (a, b) = (&connection.a, &connection.b);
     let complete = match (a.resets + b.resets > 0, a.syns.min(b.syns).min(a.fins).min(b.fins) > 0) {
         (true, _) => "reset",
@@ -22,6 +30,7 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
     let source =
         if connection.handshake.vantage == Vantage::Unknown { "none" } else { "handshake" };
     frame.unsigned("connection", "", number as u64);
+    frame.text("network", "", network);
     frame.text("complete", "", complete.to_string());
     frame.text("vantage", "", vantage.to_string());
     frame.text("vantage_source", "", source.to_string());
@@ -30,18 +39,10 @@ pub fn whole(frame: &mut Frame, number: usize, ends: &Ends, connection: &Connect
     frame.integer_or_none("connect_time", "", connection.handshake.whole);
     frame.integer("duration", "", (connection.last_time - connection.first_time).max(0));
     frame.unsigned("conn_#", "", number as u64);
-    frame.text("host_a", "", address(&ends.source));
-    frame.text("host_b", "", address(&ends.destination));
+    frame.text("host_a", "", address_name(&ends.source));
+    frame.text("host_b", "", address_name(&ends.destination));
     frame.unsigned("port_a", "", u64::from(ends.ports >> 16));
     frame.unsigned("port_b", "", u64::from(ends.ports & 0xffff));
     frame.integer("first_packet", "", connection.first_time);
     frame.integer("last_packet", "", connection.last_time);
-}
-
-fn address(address: &Address) -> String {
-    if address[0] == FOUR {
-        Ipv4Addr::from(address[1] as u32).to_string()
-    } else {
-        Ipv6Addr::from(u128::from(address[0]) << 64 | u128::from(address[1])).to_string()
-    }
 }

@@ -1,0 +1,213 @@
+//! Takes the wrapping off packets that hold TCP within: fragments, the authentication header, and
+//! tunnels. Every layer is a packet of its own, which is looked at in turn.
+
+use crate::fragments::Fragments;
+use crate::ip_layer::IpLayer;
+use crate::link_layer::{ip_offset, pair, typed, Ignored, IpPlace};
+use crate::networks::{Networks, Path, Tunnel};
+use crate::packet_records::Record;
+use crate::rare_links::labels;
+use crate::segment::{parse_ip, Ends, Segment};
+use crate::tcp_options::number;
+use std::borrow::Cow;
+
+const LAYERS: usize = 8;
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+const GRE: u8 = 47;
+const AUTHENTICATION: u8 = 51;
+
+/// The layer below a tunnel: where its IP header begins, its VLANs, and the tunnel's kind and
+/// number.
+struct Inner {
+    place: IpPlace,
+    kind: &'static str,
+    number: Option<u32>,
+}
+
+#[derive(Default)]
+pub struct Wrappings {
+    pub fragments: Fragments,
+    pub networks: Networks,
+}
+
+impl Wrappings {
+    /// What `parse` does, of a packet that it refused for `why`.
+    #[cold]
+    pub fn parse(
+        &mut self,
+        record: &Record,
+        why: Ignored,
+        segment: &mut Segment,
+        ends: &mut Ends,
+    ) -> Result<(), Ignored> {
+        if !matches!(why, Ignored::NotTcp | Ignored::Fragment) {
+            return Err(why);
+        }
+        let (at, vlans) = ip_offset(record.link, record.bytes)?;
+        let mut path = (Vec::new(), vlans);
+        let mut packet = Cow::Borrowed(&record.bytes[at..]);
+        let mut wire = record.length - at as u32;
+        for _ in 0..LAYERS {
+            let layer = IpLayer::read(&packet, wire)?;
+            if let Some(part) = &layer.part {
+                let whole = self.fragments.join(record.time, &packet, &layer, part, &path);
+                packet = Cow::Owned(whole.ok_or(Ignored::Fragment)?);
+                wire = packet.len() as u32;
+            } else if layer.protocol == AUTHENTICATION {
+                packet = Cow::Owned(without_authentication(&packet, &layer)?);
+            } else if layer.protocol == TCP {
+                parse_ip::<false>(&packet, wire, segment, ends)?;
+                ends.network = self.networks.number(path);
+                return Ok(());
+            } else {
+                let at = enter(&packet, &layer, &mut path)?;
+                packet = behind(packet, at);
+                wire = layer.end.saturating_sub(at as u32);
+            }
+        }
+        Err(Ignored::NotTcp)
+    }
+}
+
+fn behind(packet: Cow<[u8]>, at: usize) -> Cow<[u8]> {
+    match packet {
+        Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[at..]),
+        Cow::Owned(bytes) => Cow::Owned(bytes[at..].to_vec()),
+    }
+}
+
+/// IPv4's authentication header (RFC 4302) taken out; in IPv6 it is an extension header.
+fn without_authentication(bytes: &[u8], layer: &IpLayer) -> Result<Vec<u8>, Ignored> {
+    let head = bytes.get(layer.start..layer.start + 2).ok_or(Ignored::CutOff)?;
+    let size = (usize::from(head[1]) + 2) * 4;
+    if bytes.len() < layer.start + size {
+        return Err(Ignored::CutOff);
+    }
+    let length = u16::try_from(layer.end as usize).map_err(|_| Ignored::DamagedIp)?;
+    let length = length.checked_sub(size as u16).ok_or(Ignored::DamagedIp)?;
+    let mut packet = [&bytes[..layer.start], &bytes[layer.start + size..]].concat();
+    packet[9] = head[0];
+    packet[2..4].copy_from_slice(&length.to_be_bytes());
+    Ok(packet)
+}
+
+/// Where the inner packet begins; its tunnel is added to the path.
+fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<usize, Ignored> {
+    let at = layer.start;
+    let inner = match layer.protocol {
+        4 | 41 => Inner { place: Ok((at, 0)), kind: within(bytes, layer.protocol), number: None },
+        GRE => routing_encapsulation(bytes, at)?,
+        UDP => match pair(bytes.get(at..at + 8).ok_or(Ignored::CutOff)?, 2) {
+            4789 | 8472 => vxlan(bytes, at + 8)?,
+            6081 => geneve(bytes, at + 8)?,
+            2152 => user_plane(bytes, at + 8)?,
+            _ => return Err(Ignored::NotTcp),
+        },
+        _ => return Err(Ignored::NotTcp),
+    };
+    let (place, vlans) = inner.place?;
+    if place > bytes.len() {
+        return Err(Ignored::CutOff);
+    }
+    path.0.push(Tunnel::new(inner.kind, inner.number, layer.source, layer.destination, path.1));
+    path.1 = vlans;
+    Ok(place)
+}
+
+fn within(bytes: &[u8], protocol: u8) -> &'static str {
+    match (protocol, bytes[0] >> 4) {
+        (4, 4) => "IPIP",
+        (4, _) => "4in6",
+        (_, 4) => "6in4",
+        _ => "6in6",
+    }
+}
+
+/// GRE (RFC 2784) with key and sequence number (RFC 2890), also as NVGRE (RFC 7637) and ERSPAN
+/// (draft-foschiano-erspan).
+fn routing_encapsulation(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let head = bytes.get(at..at + 4).ok_or(Ignored::CutOff)?;
+    let (marks, kind) = (pair(head, 0), pair(head, 2));
+    if marks & 0x4007 != 0 {
+        // Routing (RFC 1701), or PPTP's version.
+        return Err(Ignored::NotTcp);
+    }
+    let key = at + if marks & 0x8000 != 0 { 8 } else { 4 };
+    let after_key = key + if marks & 0x2000 != 0 { 4 } else { 0 };
+    let end = after_key + if marks & 0x1000 != 0 { 4 } else { 0 };
+    if bytes.len() < end {
+        return Err(Ignored::CutOff);
+    }
+    let tunnel = |place, kind| Inner {
+        place,
+        kind,
+        number: (marks & 0x2000 != 0).then(|| number(bytes, key)),
+    };
+    match kind {
+        0x0800 | 0x86dd => Ok(tunnel(Ok((end, 0)), "GRE")),
+        0x6558 => Ok(tunnel(typed(bytes, end + 12), "GRE")),
+        0x8847 | 0x8848 => {
+            Ok(tunnel(labels(bytes, end).map(|at| (at, 0)).ok_or(Ignored::NotIp), "GRE"))
+        }
+        0x88be => {
+            let header = if marks & 0x1000 != 0 { 8 } else { 0 };
+            Ok(tunnel(typed(bytes, end + header + 12), "ERSPAN"))
+        }
+        0x22eb => {
+            let last = bytes.get(end + 11).ok_or(Ignored::CutOff)?;
+            let header = if last & 1 != 0 { 20 } else { 12 };
+            Ok(tunnel(typed(bytes, end + header + 12), "ERSPAN"))
+        }
+        _ => Err(Ignored::NotTcp),
+    }
+}
+
+/// VXLAN (RFC 7348).
+fn vxlan(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let head = bytes.get(at..at + 8).ok_or(Ignored::CutOff)?;
+    if head[0] & 8 == 0 {
+        return Err(Ignored::NotTcp);
+    }
+    let place = typed(bytes, at + 8 + 12);
+    Ok(Inner { place, kind: "VXLAN", number: Some(number(head, 4) >> 8) })
+}
+
+/// Geneve (RFC 8926).
+fn geneve(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let head = bytes.get(at..at + 8).ok_or(Ignored::CutOff)?;
+    if head[0] & 0xc0 != 0 {
+        return Err(Ignored::NotTcp);
+    }
+    let end = at + 8 + usize::from(head[0] & 0x3f) * 4;
+    let place = match pair(head, 2) {
+        0x0800 | 0x86dd => Ok((end, 0)),
+        0x6558 => typed(bytes, end + 12),
+        _ => return Err(Ignored::NotTcp),
+    };
+    Ok(Inner { place, kind: "Geneve", number: Some(number(head, 4) >> 8) })
+}
+
+/// GTP-U (3GPP TS 29.281): version 1, a G-PDU, with its optional fields and extension headers. Its
+/// tunnel's number is another for each direction.
+fn user_plane(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let head = bytes.get(at..at + 8).ok_or(Ignored::CutOff)?;
+    if head[0] & 0xf0 != 0x30 || head[1] != 0xff {
+        return Err(Ignored::NotTcp);
+    }
+    let mut end = at + 8;
+    if head[0] & 7 != 0 {
+        let fields = bytes.get(end..end + 4).ok_or(Ignored::CutOff)?;
+        let mut next = if head[0] & 4 != 0 { fields[3] } else { 0 };
+        end += 4;
+        while next != 0 {
+            let size = usize::from(*bytes.get(end).ok_or(Ignored::CutOff)?) * 4;
+            if size == 0 {
+                return Err(Ignored::NotTcp);
+            }
+            end += size;
+            next = *bytes.get(end - 1).ok_or(Ignored::CutOff)?;
+        }
+    }
+    Ok(Inner { place: Ok((end, 0)), kind: "GTP-U", number: None })
+}
