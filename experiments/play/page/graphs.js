@@ -75,9 +75,11 @@ function drawn(view, look) {
 
 function overSamples(view, column, what, look, scale = 1) {
   return flowsOf(view.run).map(({ flow, name }) => {
+    // No threshold is NaN, and no round trip yet is zero.
+    const isKnown = (value) => !Number.isNaN(value) && (column !== "rtt" || value > 0);
     const rows = view.run.rows(
       "samples",
-      (columns, at) => columns.flow[at] === flow && !Number.isNaN(columns[column][at]),
+      (columns, at) => columns.flow[at] === flow && isKnown(columns[column][at]),
     );
     const [x, y] = rows ? [rows.time, rows[column].map((value) => value * scale)] : [[], []];
     return {
