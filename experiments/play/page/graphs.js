@@ -26,7 +26,7 @@ export const GRAPHS = [
     key: "rate",
     kinds: ["rates"],
     title: "Throughput",
-    caption: "What arrived for the first time, in steps of 100 ms; dashed: the link's rate.",
+    caption: "What arrived for the first time, in steps of 100 ms; dotted: the link's rate.",
     y: { label: "throughput", unit: "bit/s", zero: true },
   },
   {
@@ -68,7 +68,7 @@ function words(view, name, flow, what) {
   return `${view.prefix}${several ? `${flow + 1} ${name}: ` : ""}${what}`;
 }
 
-// A kept side is dashed, so that colour stays what tells flows apart.
+// A kept side is dotted, so that colour stays what tells flows apart.
 function drawn(view, look) {
   return { ...look, width: view.isKept ? 1.1 : look.width || 1.8, dash: look.dash || view.isKept };
 }
@@ -217,7 +217,7 @@ function seedBand(view) {
 }
 
 function queue(view) {
-  const rows = view.run.rows("queue");
+  const rows = view.isKept ? null : view.run.rows("queue");
   if (!rows) return [];
   return [
     {
@@ -225,7 +225,7 @@ function queue(view) {
       shape: "line",
       x: rows.time,
       y: rows.delay,
-      look: drawn(view, { colour: GREY, width: 1 }),
+      look: { colour: GREY, width: 1 },
       words: `${view.prefix}wait in the queue`,
       fields: [["packets in the queue", rows.packets]],
     },
