@@ -96,10 +96,14 @@ def _syns(capture: Path) -> dict[int, list[str]]:
 
 
 def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRow:
-    """SACK-permitted (RFC 2018, section 2) on both SYNs or on none; tcpdump prints sackOK."""
-    flags = {"SYN": "Flags [S]", "SYN-ACK": "Flags [S.]"}
+    """SACK-permitted (RFC 2018, section 2) on both SYNs or on none; tcpdump prints sackOK.
+
+    With ECN the SYNs have the flags E and W too.
+    """
+    flags = {"SYN": r"Flags \[S[EW]*\]", "SYN-ACK": r"Flags \[S\.[EW]*\]"}
     offers = {
-        side: ["sackOK" in line for line in lines if flag in line] for side, flag in flags.items()
+        side: ["sackOK" in line for line in lines if re.search(flag, line)]
+        for side, flag in flags.items()
     }
     is_expected = proof.expected == "on"
     return {

@@ -23,7 +23,7 @@ GRAPHS = ("window", "rate", "trip", "flight", "sequence")
 _LARGEST = 1 << 18
 _RULE, _FENCE, _END = "---", "```play", "```"
 _LINE = re.compile(r"([a-z]+)(\*?):\s*(.*)")
-_TITLE, _STEP = ("title", "minutes", "lab", "start"), ("set", "keep", "seeds", "ask", "choice")
+_TITLE, _STEP = ("title", "minutes", "labs", "start"), ("set", "keep", "seeds", "ask", "choice")
 _IN_STEP = (*_STEP, "answer", "look", "expect")
 _SETTING = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
 
@@ -61,14 +61,14 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the name of its file."""
+    """A lesson by the name of its file; `labs` are those that go on from there."""
 
     name: str
     title: str
     minutes: int
     intro: str
     steps: tuple[LessonStep, ...]
-    lab: str = ""
+    labs: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """For the page, in JSON's terms."""
@@ -135,7 +135,7 @@ class _Reader:
             int(minutes),
             self._html(body, heads[0]),
             tuple(steps),
-            words["lab"].text if "lab" in words else "",
+            tuple(words["labs"].text.split()) if "labs" in words else (),
         )
 
     def _front_matter(self) -> tuple[list[_Field], int]:

@@ -1,10 +1,10 @@
 """What a run came to, as single numbers by the names that lessons use.
 
 Of flow N, counted from 1: `goodput_N` (Mbit/s), `rtt_N` (mean round trip, ms), `retransmitted_N`
-(segments), and whatever else its outcome has under its own name. Of all flows: `goodput` and
-`retransmitted` (sums), `rtt` (mean), `fairness` (Jain's index of the goodputs; Jain, Chiu and Hawe,
-DEC-TR-301, 1984), and `count_KIND`, the
-events of each kind, such as `count_time_out`.
+and `lost_N` (segments), and whatever else its outcome has under its own name. Of all flows:
+`goodput`, `retransmitted` and `lost` (sums), `rtt` (mean), `fairness` (Jain's index of the
+goodputs; Jain, Chiu and Hawe, DEC-TR-301, 1984), and `count_KIND`, the events of each kind, such as
+`count_time_out`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ def _together(flows: list[dict[str, float]]) -> dict[str, float]:
     return {
         "goodput": sum(goodputs),
         "retransmitted": sum(column("retransmitted")),
+        "lost": sum(column("lost")),
         "rtt": sum(trips) / len(trips) if trips else float("nan"),
         "fairness": sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else float("nan"),
     }

@@ -11,7 +11,7 @@ PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
 _MODULES = ("values", "link", "connection", "run", "graphs", "controls", "lessons", "words", "play")
 """In the order in which they need each other."""
-_OFFERED = ("PlotBoard", "element", "SERIES")
+_OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES")
 _INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.definition.catalogue import find
+from experiments.play.lesson_files import all_lessons
 from experiments.spec import Flow
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant
@@ -55,6 +56,7 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
         "questions": list(enumerate(lab.questions, 1)),
         "answer_kind": lambda question: answer_kind(lab, question, words),
         "drawing": drawings_of(lab).markdown,
+        "lessons": [lesson for lesson in all_lessons() if lab.name in lesson.labs],
         "points": lab.points,
     }
     return render(f"{lab.language}/handout.md.j2", context)

@@ -46,7 +46,7 @@ class LivePage:
         return str(self.run(f"document.querySelector({json.dumps(selector)}).textContent"))
 
     def until(self, script: str) -> None:
-        wait_until(lambda: bool(self.run(script)))
+        wait_until(lambda: bool(self.run(f"Boolean({script})")))
 
     def until_shown(self) -> None:
         """Until the newest runs are whole and drawn."""

@@ -32,11 +32,26 @@ const FIELDS = [
     label: "Jitter",
     hint: "of the delay; packets overtake each other",
   },
-  { name: "queue", kind: "count", low: 1, high: 5000, label: "Queue", hint: "packets that can wait" },
+  {
+    name: "queue",
+    kind: "count",
+    low: 1,
+    high: 5000,
+    label: "Queue",
+    hint: "packets that can wait",
+  },
 ];
 const MORE = [
   { name: "duration", kind: "time", low: 1, high: 120, label: "Duration", hint: "of the traffic" },
-  { name: "seed", kind: "count", low: 1, high: 100, linear: true, label: "Seed", hint: "of all chance" },
+  {
+    name: "seed",
+    kind: "count",
+    low: 1,
+    high: 100,
+    linear: true,
+    label: "Seed",
+    hint: "of all chance",
+  },
 ];
 const DISCIPLINES = {
   fifo: "fifo: first in, first out",
@@ -50,7 +65,7 @@ const DISCIPLINES = {
 const MOST_FLOWS = 4;
 
 export class Controls {
-  // `moved(settings, isDragging)` is called for every change; `offered` has the names to choose from.
+  // `moved(settings, isDragging)` is called for every change; `offered` has the names to choose.
   constructor(form, offered, moved) {
     Object.assign(this, { form, offered, moved });
     this.settings = null;
@@ -161,7 +176,8 @@ export class Controls {
     }
     this.discipline.addEventListener("change", () => this.set("discipline", this.discipline.value));
     const row = element("div", { className: "row" });
-    row.append(label("set-discipline", "Discipline"), this.discipline, this.problemOf("discipline"));
+    const name = label("set-discipline", "Discipline");
+    row.append(name, this.discipline, this.problemOf("discipline"));
     return row;
   }
 
@@ -213,7 +229,9 @@ export class Controls {
     const row = element("div", { className: `flow series-${at}` });
     const choice = element("select", {});
     choice.setAttribute("aria-label", `Congestion control of flow ${at + 1}`);
-    for (const name of new Set([...this.offered.algorithms, flow.algorithm])) choice.append(element("option", { value: name, textContent: name }));
+    for (const name of new Set([...this.offered.algorithms, flow.algorithm])) {
+      choice.append(element("option", { value: name, textContent: name }));
+    }
     choice.value = flow.algorithm;
     const start = element("input", { type: "text", className: "exact", value: flow.start });
     start.setAttribute("aria-label", `Start of flow ${at + 1}`);
@@ -266,7 +284,8 @@ export class Controls {
     const { at, ...values } = this.changes;
     const set = Object.entries(values).filter(([, input]) => input.value.trim());
     if (!at.value.trim() || !set.length) return "";
-    return [at.value.trim(), ...set.map(([name, input]) => `${name}=${input.value.trim()}`)].join(" ");
+    const changed = set.map(([name, input]) => `${name}=${input.value.trim()}`);
+    return [at.value.trim(), ...changed].join(" ");
   }
 
   showChange() {

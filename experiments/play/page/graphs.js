@@ -26,7 +26,7 @@ export const GRAPHS = [
     key: "rate",
     kinds: ["rates"],
     title: "Throughput",
-    caption: "What arrived for the first time, in steps of 100 ms; dashed: the link's rate.",
+    caption: "What arrived for the first time, in steps of 100 ms; dotted: the link's rate.",
     y: { label: "throughput", unit: "bit/s", zero: true },
   },
   {
@@ -47,7 +47,7 @@ export const GRAPHS = [
     key: "sequence",
     kinds: ["packets"],
     title: "Time and sequence",
-    caption: "Each packet as a stroke: its bytes over the moment it was sent. Zoom in to tell them apart.",
+    caption: "Each packet is a stroke: its bytes, when it was sent. Zoom in to tell them apart.",
     y: { label: "bytes since the start", unit: "B", zero: true },
     height: 300,
   },
@@ -68,16 +68,18 @@ function words(view, name, flow, what) {
   return `${view.prefix}${several ? `${flow + 1} ${name}: ` : ""}${what}`;
 }
 
-// A kept side is dashed, so that colour stays what tells flows apart.
+// A kept side is dotted, so that colour stays what tells flows apart.
 function drawn(view, look) {
   return { ...look, width: view.isKept ? 1.1 : look.width || 1.8, dash: look.dash || view.isKept };
 }
 
 function overSamples(view, column, what, look, scale = 1) {
   return flowsOf(view.run).map(({ flow, name }) => {
+    // No threshold is NaN, and no round trip yet is zero.
+    const isKnown = (value) => !Number.isNaN(value) && (column !== "rtt" || value > 0);
     const rows = view.run.rows(
       "samples",
-      (columns, at) => columns.flow[at] === flow && !Number.isNaN(columns[column][at]),
+      (columns, at) => columns.flow[at] === flow && isKnown(columns[column][at]),
     );
     const [x, y] = rows ? [rows.time, rows[column].map((value) => value * scale)] : [[], []];
     return {
@@ -215,7 +217,7 @@ function seedBand(view) {
 }
 
 function queue(view) {
-  const rows = view.run.rows("queue");
+  const rows = view.isKept ? null : view.run.rows("queue");
   if (!rows) return [];
   return [
     {
@@ -223,7 +225,7 @@ function queue(view) {
       shape: "line",
       x: rows.time,
       y: rows.delay,
-      look: drawn(view, { colour: GREY, width: 1 }),
+      look: { colour: GREY, width: 1 },
       words: `${view.prefix}wait in the queue`,
       fields: [["packets in the queue", rows.packets]],
     },
@@ -265,7 +267,7 @@ function packets(view) {
         shape,
         x: rows ? rows.time : [],
         y,
-        ...(shape === "bars" ? { top: Float64Array.from(y, (first, at) => first + rows.length[at]) } : {}),
+        ...(shape === "bars" ? { top: y.map((first, at) => first + rows.length[at]) } : {}),
         series: flow,
         look: { width: shape === "bars" ? 1.8 : 1, dash: shape !== "bars" },
         words: words(view, algorithm, flow, what),

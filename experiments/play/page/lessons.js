@@ -121,7 +121,8 @@ export class Tour {
       line.textContent = isRight ? "As you predicted." : "Not what you predicted: look why.";
     } else if (step.answer && mine !== undefined) {
       const value = this.measures[step.answer];
-      line.textContent = `You predicted ${mine} ${step.unit}; it was ${Number(value.toPrecision(3))}.`;
+      const was = Number(value.toPrecision(3));
+      line.textContent = `You predicted ${mine} ${step.unit}; it was ${was}.`;
     }
     return line;
   }

@@ -189,7 +189,8 @@ class Play {
 
   // A sentence on an event; from the list, the graphs go there too.
   explain(event, goes) {
-    at("explained").textContent = `${moment(event.time)}, flow ${event.flow + 1}: ${event.sentence}`;
+    const place = `${moment(event.time)}, flow ${event.flow + 1}`;
+    at("explained").textContent = `${place}: ${event.sentence}`;
     if (!goes) return;
     const wide = Math.max(0.2, this.duration() / 20);
     this.board.zoom(event.time - wide / 2, event.time + wide / 2);
@@ -366,7 +367,8 @@ class Play {
 
   lose() {
     at("lost").hidden = false;
-    at("lost").textContent = "The server has ended. Start ./tcplab play again, and open its address.";
+    at("lost").textContent =
+      "The server has ended. Start ./tcplab play again, and open its address.";
   }
 }
 
@@ -387,7 +389,8 @@ const TOLD = {
     run.finish({ flows: [], phases: {}, measures: {}, verdict: sentence });
     if (side !== play.moved) return;
     const isBeside = play.controls.problem(field, sentence);
-    at("summary").textContent = isBeside ? "These settings cannot be run: see the field." : sentence;
+    const beside = "These settings cannot be run: see the field.";
+    at("summary").textContent = isBeside ? beside : sentence;
     at("result").setAttribute("aria-busy", "false");
   },
 };

@@ -12,7 +12,7 @@ const UNITS = {
 };
 const SPELLINGS = { sec: "s", packets: "", packet: "", p: "" };
 
-// The number that a text is in the base unit (bit/s, s, %, 1), or NaN. The server has the last word.
+// The number that a text is in the base unit (bit/s, s, %, 1), or NaN. The server decides.
 export function parsed(kind, text) {
   const match = /^\s*(\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-z%]*)(?:\/s)?\s*$/i.exec(text);
   if (!match) return NaN;

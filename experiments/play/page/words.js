@@ -6,7 +6,9 @@ function rounded(value) {
 
 function perFlow(run, measure, unit) {
   const flows = run.outcome.flows;
-  const values = flows.map((flow) => (flow[measure] === undefined ? "\u2013" : rounded(flow[measure])));
+  const values = flows.map(({ [measure]: value }) =>
+    value === undefined ? "\u2013" : rounded(value),
+  );
   return `${values.join(", ")} ${unit}`;
 }
 
