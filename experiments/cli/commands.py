@@ -128,6 +128,11 @@ PLACES = {
     "man": CommandPlace(
         f"{PREFIX}experiments.cli.manual", "man", "Print the manual page: ./tcplab man | man -l -"
     ),
+    "docs": CommandPlace(
+        f"{PREFIX}experiments.cli.docs_command",
+        "docs",
+        "Build the documentation as a site: pages, reference, gallery. Fails for a dead link.",
+    ),
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "scheduler",
