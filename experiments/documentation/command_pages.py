@@ -16,23 +16,33 @@ def command_pages(root: click.Group, typed: str) -> dict[str, str]:
     context = click.Context(root, info_name=typed, **root.context_settings)
     pages = {f"{FOLDER}/index.md": _list(context)}
     for name in root.list_commands(context):
-        command = root.get_command(context, name)
-        assert command is not None
-        pages |= _pages(f"{FOLDER}/{name}", click.Context(command, info_name=name, parent=context))
+        pages |= _pages(f"{FOLDER}/{name}", _below(context, name))
     return pages
 
 
 def _list(context: click.Context) -> str:
-    root = context.command
-    assert isinstance(root, click.Group)
     lines = ["# All commands", "", f"`{context.command_path} --help` prints this list.", ""]
-    lines += ["| command | what it does |", "| --- | --- |"]
-    for name in root.list_commands(context):
-        command = root.get_command(context, name)
-        assert command is not None
-        link = f"{name}/index.md" if isinstance(command, click.Group) else f"{name}.md"
-        lines.append(f"| [`{name}`]({link}) | {cell(command.get_short_help_str(200))} |")
+    lines += _table(context)
     return "\n".join([*lines, "", "## Options before a command", "", *_options(context)]) + "\n"
+
+
+def _table(context: click.Context) -> Iterator[str]:
+    """The commands of a group, each with the line about it and a link to its page."""
+    group = context.command
+    assert isinstance(group, click.Group)
+    yield from ("| command | what it does |", "| --- | --- |")
+    for name in group.list_commands(context):
+        command = _below(context, name).command
+        link = f"{name}/index.md" if isinstance(command, click.Group) else f"{name}.md"
+        yield f"| [`{name}`]({link}) | {cell(command.get_short_help_str(200))} |"
+
+
+def _below(context: click.Context, name: str) -> click.Context:
+    group = context.command
+    assert isinstance(group, click.Group)
+    command = group.get_command(context, name)
+    assert command is not None
+    return click.Context(command, info_name=name, parent=context)
 
 
 def _pages(place: str, context: click.Context) -> dict[str, str]:
@@ -40,13 +50,10 @@ def _pages(place: str, context: click.Context) -> dict[str, str]:
     group = context.command
     if not isinstance(group, click.Group):
         return {f"{place}.md": "\n".join(_page(context)) + "\n"}
-    lines, below = [*_page(context), "", "| command | what it does |", "| --- | --- |"], {}
+    lines, below = [*_page(context), ""], dict[str, str]()
+    lines += _table(context)
     for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        link = f"{name}/index.md" if isinstance(command, click.Group) else f"{name}.md"
-        lines.append(f"| [`{name}`]({link}) | {cell(command.get_short_help_str(200))} |")
-        below |= _pages(f"{place}/{name}", click.Context(command, info_name=name, parent=context))
+        below |= _pages(f"{place}/{name}", _below(context, name))
     return {f"{place}/index.md": "\n".join(lines) + "\n", **below}
 
 

@@ -57,6 +57,11 @@ def pictures() -> tuple[GalleryPicture, ...]:
     )
 
 
+def kept_folder() -> Path:
+    """Where pictures are kept from site to site."""
+    return cache.folder() / "gallery"
+
+
 def made(
     wanted: Sequence[GalleryPicture], program: Sequence[str], report: Callable[[str], None]
 ) -> dict[str, Path]:
@@ -67,7 +72,7 @@ def made(
     """
     files = {}
     for picture in wanted:
-        kept = cache.folder() / "gallery" / f"{picture.key}{Path(picture.file).suffix}"
+        kept = kept_folder() / f"{picture.key}{Path(picture.file).suffix}"
         if not kept.exists():
             report(picture.title)
             _make(picture, program, kept)

@@ -13,7 +13,7 @@ from topologies.errors import TcplabError
 HOME = "index.md"
 NAMES = {"README.md": HOME, "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
 """Files beside docs/ that are pages, and what the site calls them."""
-_STUDY = re.compile(r"experiments/(\w+)/README\.md")
+_STUDY = re.compile(r"experiments/(\w+)/(?:README|(\w+))\.md")
 
 
 class SiteSources(NamedTuple):
@@ -50,12 +50,18 @@ def collected(made: dict[str, str]) -> SiteSources:
 
 def page_files() -> dict[str, str]:
     """The files of the checkout that are pages, with their names in the site."""
-    studies = (path.relative_to(CODE).as_posix() for path in CODE.glob("experiments/*/README.md"))
+    studies = (path.relative_to(CODE).as_posix() for path in CODE.glob("experiments/*/*.md"))
     return {
         **NAMES,
         **{name: name.removeprefix("docs/") for name in _below("docs") if name.endswith(".md")},
-        **{name: _STUDY.sub(r"studies/\1.md", name) for name in sorted(studies)},
+        **{name: _of_study(name) for name in sorted(studies)},
     }
+
+
+def _of_study(name: str) -> str:
+    match = _STUDY.fullmatch(name)
+    assert match, name
+    return f"studies/{match[1]}{f'-{match[2]}' if match[2] else ''}.md"
 
 
 def _below(folder: str) -> list[str]:

@@ -28,9 +28,7 @@ def python_pages(places: dict[str, tuple[str, str]]) -> dict[str, str]:
     }
 
 
-def _page(
-    title: str, names: tuple[str, ...], places: dict[str, tuple[str, str]]
-) -> Iterator[str]:
+def _page(title: str, names: tuple[str, ...], places: dict[str, tuple[str, str]]) -> Iterator[str]:
     yield from (f"# {title}", "", "Each is a name of `tcplab`: `import tcplab`.", "")
     for name in names:
         module, original = places[name]

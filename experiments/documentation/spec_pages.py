@@ -10,6 +10,7 @@ import dataclasses
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from experiments.definition.catalogue import Experiment, catalogue
@@ -19,7 +20,6 @@ from experiments.spec import (
     ExperimentSpec,
     Flow,
     Headline,
-    LinkParameters,
     Proof,
     Subject,
 )
@@ -89,9 +89,9 @@ def _classes(classes: Iterable[type]) -> Iterator[str]:
     for kind in classes:
         yield from (f"## {kind.__name__}", "", inspect.cleandoc(kind.__doc__ or ""), "")
         yield from ("| field | type | default | bounds |", "| --- | --- | --- | --- |")
-        example = next((each for each in _EXAMPLES if isinstance(each, kind)), None)
+        example: Any = next((each for each in _EXAMPLES if isinstance(each, kind)), None)
         for field in dataclasses.fields(kind):
-            bounds = _bounds(lambda **new: dataclasses.replace(example, **new), example, field)
+            bounds = _bounds(partial(dataclasses.replace, example), example, field)
             yield f"| `{field.name}` | {_type(field)} | {_default(field)} | {bounds} |"
         yield ""
 

@@ -34,7 +34,10 @@ def checkout(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
     (place / ".venv/bin").mkdir(parents=True)
     for name in ("docs", "experiments"):
         (place / name).symlink_to(ROOT / name)
-    for name, text in ((".venv/bin/python", '#!/bin/sh\nexec "{python}" "$@"\n'), ("tcplab", PROGRAM)):
+    for name, text in (
+        (".venv/bin/python", '#!/bin/sh\nexec "{python}" "$@"\n'),
+        ("tcplab", PROGRAM),
+    ):
         (place / name).write_text(text.format(python=sys.executable))
         (place / name).chmod(0o755)
     defaults = tmp_path / "home/.config/tcplab/defaults.toml"

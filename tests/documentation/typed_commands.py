@@ -60,7 +60,7 @@ def steps(page: Path) -> Iterator[Step]:
 
 def pages() -> list[Path]:
     """Every page of the documentation that is written by hand."""
-    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/README.md")]
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("experiments/*/*.md")]
     return sorted(found)
 
 

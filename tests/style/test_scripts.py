@@ -37,6 +37,7 @@ def scripts() -> dict[str, str]:
         "graphs.js": whole(page, graphs),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),
+        "local_worker.js": (ROOT / "experiments/documentation/local_worker.js").read_text(),
     }
 
 
