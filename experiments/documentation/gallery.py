@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.documentation.gallery_plots import plots_page
 from testbed.host.code import CODE
 from testbed.jobs.fingerprint import fingerprint
 from testbed.recipes import cache
@@ -31,7 +32,7 @@ PROGRAM = "./tcplab"
 class GalleryPicture:
     """One of the gallery: `commands` as they are typed in a checkout, and what they draw.
 
-    `file` is the picture below runs/, `*` for what differs from run to run.
+    `file` is a picture, or the page of a run or sweep of which it shows `graphs`.
     """
 
     name: str
@@ -39,12 +40,13 @@ class GalleryPicture:
     look: str
     commands: tuple[str, ...]
     file: str
+    graphs: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """What the picture depends on, as a SHA-256."""
         studies = [path.read_text() for path in sorted(PLACE.glob("studies/*.py"))]
-        words = (self.commands, self.file, studies, fingerprint())
+        words = (self.commands, self.file, self.graphs, studies, fingerprint())
         return hashlib.sha256(repr(words).encode()).hexdigest()
 
 
@@ -52,7 +54,9 @@ def pictures() -> tuple[GalleryPicture, ...]:
     """All pictures, in the order of the page."""
     content = tomllib.loads((PLACE / "pictures.toml").read_text(encoding="utf-8"))
     return tuple(
-        GalleryPicture(**{**entry, "commands": tuple(entry["commands"])})
+        GalleryPicture(
+            **{**entry, "commands": tuple(entry["commands"]), "graphs": tuple(entry["graphs"])}
+        )
         for entry in content["picture"]
     )
 
@@ -87,15 +91,19 @@ def _make(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
         (work / "experiments").symlink_to(CODE / "experiments")
         for command in picture.commands:
             called([*program, *_words(command, work)], work, PYTHONPATH=str(CODE))
-        found = sorted(path for path in work.glob(picture.file) if path.is_file())
-        if not found:
+        file = work / picture.file
+        if not file.is_file():
             raise TcplabError(
                 f"The commands of '{picture.name}' drew no {picture.file}.",
                 "Mend docs/gallery/pictures.toml.",
             )
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_name(f"{kept.name}.{work.name}")
-        shutil.copy(found[0], unfinished)
+        if picture.graphs:
+            page = plots_page(file.read_text(encoding="utf-8"), picture.graphs)
+            unfinished.write_text(page, encoding="utf-8")
+        else:
+            shutil.copy(file, unfinished)
         unfinished.rename(kept)
 
 
@@ -109,17 +117,35 @@ def _words(command: str, work: Path) -> Iterator[str]:
         yield from ([str(path.relative_to(work)) for path in matches] or [word])
 
 
+_FIT = """<script>
+addEventListener("message", (event) => {
+  for (const frame of document.querySelectorAll("iframe"))
+    if (frame.contentWindow === event.source)
+      frame.style.height = `${Number(event.data) + 20}px`;
+});
+</script>"""
+"""Gives each plot the height that it says it needs."""
+
+
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
     """The page; a picture whose file was not made is named with its command alone."""
     return "\n".join(_lines(shown, {Path(name).stem: Path(name).name for name in files})) + "\n"
 
 
 def _lines(shown: Sequence[GalleryPicture], files: dict[str, str]) -> Iterator[str]:
-    yield from ("# Gallery", "")
+    yield from ("# Gallery", "", _FIT, "")
     yield "Each picture was made by the commands below it, on the computer that built this site."
-    yield from ("The seed is part of a command, so yours will be the same.", "")
+    yield "The seed is part of a command, so yours will be the same. Plots can be zoomed into:"
+    yield from ("wheel or pinch, drag, double click.", "")
     for picture in shown:
         yield from (f"## {picture.title}", "", picture.look, "")
         if picture.name in files:
-            yield from (f"![{picture.title}]({files[picture.name]})", "")
+            yield from (_embedded(picture.title, files[picture.name]), "")
         yield from ("```console", *(f"$ {command}" for command in picture.commands), "```", "")
+
+
+def _embedded(title: str, file: str) -> str:
+    if file.endswith(".html"):
+        style = "width: 100%; height: 24em; border: 0"
+        return f'<iframe src="{file}" title="{title}" loading="lazy" style="{style}"></iframe>'
+    return f"![{title}]({file})"

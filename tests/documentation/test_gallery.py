@@ -33,16 +33,19 @@ def test_a_picture_is_made_once(name: str) -> None:
     assert made([picture], PROGRAM, drawn.append) == files
     assert drawn == [picture.title]
     (file,) = files.values()
-    assert file.read_bytes().startswith(b"\x89PNG") and file.stat().st_size < 400_000
-    page = gallery_page([picture], list(files))
-    assert f"![{picture.title}]({name}.png)" in page
+    content, page = file.read_bytes(), gallery_page([picture], list(files))
+    assert len(content) < 400_000
+    if picture.graphs:
+        assert f'<iframe src="{name}.html"' in page and b'<section class="graph"' in content
+    else:
+        assert f"![{picture.title}]({name}.png)" in page and content.startswith(b"\x89PNG")
     assert all(f"$ {command}" in page for command in picture.commands)
 
 
 def test_what_draws_nothing_or_fails_is_an_error() -> None:
-    nothing = GalleryPicture("none", "None", "", ("./tcplab run --list",), "runs/*.png")
+    nothing = GalleryPicture("none", "None", "", ("./tcplab run --list",), "found/a.png")
     with pytest.raises(TcplabError, match="drew no"):
         made([nothing], PROGRAM, lambda title: None)
-    wrong = GalleryPicture("wrong", "Wrong", "", ("./tcplab run nothing",), "runs/*.png")
+    wrong = GalleryPicture("wrong", "Wrong", "", ("./tcplab run nothing",), "found/a.png")
     with pytest.raises(CommandError, match="There is no experiment"):
         made([wrong], PROGRAM, lambda title: None)
