@@ -131,7 +131,7 @@ PLACES = {
     "docs": CommandPlace(
         f"{PREFIX}experiments.cli.docs_command",
         "docs",
-        "Build the documentation as a site with its reference and gallery; a dead link is an error.",
+        "Build the documentation as a site with reference and gallery; a dead link is an error.",
     ),
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",

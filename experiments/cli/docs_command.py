@@ -36,7 +36,7 @@ HERE = "127.0.0.1"
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
-    """Build the documentation as a site with its reference and gallery; a dead link is an error."""
+    """Build the documentation as a site with reference and gallery; a dead link is an error."""
     with one_clear_message():
         write_site(out, with_pictures=not quick)
         click.echo(f"Site: {(out / 'index.html').resolve()}")
