@@ -21,7 +21,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
+if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.flows.reader import FileFacts as FileFacts
     from analysis.flows.reader import Reading as Reading
     from analysis.flows.reader import read as read
@@ -69,7 +69,7 @@ if TYPE_CHECKING:  # the one list of what is here: `_places` reads it too
 
 
 @cache
-def _places() -> dict[str, tuple[str, str]]:
+def places() -> dict[str, tuple[str, str]]:
     """Module and name of everything above: it is imported only when somebody asks for it."""
     tree = ast.parse(Path(__file__).read_text())
     (block,) = (node for node in tree.body if isinstance(node, ast.If))
@@ -82,15 +82,15 @@ def _places() -> dict[str, tuple[str, str]]:
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") or name not in _places():
+    if name.startswith("__") or name not in places():
         raise AttributeError(f"module 'tcplab' has no attribute '{name}'")
-    module, original = _places()[name]
+    module, original = places()[name]
     place = import_module(module)
     return getattr(place, original, None) or import_module(f"{module}.{original}")
 
 
 def __dir__() -> list[str]:
-    return sorted(_places())
+    return sorted(places())
 
 
 def main() -> None:

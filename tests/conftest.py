@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Build the other kernels of the lab that Debian has, and test on them.",
     )
     parser.addoption(
+        "--as-written",
+        action="store_true",
+        help="Do the tutorials and how-tos with their own durations and repetitions: minutes.",
+    )
+    parser.addoption(
         "--release",
         metavar="FOLDER",
         help="Run the release that ./tcplab release made there, on other Linuxes.",

@@ -65,6 +65,11 @@ def metric(name: str) -> MetricKey:
     raise UnknownMetric(name)
 
 
+def declared() -> tuple[MetricKey, ...]:
+    """All measures that have a name of their own: counters of the kernel are not among them."""
+    return tuple(_DECLARED.values())
+
+
 @cache
 def counters() -> frozenset[str]:
     """The names that the lab kernel gives its counters of IP, ICMP, TCP and UDP, as nstat does."""

@@ -1,7 +1,7 @@
 """Where a further run would lie: prediction intervals from our runs' values.
 
 A published number is one run, or the mean of a few. It is compared with what runs like ours give
-next, which scatters more than their median is uncertain. docs/statistics.md has how often each
+next, which scatters more than their median is uncertain. docs/statistics/ has how often each
 interval was measured to hold.
 """
 

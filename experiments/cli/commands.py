@@ -138,6 +138,11 @@ PLACES = {
     "man": CommandPlace(
         f"{PREFIX}experiments.cli.manual", "man", "Print the manual page: ./tcplab man | man -l -"
     ),
+    "docs": CommandPlace(
+        f"{PREFIX}experiments.cli.docs_command",
+        "docs",
+        "Build the documentation as a site with reference and gallery; a dead link is an error.",
+    ),
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "scheduler",

@@ -47,6 +47,7 @@ COMPARISON = {"tcptrace": "tcptrace"}
 KINDS = {
     "light": ALWAYS,
     "run": {**ALWAYS, **VIRTUAL},
+    "docs": {**ALWAYS, **VIRTUAL},
     "test": {**ALWAYS, **VIRTUAL, **COMPARISON},
     "native": {**ALWAYS, **NATIVE},
 }

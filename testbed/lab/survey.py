@@ -23,14 +23,14 @@ from testbed.host.packages import (
 from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
 from testbed.lab.parts import parts
 
-BUILDING = ("run", "test")
+BUILDING = ("run", "docs", "test")
 """Kinds that use the lab kernel and its image, and build them if the cache has none."""
 
 
 def missing(kind: str) -> list[str]:
     """The packages that a command of this kind needs and that are not installed."""
     needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
-    brought = VIRTUAL if kind == "run" and bubblewrap_recipe().place.exists() else {}
+    brought = VIRTUAL if kind in ("run", "docs") and bubblewrap_recipe().place.exists() else {}
     return of_tools(tool for tool in needed if tool not in brought and not present(tool))
 
 

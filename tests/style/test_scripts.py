@@ -41,6 +41,7 @@ def scripts() -> dict[str, str]:
         "index.js": whole(index, SHARED),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),
+        "local_worker.js": (ROOT / "experiments/documentation/local_worker.js").read_text(),
     }
 
 

@@ -18,6 +18,7 @@ WIDTH = 100
 WIDE = {
     "*.csv": "a row is a line",
     "*.ipynb": "written by labs/notebooks",
+    "docs/gallery/pictures.toml": "a command is one line",
     "*.lock": "written by cargo, uv and tcplab lock",
     "*/templates/*": "white space of a template is white space of a page",
     "analysis/graphs/page/page.html": "the same",

@@ -18,7 +18,7 @@ testbed.guest.netem_draws testbed.guest.shaping testbed.guest.offloads
 testbed.guest.reordering_qdiscs testbed.guest.mtu testbed.guest.nodes testbed.guest.network
 testbed.guest.socket_sampling experiments.transfers topologies.data experiments.procedure
 """
-"""A new name takes the place of the old one. See docs/design.md, *The order of imports*."""
+"""A new name takes the place of the old one. See docs/design/guest.md, *The order of imports*."""
 
 IMPORT = """
 import sys, types

@@ -14,7 +14,7 @@ from analysis.statistics.paired_tests import FEWEST
 
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
-    " docs/studies.md, *A claim that is judged*."
+    " docs/own-studies.md, *A claim that is judged*."
 )
 
 

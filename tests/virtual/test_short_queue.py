@@ -1,4 +1,4 @@
-"""The experiment of the README, as a reader would type it."""
+"""The experiment of the first hour for researchers, as a reader would save it."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tests.virtual.conftest import read
 from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/first-hour/researcher.md"
 
 
 def test_the_experiment_in_twenty_lines_runs(in_guest, monkeypatch: pytest.MonkeyPatch) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+    blocks = re.findall(r"```python[^\n]*\n(.*?)```", PAGE.read_text(), re.DOTALL)
     (code,) = (block for block in blocks if "def experiment" in block)
     module = types.ModuleType("short_queue")
     monkeypatch.setitem(sys.modules, "short_queue", module)
-    exec(compile(code, str(README), "exec"), module.__dict__)
+    exec(compile(code, str(PAGE), "exec"), module.__dict__)
     spec = module.experiment(module.ShortQueueParameters(duration=Duration.parse("2s")))
     folder, _ = in_guest(spec)
     for condition in ("reno", "cubic", "bbr"):

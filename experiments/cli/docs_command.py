@@ -1,0 +1,76 @@
+"""`tcplab docs`: the documentation as a site, with its reference from the code and its gallery."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import click
+
+import tcplab as python
+from experiments.cli import main
+from experiments.cli.commands import tcplab
+from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.documentation.column_pages import column_pages
+from experiments.documentation.command_pages import command_pages
+from experiments.documentation.gallery import PROGRAM, gallery_page, made, pictures
+from experiments.documentation.page_sources import collected
+from experiments.documentation.python_pages import python_pages
+from experiments.documentation.site_building import build
+from experiments.documentation.spec_pages import spec_pages
+
+HERE = "127.0.0.1"
+
+
+@click.command("docs")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("site"),
+    show_default=True,
+    help="The folder for the site, which is made anew.",
+)
+@click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
+def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
+    """Build the documentation as a site with reference and gallery; a dead link is an error."""
+    with one_clear_message():
+        write_site(out, with_pictures=not quick)
+        click.echo(f"Site: {(out / 'index.html').resolve()}")
+        if serve:
+            _serve(out, port)
+
+
+def write_site(out: Path, with_pictures: bool) -> None:
+    """Raises TcplabError, CommandError."""
+    shown = pictures()
+    files = _pictures() if with_pictures else {}
+    sources = collected(
+        {
+            **command_pages(tcplab, PROGRAM),
+            **spec_pages(),
+            **column_pages(),
+            **python_pages(python.places()),
+            "gallery/index.md": gallery_page(shown, list(files)),
+        }
+    )
+    build(sources._replace(files={**sources.files, **files}), out)
+
+
+def _pictures() -> dict[str, Path]:
+    ready_lab()
+    program = [sys.executable, "-P", "-m", main.__name__]
+    return made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
+
+
+def _serve(folder: Path, port: int) -> None:
+    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
+    with ThreadingHTTPServer((HERE, port), handler) as server:
+        click.echo(f"http://{HERE}:{server.server_port}/  Ctrl-C ends it.")
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            click.echo("Ended.", err=True)

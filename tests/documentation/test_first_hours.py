@@ -1,0 +1,80 @@
+"""The tutorials and how-tos can be followed word for word: each command is typed, in its order.
+
+In a folder that looks like a checkout to a reader. What a reader's own defaults may say makes runs
+short (two seconds, one repetition), unless the page says otherwise; with --as-written nothing is
+shortened. Terminals are bash's, so a page may use its other commands too.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testbed.recipes import cache
+from tests.documentation.typed_commands import ROOT, Step, steps
+
+pytestmark = pytest.mark.virtual
+PAGES = sorted([*ROOT.glob("docs/first-hour/*.md"), *ROOT.glob("docs/how-to/*.md")])
+HANGS = 900
+"""Seconds after which a command is taken to hang."""
+SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
+OTHER_KERNELS = {"use-another-kernel.md", "researcher.md"}
+PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.cli.main "$@"\n'
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, pytestconfig: pytest.Config) -> Path:
+    """A reader's folder: ./tcplab, .venv/bin/python, and what pages copy from."""
+    place = tmp_path / "tcplab"
+    (place / ".venv/bin").mkdir(parents=True)
+    for name in ("docs", "experiments"):
+        (place / name).symlink_to(ROOT / name)
+    for name, text in (
+        (".venv/bin/python", '#!/bin/sh\nexec "{python}" "$@"\n'),
+        ("tcplab", PROGRAM),
+    ):
+        (place / name).write_text(text.format(python=sys.executable))
+        (place / name).chmod(0o755)
+    defaults = tmp_path / "home/.config/tcplab/defaults.toml"
+    defaults.parent.mkdir(parents=True)
+    if not pytestconfig.getoption("--as-written"):
+        defaults.write_text(SHORT)
+    return place
+
+
+def do(step: Step, place: Path) -> None:
+    if step.name:
+        (place / step.name).write_text(step.content)
+        return
+    environment = {
+        **os.environ,
+        "HOME": str(place.parent / "home"),
+        "PYTHONPATH": str(ROOT),
+        "TCPLAB_CACHE": str(cache.folder()),
+    }
+    environment.pop("XDG_CONFIG_HOME", None)
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", step.command],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=HANGS,
+        check=False,
+    )
+    assert done.returncode == step.status, f"{step.command}\n{done.stdout}\n{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_can_be_followed(page: Path, checkout: Path, pytestconfig: pytest.Config) -> None:
+    if page.name in OTHER_KERNELS and not pytestconfig.getoption("--kernels"):
+        pytest.skip("another kernel: --kernels")
+    if not shutil.which("bash"):
+        pytest.skip("no bash here")
+    for step in steps(page):
+        do(step, checkout)

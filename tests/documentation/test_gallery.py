@@ -1,0 +1,51 @@
+"""Pictures of the gallery are made by their commands, and kept for the next site."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.documentation.gallery import GalleryPicture, gallery_page, made, pictures
+from testbed.recipes import cache
+from topologies.errors import CommandError, TcplabError
+
+pytestmark = pytest.mark.virtual
+PROGRAM = [sys.executable, "-P", "-m", main.__name__]
+CHEAP = ("slow-start", "udp-sfq", "ecn", "capture-sequence")
+
+
+@pytest.fixture(autouse=True)
+def pictures_of_this_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lab is the usual one; pictures are kept apart, so that all are made."""
+    shared = cache.folder()
+    monkeypatch.setenv("TCPLAB_CACHE", str(shared))
+    monkeypatch.setattr("experiments.documentation.gallery.kept_folder", lambda: tmp_path)
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_a_picture_is_made_once(name: str) -> None:
+    (picture,) = (each for each in pictures() if each.name == name)
+    drawn: list[str] = []
+    files = made([picture], PROGRAM, drawn.append)
+    assert made([picture], PROGRAM, drawn.append) == files
+    assert drawn == [picture.title]
+    (file,) = files.values()
+    content, page = file.read_bytes(), gallery_page([picture], list(files))
+    assert len(content) < 400_000
+    if picture.graphs:
+        assert f'<iframe src="{name}.html"' in page and b'<section class="graph"' in content
+    else:
+        assert f"![{picture.title}]({name}.png)" in page and content.startswith(b"\x89PNG")
+    assert all(f"$ {command}" in page for command in picture.commands)
+
+
+def test_what_draws_nothing_or_fails_is_an_error() -> None:
+    nothing = GalleryPicture("none", "None", "", ("./tcplab run --list",), "found/a.png")
+    with pytest.raises(TcplabError, match="drew no"):
+        made([nothing], PROGRAM, lambda title: None)
+    wrong = GalleryPicture("wrong", "Wrong", "", ("./tcplab run nothing",), "found/a.png")
+    with pytest.raises(CommandError, match="There is no experiment"):
+        made([wrong], PROGRAM, lambda title: None)
