@@ -1,9 +1,8 @@
 // The scripts of the pages, each put together as a page has it by tests/style/test_scripts.py.
 const browser = ["atob", "Blob", "cancelAnimationFrame", "console", "CSS", "DecompressionStream",
-  "FormData", "TextDecoder", "URLSearchParams",
-  "devicePixelRatio", "document", "IntersectionObserver", "matchMedia", "navigator", "performance",
-  "requestAnimationFrame", "ResizeObserver", "Response", "setTimeout", "clearTimeout", "URL",
-  "window"];
+  "devicePixelRatio", "document", "FormData", "IntersectionObserver", "location", "matchMedia",
+  "navigator", "performance", "requestAnimationFrame", "ResizeObserver", "Response", "setTimeout",
+  "clearTimeout", "TextDecoder", "URL", "URLSearchParams", "window"];
 
 export default [{
   languageOptions: {

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from topologies import untrusted
+
 PAGES = ("report.html", "sweep.html", "reproduction.html", "comparison.html")
 UNREADABLE = "unreadable"
 
@@ -82,7 +84,7 @@ def _figure(claim: dict[str, Any]) -> str:
 def _content(file: Path) -> dict[str, Any]:
     """Empty for a file that is not there or is broken: one bad run must not hide the others."""
     try:
-        content = json.loads(file.read_text())
-    except (OSError, ValueError):
+        content = json.loads(untrusted.text(file.parent, file.name))
+    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
         return {}
     return content if isinstance(content, dict) else {}

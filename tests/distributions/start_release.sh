@@ -1,5 +1,6 @@
 # shellcheck shell=dash
-# What the emulated computer does after it has mounted /out: a release at /release, and a student who has an account.
+# What the emulated computer does after it has mounted /out: a release at /release, and a student
+# who has an account.
 # The test's own commands come last, as root; whatever happens, the computer is switched off.
 trap 'sync; echo o >/proc/sysrq-trigger; sleep 9' EXIT
 mount -t sysfs sysfs /sys

@@ -28,6 +28,8 @@ OTHER_MEANINGS = {
     "analysis/graphs/looks.py": "sack: a series of a graph",
     "analysis/graphs/segments_over_time.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",
+    "analysis/flows/packet_events.py": "sack: a kind of retransmission",
+    "analysis/agreement/corpus.py": "sack: a kind of retransmission",
     "analysis/analyze/facts.py": "sack: a kind of retransmission",
     "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
 }

@@ -30,7 +30,7 @@ TRAVELLING = [
     "experiments/reordering_proof.py",
 ]
 
-MEASURING = ("published", "sweep", "reproduce", "kernels", "play", "browsing")
+MEASURING = ("published", "sweep", "reproduce", "kernels", "play", "browsing", "documentation")
 """Folders of experiments that compare or show what was measured."""
 
 
