@@ -171,4 +171,5 @@ async def _in_thread(work: Callable[[], None], ended: threading.Event) -> None:
     except asyncio.CancelledError:
         ended.set()
         await asyncio.wait([thread])
+        thread.exception()  # nobody is there to hear it: asked for, asyncio does not print it
         raise
