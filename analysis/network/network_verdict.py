@@ -78,8 +78,9 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
 def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
     """A link that changes is compared by what the run itself recorded, before and after."""
     findings = [finding for network in networks for finding in recorded_proofs.recorded(network)]
-    verdict = _verdict(findings)
-    return replace(verdict, reasons=(*verdict.reasons, _CHANGING))
+    found = _verdict(findings)
+    verdict = CARE if found.good else found.verdict
+    return replace(found, verdict=verdict, reasons=(*found.reasons, _CHANGING))
 
 
 def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.network.network_verdict import CARE, judge_network
+from analysis.records.run_directory import run_of
 from experiments.play.played_columns import packets
 from experiments.play.settings import PlaySettings
 from experiments.running.seed import carry_seed, judge, limits_for
@@ -18,7 +20,8 @@ pytestmark = pytest.mark.virtual
 def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> None:
     settings = PlaySettings.from_data({"change": "3s bw=2mbit loss=2%", "duration": "6s"})
     spec = settings.spec()
-    carry_seed(to_data(spec), 1, str(tmp_path), limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    data = to_data(spec)
+    carry_seed(data, 1, str(tmp_path), limits_for(spec, 300.0), ready_lab, lambda *_: None)
     folder = tmp_path / "as_set"
     begun = float((tmp_path / "job.log").read_text().partition("begun ")[2].split()[0])
     rates = next(f for f in packets(folder, begun) if f.kind == "rates").columns
@@ -40,3 +43,6 @@ def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> 
         if row["kind"] == "pfifo"
     ]
     assert limits == [33, 33]
+    verdict = judge_network(run_of(tmp_path, data))
+    assert verdict.verdict == CARE
+    assert "The link changes" in verdict.reasons[-1]
