@@ -31,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Build the other kernels of the lab that Debian has, and test on them.",
     )
     parser.addoption(
+        "--faults",
+        action="store_true",
+        help="Build a kernel that crashes, spins and leaks, and look how that is shown: minutes.",
+    )
+    parser.addoption(
         "--as-written",
         action="store_true",
         help="Do the tutorials and how-tos with their own durations and repetitions: minutes.",

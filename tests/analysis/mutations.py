@@ -17,7 +17,6 @@ from pathlib import Path
 from random import Random
 
 import lz4.frame
-import zstandard
 
 from tests.analysis import frames, wrappings
 from tests.analysis.conversations import by_chance
@@ -30,6 +29,7 @@ from tests.analysis.frames import (
     MadeInterface,
     Record,
 )
+from tests.analysis.zstd_packing import zstd_packed
 
 REAL = sorted((Path(__file__).parent / "data" / "run").rglob("*.pcap"))
 """Captures of real traffic with losses, SACK and timestamps; little-endian and with nanoseconds."""
@@ -147,8 +147,8 @@ def gzip_of(content: bytes, chance: Random) -> bytes:
 
 def zstd_of(content: bytes, chance: Random) -> bytes:
     """In one frame or two, with a checksum or without."""
-    pack = zstandard.ZstdCompressor(level=1, write_checksum=chance.random() < 0.5)
-    return b"".join(map(pack.compress, _two(content, chance)))
+    checksum = chance.random() < 0.5
+    return b"".join(zstd_packed(part, checksum, 1) for part in _two(content, chance))
 
 
 def _two(content: bytes, chance: Random) -> tuple[bytes, bytes]:

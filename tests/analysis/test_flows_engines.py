@@ -16,7 +16,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from polars.testing import assert_frame_equal
 
@@ -26,6 +25,7 @@ from analysis.flows.reader import ENGINES, Engine, engines
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
+from tests.analysis.zstd_packing import zstd_packed
 from topologies.errors import TcplabError
 
 MINUTES = float(os.environ.get("TCPLAB_FUZZ_MINUTES", "0"))
@@ -135,9 +135,7 @@ def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path
 
 
 @pytest.mark.usefixtures("both")
-@pytest.mark.parametrize(
-    "pack", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress]
-)
+@pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
 def test_of_packed_files_all_is_read_that_precedes_the_damage(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:

@@ -15,7 +15,6 @@ from random import Random
 
 import lz4.frame
 import pytest
-import zstandard
 
 from analysis import flows
 from analysis.flows.reader import CaptureMoment, CapturePeriod
@@ -31,6 +30,7 @@ from tests.analysis.frames import (
     Record,
 )
 from tests.analysis.looking import Look, only_connection, sent
+from tests.analysis.zstd_packing import zstd_packed
 from topologies.errors import TcplabError, UsageError
 
 FACTS = (
@@ -292,8 +292,8 @@ def test_compressed_files_are_read_as_they_are(
 
 def test_a_frame_of_another_length_than_its_head_says_is_damage(look: Look) -> None:
     """zstd notices it if it has the frame as a whole, and not octet by octet."""
-    packed = zstandard.ZstdCompressor(write_checksum=True).compress(conversation().pcap())
-    nothing = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(b""))
+    packed = zstd_packed(conversation().pcap())
+    nothing = bytearray(zstd_packed(b""))
     nothing[5] = 16
     read = look(packed + bytes(nothing))
     assert (read.file.packets, read.file.fault) == (
