@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from analysis.flows.both_ends import journeys
 from analysis.flows.columns import KINDS
+from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
 from experiments.playground import FIRST_PORT
 
@@ -24,6 +25,10 @@ PROBES = "probes"
 _NEW = [number for number, (kind, _) in enumerate(KINDS) if kind in ("none", "new")]
 _PROBE = next(number for number, (kind, _) in enumerate(KINDS) if kind == "tlp")
 _NANO = 1e9
+_USED = (
+    *("number", "time", "connection", "forward", "sequence", "acknowledgement", "payload"),
+    *("flags", "sacks", "timestamp", "echo", "ip_id", "kind"),
+)
 
 
 @dataclass(frozen=True)
@@ -83,17 +88,12 @@ def _in_flight(row: dict[str, Any]) -> float:
 
 def packets(folder: Path, begun: float) -> list[Frame]:
     """What a condition's folder of captures tells: packets, rates, queue and drops."""
-    near, far = (read(folder / f"{host}-eth0.pcap", packets=True) for host in ("h1", "h2"))
-    assert near.connections is not None
-    ports = near.connections.select("connection", flow=pl.col("port_b") - FIRST_PORT)
-    every = journeys(near, far).join(ports, on="connection").sort("time")
-    every = every.with_columns(
-        time=(pl.col("time") - int(begun * _NANO)) / _NANO,
-        arrived=(pl.col("arrived") - int(begun * _NANO)) / _NANO,
-    )
-    outward = every.filter(pl.col("outward"))
+    with ThreadPoolExecutor(2) as turns:
+        near, far = turns.map(_seen, (folder / f"{host}-eth0.pcap" for host in ("h1", "h2")))
+    outward = _since(begun, arrivals(near.filter("forward"), far.filter("forward")))
+    answers = arrivals(far.filter(~pl.col("forward")), near.filter(~pl.col("forward")))
     data = outward.filter(pl.col("payload") > 0)
-    back = every.filter(~pl.col("outward") & pl.col("arrived").is_not_null())
+    back = _since(begun, answers).filter(pl.col("arrived").is_not_null())
     return [
         Frame("packets", _segments(data, back)),
         Frame("rates", _rates(data)),
@@ -101,6 +101,20 @@ def packets(folder: Path, begun: float) -> list[Frame]:
         Frame("drops", _columns(data.filter(pl.col("arrived").is_null()), "sequence")),
         Frame(PROBES, _columns(data.filter(pl.col("kind") == _PROBE), "sequence")),
     ]
+
+
+def _seen(capture: Path) -> pl.DataFrame:
+    """The packets of a capture with their flow. They go `forward` from h1, which opens all."""
+    reading = read(capture, packets=True)
+    assert reading.packets is not None
+    flows = reading.connections.select("connection", flow=pl.col("port_b") - FIRST_PORT)
+    return reading.packets.select(_USED).join(flows, on="connection", maintain_order="left")
+
+
+def _since(begun: float, trips: pl.DataFrame) -> pl.DataFrame:
+    """Times in seconds since the flows began."""
+    since = [(pl.col(name) - int(begun * _NANO)) / _NANO for name in ("time", "arrived")]
+    return trips.with_columns(since)
 
 
 def _segments(data: pl.DataFrame, back: pl.DataFrame) -> Columns:
