@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,13 @@ def samples(lines: Iterable[str], begun: float) -> Frame:
             "state": np.array([row["ca_state"] for _, row in rows], np.uint8),
         },
     )
+
+
+def joined(frames: Sequence[Frame]) -> Frame:
+    """Frames of one kind, one behind the other."""
+    names = frames[0].columns
+    columns = {name: np.concatenate([each.columns[name] for each in frames]) for name in names}
+    return Frame(frames[0].kind, columns)
 
 
 def _flow_of(socket: dict[str, Any]) -> int:

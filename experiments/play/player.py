@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import os
 import threading
 import time
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from experiments.play.events import PlayEvent, events
-from experiments.play.played_columns import BUCKET, LOST, PROBES, Frame, packets, samples
+from experiments.play.played_columns import BUCKET, LOST, PROBES, Frame, joined, packets, samples
 from experiments.play.settings import PlaySettings
 from experiments.play.waiting import WALL_SECONDS, GuestPool, MovedOn, WaitingGuest
 from experiments.running.python_run import run
@@ -54,8 +53,7 @@ class Player:
 
     def __init__(self, ready: Lab | None = None, waiting: int = _WAITING) -> None:
         self._processors = sorted(os.sched_getaffinity(0))
-        self._lab = ready or lab()
-        self._pool = GuestPool(self._lab, self._processors, waiting)
+        self._pool = GuestPool(ready or lab(), self._processors, waiting)
 
     def __enter__(self) -> Player:
         self._pool.__enter__()
@@ -85,21 +83,18 @@ class Player:
         tenths of the seeds are below. Raises as `play`.
         """
         rates: list[Frame] = []
-        turns = ThreadPoolExecutor(len(self._processors), "seeds")
 
-        def one(seed: int, processor: int) -> Frame:
+        def rates_of(seed: int) -> Frame:
             frames: list[Frame | PlayEvent] = []
-            guest = WaitingGuest(self._lab, seed, _limits(settings), processor)
-            guest.start()
+            guest = self._pool.boot(seed, _limits(settings))
             try:
                 _carried_out(settings, guest, frames.append, _Watch(ended))
             finally:
                 guest.end()
             return next(f for f in frames if isinstance(f, Frame) and f.kind == "rates")
 
-        with turns:
-            processors = itertools.cycle(self._processors)
-            tasks = [turns.submit(one, seed, next(processors)) for seed in range(1, count + 1)]
+        with ThreadPoolExecutor(len(self._processors), "seeds") as turns:
+            tasks = [turns.submit(rates_of, seed) for seed in range(1, count + 1)]
             try:
                 for done in as_completed(tasks):
                     rates.append(done.result())
@@ -152,7 +147,7 @@ class _Samples:
         self._guest, self._hear = guest, hear
         self._offset = 0
         self.begun = 0.0
-        self.lines: list[str] = []
+        self._parts: list[Frame] = []
 
     def again(self) -> None:
         """Read what is new and hand it on."""
@@ -163,8 +158,12 @@ class _Samples:
             elif line.startswith(SAMPLE):
                 fresh.append(line.removeprefix(SAMPLE))
         if fresh:
-            self.lines += fresh
-            self._hear(samples(fresh, self.begun))
+            self._parts.append(samples(fresh, self.begun))
+            self._hear(self._parts[-1])
+
+    def whole(self) -> Frame:
+        """All samples that have been read."""
+        return joined(self._parts) if self._parts else samples((), self.begun)
 
     def _new(self) -> str:
         with untrusted.opened(self._guest.folder, LOG) as file:
@@ -201,7 +200,7 @@ def _whole(settings: PlaySettings, out: Path, heard: _Samples, hear: Heard) -> P
     probes = frames.pop(PROBES)
     for frame in frames.values():
         hear(frame)
-    sampled = samples(heard.lines, heard.begun)
+    sampled = heard.whole()
     for event in events(sampled, probes, folder):
         hear(event)
     spec = settings.spec()

@@ -31,7 +31,7 @@ class WaitingGuest(threading.Thread):
 
     def __init__(self, lab: Lab, seed: int, limits: Limits, processor: int | None) -> None:
         super().__init__(name=f"guest of seed {seed}", daemon=True)
-        self.seed, self.memory_mib = seed, limits.memory_mib
+        self.seed = seed
         self.folder = Path()
         self.ready, self.over = threading.Event(), threading.Event()
         self.error: TcplabError | None = None
@@ -83,12 +83,16 @@ class WaitingGuest(threading.Thread):
 
 
 class GuestPool:
-    """So many guests wait, booted with the seed that was asked for last."""
+    """So many guests wait, booted with the seed that was asked for last.
+
+    A context manager: no guest that it has booted is left afterwards.
+    """
 
     def __init__(self, lab: Lab, processors: list[int], size: int) -> None:
         self._lab, self._processors, self._size = lab, processors, size
         self._limits = limits_for(PlaySettings().spec(), WALL_SECONDS)
         self._guests: list[WaitingGuest] = []
+        self._all: list[WaitingGuest] = []
         self._lock = threading.Lock()
         self._seed, self._started = 1, 0
         self._closed = False
@@ -100,10 +104,9 @@ class GuestPool:
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._closed = True
-            guests, self._guests = self._guests, []
-        for guest in guests:
+        for guest in self._all:
             guest.end()
-        for guest in guests:
+        for guest in self._all:
             guest.join()
 
     def take(self, seed: int, limits: Limits) -> WaitingGuest:
@@ -118,8 +121,13 @@ class GuestPool:
                 return self._boot(seed, limits)
             return self._guests.pop(0) if self._guests else self._boot(seed, limits)
 
+    def boot(self, seed: int, limits: Limits) -> WaitingGuest:
+        """A fresh guest, not yet ready."""
+        with self._lock:
+            return self._boot(seed, limits)
+
     def fill(self) -> None:
-        """Boot what is missing, one after the other."""
+        """Boot what is missing."""
         with self._lock:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
             while not self._closed and len(self._guests) < self._size:
@@ -130,4 +138,5 @@ class GuestPool:
         self._started += 1
         guest = WaitingGuest(self._lab, seed, limits, processor)
         guest.start()
+        self._all = [*filter(WaitingGuest.is_alive, self._all), guest]
         return guest

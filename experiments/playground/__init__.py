@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Any
 
+from experiments.definition.queue_disciplines import discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,7 +23,7 @@ from experiments.spec import (
     word,
 )
 from topologies.errors import UsageError
-from topologies.topology_spec import Channel, Discipline
+from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 from topologies.units import Duration, Packets, Quantity, Rate, Share
 
@@ -55,13 +56,13 @@ class PlaygroundParameters(LinkParameters):
     change: str = word("", "How the link changes, and when: '5s bw=2mbit delay=100ms loss=1%'.")
 
     def __post_init__(self) -> None:
-        _require("discipline", self.discipline, get_args(Discipline))
+        discipline_from(self.discipline)
         _require("sack", self.sack, _SWITCH)
         _require("ecn", self.ecn, _SWITCH)
 
     def channel(self) -> Channel:
         """One direction of the link."""
-        discipline = cast(Discipline, self.discipline)
+        discipline = discipline_from(self.discipline)
         return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue, discipline)
 
 

@@ -8,11 +8,11 @@ FIFO with sfq; fq_codel, fq, cake, pie and red are beside them here.
 
 from __future__ import annotations
 
-import typing
 from dataclasses import dataclass
 
 from experiments.definition.late_starts import MEANING, NONE, late_starts
 from experiments.definition.profiles import LINUX_2_6, under
+from experiments.definition.queue_disciplines import DISCIPLINES, discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -26,10 +26,9 @@ from experiments.spec import (
 )
 from topologies.errors import UsageError
 from topologies.star import star
-from topologies.topology_spec import Channel, Discipline
+from topologies.topology_spec import Channel
 from topologies.units import Count, Duration, Packets, Rate
 
-DISCIPLINES: tuple[Discipline, ...] = typing.get_args(Discipline)
 FAIR = ("sfq", "fq_codel", "fq", "cake")
 """Those that have a queue for each flow and serve them in turn."""
 GRID = {"queueing": DISCIPLINES}
@@ -54,18 +53,14 @@ class UdpFairnessParameters:
     )
 
     def __post_init__(self) -> None:
-        if self.queueing not in DISCIPLINES:
-            raise UsageError(
-                f"There is no queueing discipline '{self.queueing[:40]}'.",
-                f"Choose from {', '.join(DISCIPLINES)}.",
-            )
+        discipline_from(self.queueing)
         if not 1 <= self.streams.base <= 500:
             raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     """Towards left; all flows end together, and UDP is there from the start."""
-    discipline = typing.cast(Discipline, parameters.queueing)
+    discipline = discipline_from(parameters.queueing)
     shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)
     others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     udp = Flow("udp", "top", "left", parameters.duration, port=_UDP_PORT, rate=parameters.udp)
