@@ -46,6 +46,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Run the release that ./tcplab release made there, on other Linuxes.",
     )
     parser.addoption(
+        "--ubuntu",
+        metavar="MIRROR",
+        help="With --release: the address of a mirror of Ubuntu, to run it there as well.",
+    )
+    parser.addoption(
         "--sandboxes",
         action="store_true",
         help="Make every attack of hostile modules against the supervisor as well.",

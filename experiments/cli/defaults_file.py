@@ -15,10 +15,12 @@ import click
 
 
 def defaults_file() -> Path:
-    """Where it is, by the XDG Base Directory Specification; it need not exist."""
-    return Path(
-        os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "tcplab/defaults.toml"
-    )
+    """Where it is, by the XDG Base Directory Specification; it need not exist.
+
+    A user whom the system does not know has no home, and none there.
+    """
+    settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(settings, "tcplab/defaults.toml")
 
 
 def use_defaults(context: click.Context) -> None:

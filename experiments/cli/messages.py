@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import click
 
 from experiments.spec import DEFAULT_KERNEL
+from testbed.jobs.following import Limits
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, lab_for
 from testbed.recipes.building import shown
@@ -32,13 +33,24 @@ def one_clear_message() -> Iterator[None]:
             f"Error: {error.strerror}: {error.filename or 'writing the run'}. {remedy}", err=True
         )
         raise SystemExit(1) from None
+    except MemoryError:
+        remedy = "End other programs, or raise the limit (ulimit -v) in the shell."
+        click.echo(f"Error: there is not enough memory. {remedy}", err=True)
+        raise SystemExit(1) from None
     except KeyboardInterrupt:
         click.echo("Stopped. What was measured so far is kept.", err=True)
         raise SystemExit(130) from None
 
 
 def ready_lab(kernels: Iterable[str] = (DEFAULT_KERNEL,)) -> Lab:
-    """The lab with these kernels, each built the first time."""
+    """The lab with these kernels, each built the first time.
+
+    Raises TcplabError also if the limits of this process (ulimit) are too small for a guest: with
+    less memory the way there may fail first.
+    """
+    from testbed.virtual.virtual_run import require_limits
+
+    require_limits(Limits())
     with shown(sys.stderr) as report:
         return lab_for(kernels, report)
 

@@ -40,6 +40,10 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
         return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
 
 
+def _tools(machine: ExaminedMachine) -> Iterable[Finding]:
+    return system.tools(machine, brought=cache.BROUGHT.exists())
+
+
 def _lab(_machine: ExaminedMachine) -> Finding:
     absent = [entry.name.partition("-")[0] for entry in entries() if not entry.exists()]
     return system.lab(absent, "" if absent else release_of(stated_digests(entries())))
@@ -61,7 +65,7 @@ CHECKS: tuple[Check, ...] = (
     system.privileges,
     system.container,
     system.windows,
-    system.tools,
+    _tools,
     _lab,
     running_kernel.modules,
     running_kernel.queues,

@@ -137,32 +137,31 @@ def windows(machine: ExaminedMachine) -> Finding:
     return Finding("native", "WSL", "warning", sentence, f"{NETEM}; after sleep: wsl --shutdown")
 
 
-def tools(machine: ExaminedMachine) -> Iterator[Finding]:
-    """Every program with the version of its package."""
-    groups: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
+def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
+    """Every program with the version of its package.
+
+    A release has `brought` Python and sandbox, and installs nothing.
+    """
+    own: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
         ("virtual", "sandbox's tools", VIRTUAL),
-        ("native", "network's tools", NATIVE),
     )
-    for testbed, what, needed in groups:
-        yield _installed(machine, testbed, what, needed)
+    for testbed, what, needed in () if brought else own:
+        yield _installed(machine, testbed, what, needed, _INSTALLS)
+    yield _installed(machine, "native", "network's tools", NATIVE, "" if brought else _INSTALLS)
+
+
+_INSTALLS = " ./tcplab run installs what its testbed needs."
 
 
 def _installed(
-    machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str]
+    machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str], then: str
 ) -> Finding:
     missing = of_tools(tool for tool in needed if not machine.has(tool))
     if missing:
-        sentence = (
-            f"Not installed: {', '.join(missing)}. ./tcplab run installs what its testbed needs."
-        )
-        return Finding(
-            testbed,
-            what,
-            "problem" if testbed == "native" else "warning",
-            sentence,
-            install_command(missing),
-        )
+        state: State = "problem" if testbed == "native" else "warning"
+        sentence = f"Not installed: {', '.join(missing)}.{then}"
+        return Finding(testbed, what, state, sentence, install_command(missing))
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
     return Finding(
         testbed, what, "ok", f"{', '.join(machine.output(query).splitlines() or of_tools(needed))}."

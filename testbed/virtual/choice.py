@@ -44,8 +44,8 @@ _REMEDIES = {  # what may be in the words of a sandbox that failed, and what to 
     ),
     "notifications: Invalid argument": "Start Linux 5.19 or later.",
     "as ptrace(2) may": (
-        "sudo sysctl -w kernel.yama.ptrace_scope=1; in a container, start that with"
-        " --cap-add SYS_PTRACE."
+        "sudo sysctl -w kernel.yama.ptrace_scope=1 (a 3 stays until the next start: take it out of"
+        " /etc/sysctl.d); in a container, start that with --cap-add SYS_PTRACE."
     ),
     "keep a descriptor": (
         "A guest needs 8193 open files, and ulimit -Hn says how many you may have: ask for more in"

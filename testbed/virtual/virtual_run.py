@@ -105,7 +105,7 @@ def guest(
     The parameters are those of `run_in_guest`. Raises TcplabError.
     """
     user = ordinary_user()
-    _require_limits(limits)
+    require_limits(limits)
     kind = sandbox or allowed_sandbox(lab.confine).kind
     with (
         adopted(out, user),
@@ -129,7 +129,7 @@ def lacking(lab: Lab) -> dict[str, bool]:
     return {} if lab.open_vswitch else {"open_vswitch": False}
 
 
-def _require_limits(limits: Limits) -> None:
+def require_limits(limits: Limits) -> None:
     """Raises TcplabError if this process may not have what the guest's kernel needs."""
     for name, (resource_number, needed, option) in _needed(limits).items():
         most = resource.getrlimit(resource_number)[1]

@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from testbed.recipes.apt import Apt, mirror
 from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.package_lock import LockedPackage, PackageLock
 from topologies.errors import CommandError
 
 USER = 65534
 """The user and group outside: nobody. Inside it is 1000, as everywhere."""
 HOME = "home/student"
 _PATHS = "/usr/local/bin:/usr/bin:/bin"
+_KEYS_OF_UBUNTU = LockedPackage(
+    "ubuntu-keyring",
+    "2023.11.28.1",
+    "36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311adb8a8",
+    "pool/main/u/ubuntu-keyring/ubuntu-keyring_2023.11.28.1_all.deb",
+)
 _NETWORK = ("/etc/resolv.conf", "/etc/ssl/certs")
 
 
@@ -75,13 +85,36 @@ def debian(suite: str, folder: Path) -> ForeignRoot:
 
     A mirror may serve an old state of sid, which says that it is no longer valid.
     """
+    options = ['--aptopt=Acquire::Check-Valid-Until "false"']
+    return _bootstrapped([*options, suite, str(folder), mirror("bookworm")], folder)
+
+
+def ubuntu(suite: str, address: str, folder: Path, work: Path) -> ForeignRoot:
+    """A small Ubuntu with its Python, from the mirror at `address`. Raises CommandError."""
+    keyring = _keyring_of_ubuntu(address, work)
+    options = [f"--keyring={keyring}", "--components=main,universe"]
+    return _bootstrapped([*options, suite, str(folder), address], folder)
+
+
+def _bootstrapped(arguments: Sequence[str], folder: Path) -> ForeignRoot:
     command = ["mmdebstrap", "--quiet", "--mode=root", "--variant=apt", "--include=python3-venv"]
-    command += ['--aptopt=Acquire::Check-Valid-Until "false"']
-    command += [suite, str(folder), mirror("bookworm")]
+    command += arguments
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr)
     return ForeignRoot(folder).prepare()
+
+
+def _keyring_of_ubuntu(address: str, work: Path) -> Path:
+    """The keys of Ubuntu's archive, which no package of Debian has, by their SHA-256."""
+    work.mkdir()
+    workshop = Workshop(work, work / "log", BuildReport())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TCPLAB_MIRROR", address)
+        lock = PackageLock("2024-04-25", (_KEYS_OF_UBUNTU,))
+        (deb,) = Apt(workshop, "noble").download_locked(lock)
+    subprocess.run(["dpkg-deb", "--extract", deb, work / "keys"], check=True)
+    return work / "keys/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 
 
 def busybox(folder: Path, work: Path) -> ForeignRoot:

@@ -22,10 +22,11 @@ tcplab() {
     echo "status $?" >>"/out/$what"
 }
 
-# run NAME: a short run, its captures' digests in NAME.sums and its manifest in NAME.json.
+# run NAME WORDS...: a run of sack, its captures' digests in NAME.sums, its manifest in NAME.json.
 run() {
     what=$1
-    tcplab run sack --seed 1 --repeat 1 --duration 5s --out "/home/$what"
+    shift
+    tcplab run sack "$@" --out "/home/$what"
     (
         cd "/home/$what/sack/latest" || exit
         find . -name '*.pcap' | sort | xargs -r sha256sum >"/out/$what.sums"

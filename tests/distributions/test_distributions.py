@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.distributions.roots import HOME, ForeignRoot, busybox, debian
+from tests.distributions.roots import HOME, ForeignRoot, busybox, debian, ubuntu
 
 RUN = ("run", "sack", "--seed", "1", "--repeat", "1", "--out", f"/{HOME}/runs")
 
@@ -72,6 +72,21 @@ def unpack(release: Path, root: ForeignRoot) -> None:
     next(root.home.glob("tcplab-*")).rename(root.home / "tcplab")
 
 
+def check_archive(what: str, release: Path, root: ForeignRoot) -> None:
+    unpack(release, root)
+    check(f"{what}, archive", root, f"/{HOME}/tcplab/tcplab")
+    shutil.rmtree(root.home / "tcplab")
+
+
+def check_wheel(what: str, release: Path, root: ForeignRoot) -> None:
+    (wheel,) = release.glob("*.whl")
+    shutil.copy(wheel, root.home)
+    root.called("python3", "-m", "venv", "venv")
+    pip = ("venv/bin/pip", "install", "--quiet", "--only-binary", ":all:", f"/{HOME}/{wheel.name}")
+    root.called(*pip, network=True)
+    check(f"{what}, wheel", root, f"/{HOME}/venv/bin/tcplab")
+
+
 def test_a_root_with_nothing_but_busybox(release: Path, place: Path) -> None:
     root = busybox(place / "busybox", place / "work")
     (archive,) = release.glob("*.tar.gz")
@@ -85,13 +100,21 @@ def test_a_root_with_nothing_but_busybox(release: Path, place: Path) -> None:
 @pytest.mark.parametrize("suite", ["bookworm", "trixie", "sid"])
 def test_a_debian(release: Path, place: Path, suite: str) -> None:
     root = debian(suite, place / suite)
-    unpack(release, root)
-    check(f"{suite}, archive", root, f"/{HOME}/tcplab/tcplab")
-    shutil.rmtree(root.home / "tcplab")
-    (wheel,) = release.glob("*.whl")
-    shutil.copy(wheel, root.home)
-    root.called("python3", "-m", "venv", "venv")
-    pip = ("venv/bin/pip", "install", "--quiet", "--only-binary", ":all:", f"/{HOME}/{wheel.name}")
-    root.called(*pip, network=True)
-    check(f"{suite}, wheel", root, f"/{HOME}/venv/bin/tcplab")
+    check_archive(suite, release, root)
+    check_wheel(suite, release, root)
+    shutil.rmtree(root.folder)
+
+
+@pytest.mark.parametrize(("suite", "takes_wheel"), [("jammy", False), ("noble", True)])
+def test_an_ubuntu(
+    request: pytest.FixtureRequest, release: Path, place: Path, suite: str, takes_wheel: bool
+) -> None:
+    """Ubuntu 22.04 has Python 3.10, for which there is no wheel."""
+    address = request.config.getoption("--ubuntu")
+    if not address:
+        pytest.skip("pytest --ubuntu MIRROR makes roots of Ubuntu from that mirror")
+    root = ubuntu(suite, address, place / suite, place / f"keys-of-{suite}")
+    check_archive(suite, release, root)
+    if takes_wheel:
+        check_wheel(suite, release, root)
     shutil.rmtree(root.folder)

@@ -17,7 +17,7 @@ import pytest
 from tests.distributions.emulated import EmulatedComputer, release_disk
 from tests.native.stock_kernel import QEMU
 
-SHORT = ("run", "sack", "--seed", "1", "--repeat", "1", "--duration", "5s", "--out")
+SHORT = "--seed 1 --repeat 1 --duration 1s"
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def disk(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def here(disk: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The digests of the captures of the same run on this machine's own processor."""
     out = tmp_path_factory.mktemp("here")
-    command = [disk.parent / "tree/tcplab", *SHORT, out]
+    command = [disk.parent / "tree/tcplab", "run", "sack", *SHORT.split(), "--out", out]
     subprocess.run(command, check=True, capture_output=True)
     run = out / "sack/latest"
     files = sorted(run.rglob("*.pcap"))
@@ -59,53 +59,62 @@ def sandbox(out: Path, name: str) -> dict[str, Any]:
     return found
 
 
-def test_an_old_processor_gives_the_same_packets(
-    disk: Path, here: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("processor", ["Nehalem", "max"])
+def test_any_processor_gives_the_same_packets(
+    disk: Path, here: dict[str, str], tmp_path: Path, processor: str
 ) -> None:
-    """Nehalem has SSE 4.2, and no AVX."""
-    EmulatedComputer(disk, tmp_path).carry_out("Nehalem", "run old")
-    assert packets(tmp_path, "old") == here, (tmp_path / "old").read_text()
+    """Nehalem has SSE 4.2 and no AVX, `max` has AVX2 and no AVX-512."""
+    EmulatedComputer(disk, tmp_path).carry_out(processor, f"run short {SHORT}")
+    assert packets(tmp_path, "short") == here, (tmp_path / "short").read_text()
 
 
 def test_a_processor_without_anything_new_gives_the_same_packets(
     disk: Path, here: dict[str, str], tmp_path: Path
 ) -> None:
     """qemu64 has what every x86-64 has: the analysis cannot run there, and that is said."""
-    EmulatedComputer(disk, tmp_path).carry_out("qemu64", "run plain\nwhat=doctor tcplab doctor")
+    EmulatedComputer(disk, tmp_path).carry_out(
+        "qemu64", f"run plain {SHORT}\nwhat=doctor tcplab doctor"
+    )
     assert packets(tmp_path, "plain") == here, (tmp_path / "plain").read_text()
     printed = (tmp_path / "plain").read_text()
     assert "has no report" in printed and "lacks instructions" in printed
     assert "no AVX2" in (tmp_path / "doctor").read_text()
 
 
-_EVERY_SANDBOX = """
-echo 0 >/proc/sys/user/max_user_namespaces
-run supervisor
-echo 2 >/proc/sys/kernel/yama/ptrace_scope
-run refused
+_NO_NAMESPACES = "echo 0 >/proc/sys/user/max_user_namespaces\n"
+_SET_UID = """
 mkdir -p /lib64 /lib/x86_64-linux-gnu /usr/bin
-for program in /release/python/lib/python3/dist-packages/tcplab/brought/bubblewrap; do
-    cp "$program"/lib* /lib/x86_64-linux-gnu
-    cp "$program/ld-linux-x86-64.so.2" /lib64
-    cp "$program/bwrap" /usr/bin
-done
+brought=/release/python/lib/python3/dist-packages/tcplab/brought/bubblewrap
+cp "$brought"/lib* /lib/x86_64-linux-gnu
+cp "$brought/ld-linux-x86-64.so.2" /lib64
+cp "$brought/bwrap" /usr/bin
 chmod 4755 /usr/bin/bwrap
-run set-uid
 """
 
 
-def test_every_sandbox_on_debians_own_kernel_gives_the_same_packets(
-    disk: Path, here: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize(
+    ("name", "commands"), [("supervisor", ""), ("set-uid bubblewrap", _SET_UID)]
+)
+def test_without_user_namespaces_on_debians_own_kernel_the_packets_are_the_same(
+    disk: Path, here: dict[str, str], tmp_path: Path, name: str, commands: str
 ) -> None:
-    """Without user namespaces, and so too with a set-uid bubblewrap.
+    EmulatedComputer(disk, tmp_path).carry_out(
+        "max", f"{_NO_NAMESPACES}{commands}run short {SHORT}"
+    )
+    printed = (tmp_path / "short").read_text()
+    assert packets(tmp_path, "short") == here, printed
+    assert sandbox(tmp_path, "short")["name"] == name, printed
 
-    Without either, as where only root may trace (ptrace_scope 2), a sentence says why.
-    """
-    EmulatedComputer(disk, tmp_path).carry_out("max", _EVERY_SANDBOX)
-    for name in ("supervisor", "set-uid"):
-        assert packets(tmp_path, name) == here, (tmp_path / name).read_text()
-    names = [sandbox(tmp_path, name)["name"] for name in ("supervisor", "set-uid")]
-    assert names == ["supervisor", "set-uid bubblewrap"]
-    refused = " ".join((tmp_path / "refused").read_text().split())
-    assert "No sandbox for guests works on this system" in refused
-    assert "kernel.yama.ptrace_scope=1" in refused
+
+@pytest.mark.parametrize(
+    ("scope", "remedy"),
+    [(2, "sysctl -w kernel.yama.ptrace_scope=1"), (3, "until the next start")],
+)
+def test_where_users_may_not_trace_either_a_sentence_says_why(
+    disk: Path, tmp_path: Path, scope: int, remedy: str
+) -> None:
+    closed = f"{_NO_NAMESPACES}echo {scope} >/proc/sys/kernel/yama/ptrace_scope\n"
+    EmulatedComputer(disk, tmp_path).carry_out("max", f"{closed}run refused {SHORT}")
+    printed = " ".join((tmp_path / "refused").read_text().split())
+    assert "No sandbox for guests works on this system" in printed
+    assert remedy in printed

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.cli.commands import tcplab
+from experiments.cli.messages import one_clear_message
 from experiments.cli.options_of_run import options_from
 from experiments.cli.run_command import command_of
 from experiments.definition.catalogue import catalogue, find
@@ -98,6 +99,7 @@ PLAIN_RUN = """
 import sys
 import experiments.running.python_run
 from experiments.cli.run_command import command_of
+from experiments.cli.messages import one_clear_message
 from experiments.cli.options_of_run import options_from
 from experiments.definition.catalogue import find
 named = find("sack")
@@ -202,3 +204,19 @@ def test_a_cluster_without_its_libraries_ends_in_what_to_install(
     done = invoke(*words)
     assert done.exit_code == 1
     assert "pip install 'distributed>=2024.5'" in done.stderr
+
+
+def test_a_limit_of_addresses_that_is_too_small_is_named() -> None:
+    """With 700,000 KiB this process can start no thread: the limit is looked at before."""
+    run = f"{sys.executable} -m experiments.cli.main run sack --repeat 1"
+    command = ["sh", "-c", f"ulimit -v 700000; {run}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "1,140,850,688 or more, and yours is 716,800,000" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_too_little_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit), one_clear_message():
+        raise MemoryError
+    assert "ulimit -v" in capsys.readouterr().err

@@ -56,3 +56,13 @@ def test_mistakes_are_one_sentence(defaults: Path, text: str, message: str) -> N
     defaults.write_text(text)
     done = CliRunner().invoke(tcplab, ["run", "sack", "--dry-run"])
     assert (done.exit_code, message in done.output) == (2, True), done.output
+
+
+def test_a_user_whom_the_system_does_not_know_has_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(user: int) -> None:
+        raise KeyError(user)
+
+    for name in ("HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    assert described()["duration"]

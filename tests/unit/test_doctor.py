@@ -265,6 +265,11 @@ def test_tools_with_their_versions_or_the_command_that_installs_them(machine_wit
     assert without["native"].remedy.endswith("iperf")
 
 
+def test_a_release_asks_for_nothing_that_it_has_brought(machine_with) -> None:
+    (finding,) = system.tools(machine_with(has=lambda tool: False), brought=True)
+    assert finding.testbed == "native" and "installs" not in finding.said
+
+
 def test_the_lab_and_what_was_left(machine_with) -> None:
     assert system.lab([], "tcplab 1.2").state == system.leftovers(0, 0).state == "ok"
     assert "kernel, image" in system.lab(["kernel", "image"], "").said
