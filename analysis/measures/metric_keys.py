@@ -17,6 +17,13 @@ from typing import Self
 from analysis.records.row_columns import METRICS, Metric
 from topologies.errors import TcplabError
 
+PAUSE = 0.25
+"""Seconds without a data segment that count as a pause.
+
+More than the published path's round trip of 80 ms, and less than that and the kernel's least
+retransmission time-out (200 ms) together.
+"""
+
 
 class UnknownMetric(TcplabError):
     """A measure that is not declared.

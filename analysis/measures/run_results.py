@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 from analysis.measures.metric_keys import MetricKey
-from analysis.measures.trial_measures import Measured, measure
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunCondition, RunRecord, Trial
 from topologies.errors import UsageError
 from topologies.units import Rate
+
+if TYPE_CHECKING:
+    from analysis.measures.trial_measures import Measured
 
 NOTHING = "\N{EN DASH}"
 """What a table shows where nothing was measured or published."""
@@ -81,6 +84,9 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
 
 def _measure_apart(run: RunRecord, trial: Trial, draw: bool) -> tuple[Measured, tuple[str, ...]]:
     """One trial and the problems that were found with it."""
+    # Here: a run names quantities, and has no use for the libraries that read captures.
+    from analysis.measures.trial_measures import measure
+
     problems = Problems()
     return measure(run, trial, problems, draw=draw), tuple(problems.found)
 

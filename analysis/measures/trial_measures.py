@@ -20,13 +20,6 @@ from topologies.errors import TcplabError
 if TYPE_CHECKING:
     from polars import DataFrame
 
-PAUSE = 0.25
-"""Seconds without a data segment that count as a pause.
-
-More than the published path's round trip of 80 ms, and less than that and the kernel's least
-retransmission time-out (200 ms) together.
-"""
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -140,7 +133,7 @@ def _counters(run: RunRecord, trial: Trial, problems: Problems) -> dict[MetricKe
 def _pauses(data: DataFrame) -> dict[MetricKey, float]:
     if not data.height:
         return {}
-    gaps = trial_captures.pauses(data, PAUSE)
+    gaps = trial_captures.pauses(data, metric_keys.PAUSE)
     return {
         metric_keys.PAUSE_COUNT: len(gaps),
         metric_keys.PAUSE_TOTAL: sum(gaps),

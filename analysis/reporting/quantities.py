@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from analysis.measures import metric_keys
 from analysis.measures.metric_keys import FLOWS as ALL_FLOWS
-from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
-from analysis.measures.trial_measures import PAUSE
+from analysis.measures.metric_keys import PAUSE, RECEIVER, SENDER, MetricKey
 from analysis.records import row_columns
 from analysis.reporting.tables import ReportQuantity
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from statistics import median
 
+from analysis.measures.metric_keys import PAUSE
 from analysis.measures.run_results import RunResults, written
-from analysis.measures.trial_measures import PAUSE
 from analysis.reporting import quantities as q
 from analysis.reporting.answer_wording import each, more_repetitions, ratios
 from analysis.reporting.answers import Answer, facts

@@ -23,6 +23,15 @@ finally:
     heavy = {"numpy", "polars", "rich", "experiments.spec", "labs", "testbed.lab"}
     assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
+PREPARED = """
+import sys
+from experiments.published.same_settings import published_beside
+from experiments.sack import SackParameters, experiment
+
+published_beside(experiment(SackParameters()))
+heavy = {"numpy", "polars", "matplotlib"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
 SHORT = """
 from click.testing import CliRunner
 from experiments.cli.commands import PLACES, tcplab
@@ -52,6 +61,13 @@ def test_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert all(f"\n  {name} " in done.stdout for name in PLACES)
+
+
+def test_a_run_is_prepared_without_what_its_report_needs() -> None:
+    """Processors that are too old for those libraries run experiments nevertheless."""
+    command = [sys.executable, "-c", PREPARED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_version() -> None:
