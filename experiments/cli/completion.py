@@ -1,4 +1,7 @@
-"""`tcplab completion`, and what shells are told of values: studies, runs, congestion controls."""
+"""`tcplab completion`, and what shells are told of values: studies, runs, kernels.
+
+Congestion controls are completed by the options of their own parameters (parameter_options.py).
+"""
 
 from __future__ import annotations
 
@@ -37,3 +40,10 @@ def folders_of_runs(
     out = Path(context.params.get("out") or "runs")
     places = sorted({file.parent for file in out.glob("*/*/manifest.json")}, reverse=True)
     return [CompletionItem(str(place)) for place in places if str(place).startswith(typed)]
+
+
+def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """The lab's own kernels, the newest first."""
+    from testbed.lab.kernel.kernel_version import all_series
+
+    return [CompletionItem(name) for name in all_series() if name.startswith(typed)]

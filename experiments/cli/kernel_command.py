@@ -9,6 +9,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
+from experiments.cli.completion import kernels
 from experiments.cli.kernel_studies import (
     bisect_command,
     compare_command,
@@ -70,7 +71,7 @@ def _own(built: list[BuiltKernel]) -> Table:
 
 
 @kernel.command("build")
-@click.argument("names", metavar="KERNEL...", nargs=-1, required=True)
+@click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
@@ -87,7 +88,7 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
 
 
 @kernel.command("remove")
-@click.argument("name", metavar="KERNEL")
+@click.argument("name", metavar="KERNEL", shell_complete=kernels)
 def remove_command(name: str) -> None:
     """Remove a kernel that is built from the cache."""
     with one_clear_message():

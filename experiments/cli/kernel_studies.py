@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from experiments.cli.completion import kernels
 from experiments.cli.messages import lab_on, one_clear_message, ready_lab
 from experiments.cli.options_of_run import out_option
 from experiments.running.report_process import make_page
@@ -22,8 +23,8 @@ _LONGEST = 1800.0  # wall seconds of one point
 
 
 @click.command("compare")
-@click.argument("old", metavar="KERNEL")
-@click.argument("new", metavar="KERNEL")
+@click.argument("old", metavar="KERNEL", shell_complete=kernels)
+@click.argument("new", metavar="KERNEL", shell_complete=kernels)
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
@@ -205,7 +206,7 @@ def bisect_command(
 
 
 @click.command("test")
-@click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL)
+@click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
 @click.option(
     "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
 )

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from experiments.cli.completion import kernels
 from experiments.cli.parameter_options import QuantityType
 from experiments.cli.result_document import AS_JSON
 from experiments.definition.catalogue import Experiment
@@ -65,6 +66,7 @@ _KERNEL: dict[str, Any] = {
     "default": None,
     "metavar": "6.12|TARBALL|TREE|CLONE@REVISION[+PATCH]",
     "help": "Linux that the hosts run, in virtual time; `tcplab kernel list` names those at hand.",
+    "shell_complete": kernels,
 }
 
 

@@ -37,6 +37,8 @@ def test_commands_studies_and_options(tmp_path: Path) -> None:
     assert completions("tcplab run sac", tmp_path) == ["sack", "sack_loss_sweep"]
     assert completions("tcplab sweep sac", tmp_path) == ["sack", "sack_loss_sweep"]
     assert completions("tcplab run sack --testbed ", tmp_path) == ["auto", "native", "virtual"]
+    assert completions("tcplab run sack --kernel 6", tmp_path) == ["6.12", "6.1"]
+    assert completions("tcplab kernel build 4", tmp_path) == ["4.4"]
     assert "--kernel" in completions("tcplab run sack --", tmp_path)
 
 
