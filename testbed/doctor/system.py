@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, State, Testbed, judged
-from testbed.doctor.running_kernel import NETEM, has_module
+from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
 from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
 from testbed.lab.released import NOT_A_RELEASE
 from testbed.virtual.choice import SandboxChoice
@@ -114,12 +114,9 @@ def container(machine: ExaminedMachine) -> Finding:
         f"This is a container ({name}): the kernel is its host's, and modules cannot be loaded from"
         " here."
     )
+    load = "on the host: sudo modprobe -a sch_netem openvswitch"
     return Finding(
-        "native",
-        "container",
-        "warning",
-        sentence,
-        "on the host: sudo modprobe -a sch_netem openvswitch",
+        "native", "container", "warning", sentence, load if takes_modules(machine) else NETEM
     )
 
 

@@ -211,7 +211,10 @@ def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
 def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None:
     machine = machine_with()
     (machine.root / "proc/modules").unlink()
+    (machine.root / "run/systemd").mkdir(parents=True)
+    (machine.root / "run/systemd/container").write_text("docker")
     findings = [
+        system.container(machine),
         *running_kernel.modules(machine),
         running_kernel.congestion_controls(machine),
         running_kernel.module_signatures(machine),
