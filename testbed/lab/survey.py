@@ -8,6 +8,8 @@ entries that must exist for that answer to stay true (absolute paths).
 from __future__ import annotations
 
 import os
+import platform
+import shutil
 import sys
 from pathlib import Path
 
@@ -21,7 +23,10 @@ from testbed.host.packages import (
     present,
 )
 from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
+from testbed.lab.image.image_recipe import SUITE
 from testbed.lab.parts import parts
+from testbed.recipes.apt import mirror
+from topologies.errors import TcplabError
 
 BUILDING = ("run", "docs", "test")
 """Kinds that use the lab kernel and its image, and build them if the cache has none."""
@@ -58,8 +63,29 @@ def entries() -> list[Path]:
     return [recipe.place for recipe in parts()]
 
 
+def require_mirror(kind: str) -> None:
+    """Before anything is installed: whether a lab that must be built can be, on Ubuntu and others.
+
+    Debian's own apt may have to be told first what its mirrors hold. Raises TcplabError.
+    """
+    built = all(entry.exists() for entry in entries())
+    if kind in BUILDING and not built and not _is_debian() and shutil.which("apt-get"):
+        mirror(SUITE)
+
+
+def _is_debian() -> bool:
+    try:
+        return platform.freedesktop_os_release()["ID"] == "debian"
+    except OSError:  # a small container, which os-release(5) allows
+        return True
+
+
 def main(kind: str) -> None:
     """Print what the launcher reads: packages (`?` if optional), then files with a slash."""
+    try:
+        require_mirror(kind)
+    except TcplabError as error:
+        sys.exit(f"Error: {error}")
     optional = [f"?{package}" for package in welcome(kind)]
     for line in [
         *missing(kind),

@@ -154,8 +154,8 @@ def mirror(suite: str) -> str:
     chosen = os.environ.get("TCPLAB_MIRROR") or uris.get(suite) or next(iter(releases), "")
     if not chosen or (suite.endswith("-security") and suite not in uris):
         remedy = (
-            "Name one in TCPLAB_MIRROR, or bring kernel and image over with `tcplab image import"
-            " FILE`."
+            "Give it the lab of a release, ./tcplab image import FILE (docs/installing.md), or name"
+            " a mirror in TCPLAB_MIRROR."
         )
         raise TcplabError(f"This machine's apt knows no Debian mirror for {suite}.", remedy)
     return chosen

@@ -31,7 +31,8 @@ REAL = (
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
 case "$*" in
-    *testbed.lab.survey*) printf '%s\\n' $MISSING $ENTRIES ;;
+    *testbed.lab.survey*) [ -z "$SURVEY_FAILS" ] || { echo "Error: no mirror" >&2; exit 1; }
+        printf '%s\\n' $MISSING $ENTRIES ;;
     *"-m venv"*) sleep 0.1; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;
     *"-m pip"*)
         [ -z "$PIP_FAILS" ] || { echo "no such package"; exit 1; }
@@ -227,6 +228,13 @@ def test_without_root_and_sudo_the_command_is_printed(machine: LauncherMachine) 
     assert "apt-get update && apt-get install --yes --no-install-recommends flex bison" in errors
     assert not machine.called("apt-get")
     assert not (machine.tree / ".venv").exists()
+
+
+def test_where_the_lab_cannot_be_built_nothing_is_installed(machine: LauncherMachine) -> None:
+    status, errors = with_sudo(machine).start("run", SURVEY_FAILS="yes")
+    assert status == 1
+    assert "Error: no mirror" in errors and "nothing was installed" in errors
+    assert not machine.called("apt-get") and not (machine.tree / ".venv").exists()
 
 
 def test_a_failed_installation_stops(machine: LauncherMachine) -> None:

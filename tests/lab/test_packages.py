@@ -11,6 +11,7 @@ import pytest
 from testbed.host import packages
 from testbed.lab import survey
 from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
+from testbed.recipes import apt
 
 ROOT = Path(__file__).parents[2]
 
@@ -59,6 +60,30 @@ def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> Non
 
 def test_a_light_command_builds_nothing(nothing_here: None) -> None:
     assert survey.missing("light") == ["python3-venv"]
+
+
+@pytest.mark.parametrize(("system", "mirror"), [("ubuntu", ""), ("linuxmint", "http://named")])
+def test_elsewhere_than_on_debian_a_mirror_is_asked_for_before_anything_is_installed(
+    nothing_here: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    system: str,
+    mirror: str,
+) -> None:
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
+    monkeypatch.setattr("shutil.which", lambda tool: f"/usr/bin/{tool}")
+    monkeypatch.setattr(apt, "repositories", dict)
+    monkeypatch.setenv("TCPLAB_MIRROR", mirror)
+    if mirror:
+        survey.main("run")
+        assert "bubblewrap\n" in capsys.readouterr().out
+        return
+    with pytest.raises(SystemExit, match=r"no Debian mirror.*image import.*TCPLAB_MIRROR"):
+        survey.main("run")
+    survey.main("light")
+    for entry in survey.entries():
+        entry.mkdir(parents=True)
+    survey.main("run")
 
 
 def test_native_needs_mininet(nothing_here: None) -> None:
