@@ -41,6 +41,7 @@ _NO_PAST = (
     "Name an archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"
     " `tcplab image import FILE`."
 )
+_NAMED = 5  # missing packages
 APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -95,7 +96,8 @@ class Apt:
             if (error := self._download_from(root, lock))
         ]
         if missing := self._missing(lock):
-            names = ", ".join(f"{package.name} {package.version}" for package in missing)
+            names = ", ".join(f"{package.name} {package.version}" for package in missing[:_NAMED])
+            names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
             said = f"\n{refusals[-1].output.strip()}" if refusals else ""
             raise TcplabError(f"No mirror here has {names}.{said}", _NO_PAST)
         return [self._archive / package.file for package in lock.packages]
