@@ -293,8 +293,8 @@ class ExperimentSpec:
     `headline` is the claim that a report judges, None if none is declared. `kernel` is what the
     hosts run in virtual time (testbed.lab.kernel.kernel_choice). `sampling` is the time between two
     readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
-    but the nodes and cables when these stand, so that it may be started ahead; only senders are
-    read then. `changes` are those of the link while its only condition is measured.
+    but the nodes, cables and captures when these stand, so that it may be started ahead; it has one
+    condition, and only senders are read. `changes` are those of the link meanwhile.
     """
 
     name: str
@@ -359,6 +359,11 @@ class ExperimentSpec:
         if not self.flows or not self.conditions:
             raise UsageError(
                 f"Experiment {self.name} measures nothing.", "Give it a flow and a condition."
+            )
+        if self.told_later and len(self.conditions) > 1:
+            raise UsageError(
+                f"The guests of {self.name} are told later, and it has more than one condition.",
+                "Make it two experiments.",
             )
         self._check_changes()
         self._check_headline()

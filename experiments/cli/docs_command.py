@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +21,7 @@ from experiments.documentation.page_sources import collected
 from experiments.documentation.python_pages import python_pages
 from experiments.documentation.site_building import build
 from experiments.documentation.spec_pages import spec_pages
+from testbed.host.ports import told_if_taken
 
 HERE = "127.0.0.1"
 
@@ -37,11 +39,11 @@ HERE = "127.0.0.1"
 @click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation as a site with reference and gallery; a dead link is an error."""
-    with one_clear_message():
+    with one_clear_message(), _server(out, port) if serve else nullcontext() as server:
         write_site(out, with_pictures=not quick)
         click.echo(f"Site: {(out / 'index.html').resolve()}")
-        if serve:
-            _serve(out, port)
+        if server:
+            _serve(server)
 
 
 def write_site(out: Path, with_pictures: bool) -> None:
@@ -66,11 +68,22 @@ def _pictures() -> dict[str, Path]:
     return made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
 
 
-def _serve(folder: Path, port: int) -> None:
-    handler = partial(SimpleHTTPRequestHandler, directory=str(folder))
-    with ThreadingHTTPServer((HERE, port), handler) as server:
-        click.echo(f"http://{HERE}:{server.server_port}/  Ctrl-C ends it.")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            click.echo("Ended.", err=True)
+class _QuietRequests(SimpleHTTPRequestHandler):
+    """Without a line in the terminal for each file of a page."""
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def _server(folder: Path, port: int) -> ThreadingHTTPServer:
+    """It listens before the site is built, so that a port that is taken is known at once."""
+    with told_if_taken(port):
+        return ThreadingHTTPServer((HERE, port), partial(_QuietRequests, directory=str(folder)))
+
+
+def _serve(server: ThreadingHTTPServer) -> None:
+    click.echo(f"The site is http://{HERE}:{server.server_port}/\nCtrl-C ends it.")
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        click.echo("Ended.", err=True)

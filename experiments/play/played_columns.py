@@ -97,10 +97,11 @@ def packets(folder: Path, begun: float) -> list[Frame]:
     """What a condition's folder of captures tells: packets, rates, queue and drops."""
     with ThreadPoolExecutor(2) as turns:
         near, far = turns.map(_seen, (folder / f"{host}-eth0.pcap" for host in ("h1", "h2")))
-    outward = _since(begun, arrivals(near.filter("forward"), far.filter("forward")))
-    answers = arrivals(far.filter(~pl.col("forward")), near.filter(~pl.col("forward")))
+        going = turns.submit(_trips, begun, near, far, pl.col("forward"))
+        coming = turns.submit(_trips, begun, far, near, ~pl.col("forward"))
+        outward, answers = going.result(), coming.result()
     data = outward.filter(pl.col("payload") > 0)
-    back = _since(begun, answers).filter(pl.col("arrived").is_not_null())
+    back = answers.filter(pl.col("arrived").is_not_null())
     return [
         Frame("packets", _segments(data, back)),
         Frame("rates", _rates(data)),
@@ -118,8 +119,9 @@ def _seen(capture: Path) -> pl.DataFrame:
     return reading.packets.select(_USED).join(flows, on="connection", maintain_order="left")
 
 
-def _since(begun: float, trips: pl.DataFrame) -> pl.DataFrame:
-    """Times in seconds since the flows began."""
+def _trips(begun: float, sent: pl.DataFrame, arrived: pl.DataFrame, way: pl.Expr) -> pl.DataFrame:
+    """The packets of one way, and when they arrived, in seconds since the flows began."""
+    trips = arrivals(sent.filter(way), arrived.filter(way))
     since = [(pl.col(name) - int(begun * _NANO)) / _NANO for name in ("time", "arrived")]
     return trips.with_columns(since)
 

@@ -33,7 +33,8 @@ from experiments.play.page_text import PAGE, plots_module, style
 from experiments.play.player import Player
 from experiments.play.turns import Turns
 from testbed.host.capacity import allowed_processors
-from topologies.errors import TcplabError, UsageError
+from testbed.host.ports import told_if_taken
+from topologies.errors import UsageError
 
 HOST = "127.0.0.1"
 _NAMES = (HOST, "localhost")
@@ -201,14 +202,5 @@ def _leave(number: int, _: FrameType | None) -> None:
 
 def _listening(port: int) -> socket.socket:
     """Raises TcplabError if the port is taken."""
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind((HOST, port))
-        listener.listen()  # who opens the page now waits until it is served
-    except OSError as error:
-        listener.close()
-        raise TcplabError(
-            f"Nothing can listen on port {port}: {error.strerror}.", "Choose another with --port."
-        ) from None
-    return listener
+    with told_if_taken(port):
+        return socket.create_server((HOST, port))  # who opens the page now waits until it is served

@@ -181,7 +181,8 @@ def known_before(spec: ExperimentSpec) -> ExperimentSpec:
         "",
         replace(spec.topology, links=links),
         tuple(Flow("flow", *pair, Duration.parse("1s")) for pair in pairs),
-        (Condition("usual", "usual"),),
+        (Condition(spec.conditions[0].name, "usual"),),
+        spec.captures,
         told_later=True,
     )
 

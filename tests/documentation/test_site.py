@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
+from urllib.request import urlopen
 
 import pytest
 
@@ -25,15 +29,44 @@ LOOKED_UP = {"CHANGELOG.md": "nobody reads it at once"}
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
+DOCS = (sys.executable, "-P", "-m", "experiments.cli.main", "docs", "--quick", "--serve")
+HANGING = 60
+"""Seconds after which something is taken to never come."""
+
+
+class ServedSite(NamedTuple):
+    folder: Path
+    port: int
+    process: subprocess.Popen[str]
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def served_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedSite]:
     folder = tmp_path_factory.mktemp("built") / "site"
-    command = [sys.executable, "-P", "-m", "experiments.cli.main", "docs", "--quick", "--out"]
-    done = subprocess.run(
-        [*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    with subprocess.Popen(
+        [*DOCS, "--port", "0", "--out", str(folder)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=lambda: signal.signal(
+            signal.SIGINT, signal.SIG_DFL
+        ),  # nohup's children ignore it
+    ) as process:
+        said = []
+        for line in process.stdout or ():
+            said.append(line)
+            if port := re.match(r"The site is http://127\.0\.0\.1:(\d+)/", line):
+                yield ServedSite(folder, int(port[1]), process)
+                break
+        else:
+            raise AssertionError("".join(said))
+        process.kill()
+
+
+@pytest.fixture(scope="module")
+def site(served_site: ServedSite) -> Path:
+    return served_site.folder
 
 
 def test_every_command_study_and_page_is_there(site: Path) -> None:
@@ -167,3 +200,26 @@ def test_search_works_in_pages_that_are_files(site: Path, page: Page) -> None:
     )
     assert "gallery/index.html" in found and "first-hour/student.html" in found
     assert [each for each in page.complaints if '"url": "blob:' not in each] == []
+
+
+def test_a_port_that_is_taken_is_known_before_anything_is_built(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        command = [*DOCS, "--port", str(taken), "--out", str(tmp_path / "site")]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and not (tmp_path / "site").exists()
+    assert f"Nothing can listen on port {taken}" in done.stderr and "--port" in done.stderr
+
+
+def test_the_site_is_served_until_ctrl_c_and_its_port_is_free_again(
+    served_site: ServedSite,
+) -> None:
+    address = f"http://127.0.0.1:{served_site.port}/"
+    with urlopen(address, timeout=HANGING) as answer:
+        first = answer.read().decode()
+    link = next(found for found in re.findall(r'href="([^"#:]+\.html)"', first))
+    with urlopen(address + link, timeout=HANGING) as answer:
+        assert answer.status == 200 and b"<h1" in answer.read()
+    served_site.process.send_signal(signal.SIGINT)
+    assert served_site.process.wait(HANGING) == 0
+    socket.create_server(("127.0.0.1", served_site.port)).close()

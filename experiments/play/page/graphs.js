@@ -13,11 +13,11 @@ const BUCKET = 0.1; // seconds of an average, which has the time of its end
 const KIND = { data: 0, again: 1, ack: 2, sack: 3, lost: 4 };
 const RECOVERY = 3;
 
-// Each with the kinds of frames that it is drawn from.
+// Each with the kinds of frames that it is drawn from, the first to come first.
 export const GRAPHS = [
   {
     key: "window",
-    kinds: ["samples"],
+    kinds: ["samples", "events"],
     title: "Congestion window",
     caption: "What the sender lets itself have on the way. Signs at the top are events: click one.",
     y: { label: "window", unit: "B", zero: true },
@@ -31,7 +31,7 @@ export const GRAPHS = [
   },
   {
     key: "trip",
-    kinds: ["samples"],
+    kinds: ["samples", "queue", "drops"],
     title: "Round trip and queue",
     caption: "The sender's smoothed round trip; in grey, the wait in the queue. Ticks: drops.",
     y: { label: "time", unit: "ms", zero: true },

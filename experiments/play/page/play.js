@@ -12,6 +12,7 @@ import { comparison, latency, moment, summary } from "./words.js";
 
 const SEEDS = 20;
 const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
+const WHILE_COMING = 50; // ms between two drawings of samples: the guest needs the processor too
 const MOST_LISTED = 200;
 
 const at = (id) => document.getElementById(id);
@@ -19,7 +20,7 @@ const at = (id) => document.getElementById(id);
 class Play {
   constructor(offered) {
     Object.assign(this, fromLink(offered.link || window.location.hash, offered.defaults));
-    Object.assign(this, { offered, number: 0, waiting: null, sent: 0 });
+    Object.assign(this, { offered, number: 0, waiting: null, sent: 0, drawn: 0 });
     this.runs = { A: null, B: null };
     this.shown = { A: {}, B: {} };
     this.bands = { A: null, B: null };
@@ -99,7 +100,8 @@ class Play {
     if (!run || run.number !== number) return; // of a run that was replaced meanwhile
     if (message.columns) run.addFrame(message);
     else if (TOLD[kind]) TOLD[kind](this, run, message);
-    this.redrawSoon();
+    const isEarly = performance.now() - this.drawn < WHILE_COMING;
+    if (kind !== "samples" || !isEarly) this.redrawSoon();
   }
 
   redrawSoon() {
@@ -113,20 +115,28 @@ class Play {
 
   // A graph keeps the run before until its own columns come, so that nothing flickers.
   redraw() {
+    this.drawn = performance.now();
     const sides = this.compared ? [this.other, this.moved] : [this.moved];
     for (const graph of GRAPHS) {
       const views = sides.flatMap((side) => this.viewOf(side, graph));
       const mark = views.map(({ run, side }) => {
-        const band = this.bands[side] ? this.bands[side].version : 0;
-        return `${run.number}.${run.version}.${run.events.length}.${band}`;
+        const band = this.bands[side] && this.bands[side].versions.band;
+        return [run.number, ...graph.kinds.map((kind) => run.versions[kind]), band].join(".");
       });
       const drawn = [...mark, this.moved, this.compared].join();
       if (graph.drawn === drawn || !views.length) continue;
       graph.drawn = drawn;
       this.board.update(graph.key, layersOf(graph.key, views));
     }
-    this.board.setSpan([0, this.duration()]);
+    this.showSpan();
     this.tell();
+  }
+
+  showSpan() {
+    const duration = this.duration();
+    if (this.spanned === duration) return;
+    this.spanned = duration;
+    this.board.setSpan([0, duration]);
   }
 
   viewOf(side, graph) {
@@ -378,7 +388,7 @@ const TOLD = {
     run.command = command;
     run.settings = { ...settings };
   },
-  event: (play, run, event) => run.events.push(event),
+  event: (play, run, event) => run.addEvent(event),
   outcome: (play, run, outcome) => {
     run.finish(outcome);
     play.ended(run, outcome.side);

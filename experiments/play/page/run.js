@@ -29,7 +29,7 @@ export class Run {
     Object.assign(this, { number, settings, since, command: "", outcome: null, events: [] });
     this.kinds = {};
     this.times = {};
-    this.version = 0;
+    this.versions = {}; // how many frames of each kind have come, and events
   }
 
   get isWhole() {
@@ -48,13 +48,17 @@ export class Run {
       kept[name].add(values);
     }
     if (!this.times[kind]) this.times[kind] = performance.now() - this.since;
-    this.version += 1;
+    this.versions[kind] = (this.versions[kind] || 0) + 1;
+  }
+
+  addEvent(event) {
+    this.events.push(event);
+    this.versions.events = this.events.length;
   }
 
   finish(outcome) {
     this.outcome = outcome;
     this.times.whole = performance.now() - this.since;
-    this.version += 1;
   }
 
   // The rows of a kind that `keep(columns, row)` keeps, as columns sorted by time.
