@@ -1,5 +1,5 @@
 //! A capture that grows: bytes are taken as they come, and what is counted can be looked at between
-//! them. Memory is bounded: of more than `MOST` connections those that are silent longest are
+//! them. Memory is bounded: of more than `most` connections those that are silent longest are
 //! forgotten.
 
 use crate::connection_table::{Table, NONE};
@@ -10,15 +10,15 @@ use crate::pairs::Pairs;
 use crate::segment::Segment;
 use crate::stream::Source;
 use crate::Refused;
-
-/// Connections up to which none is forgotten; then half of them are.
-pub const MOST: usize = 20_000;
+use std::cmp::Reverse;
 
 pub struct Following {
     source: Source,
     begun: Option<(Format, Records)>,
     pub fault: Option<(Fault, u64)>,
     pub counting: Counting,
+    /// Connections up to which none is forgotten; then half of them are.
+    most: usize,
 }
 
 /// Parses records, and counts their segments at once.
@@ -29,11 +29,11 @@ pub struct Counting {
 }
 
 impl Following {
-    pub fn new(compatible: bool) -> Following {
-        let parser = PacketParser::new(compatible, None);
+    pub fn new(most: usize) -> Following {
+        let parser = PacketParser::new(false, None);
         let counting =
-            Counting { parser, table: Table::new(compatible, false), segment: Segment::default() };
-        Following { source: Source::growing(), begun: None, fault: None, counting }
+            Counting { parser, table: Table::new(false, false), segment: Segment::default() };
+        Following { source: Source::growing(), begun: None, fault: None, counting, most }
     }
 
     /// Takes the next bytes of the file; nothing is taken after damage.
@@ -50,7 +50,7 @@ impl Following {
             // What is cut may come yet.
             self.fault = fault.filter(|fault| *fault != Fault::Cut).map(|why| (why, self.offset()));
         }
-        self.counting.bound(MOST);
+        self.counting.bound(self.most);
         Ok(())
     }
 
@@ -108,7 +108,7 @@ impl Counting {
 /// Keeps so many of the connections, those with the latest packets, and their pairs of ends.
 fn keep(table: &mut Table, pairs: &mut Pairs, count: usize) {
     let mut places: Vec<u32> = (0..table.connections.len() as u32).collect();
-    places.sort_unstable_by_key(|at| -table.connections[*at as usize].last_time());
+    places.sort_unstable_by_key(|at| Reverse((table.connections[*at as usize].last_time(), *at)));
     places.truncate(count);
     places.sort_unstable();
     let mut kept: Vec<u32> = places.iter().map(|at| table.connections[*at as usize].pair).collect();
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn bytes_may_come_one_by_one() {
-        let mut following = Following::new(false);
+        let mut following = Following::new(9);
         let all = [header(), record(1, 7, 1), record(2, 7, 2)].concat();
         for byte in &all {
             assert!(following.feed(&[*byte]).is_ok());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_not_whole_at_the_end_is_cut() {
-        let mut following = Following::new(false);
+        let mut following = Following::new(9);
         assert!(following.feed(&[header(), record(1, 7, 1)].concat()[..60]).is_ok());
         assert_eq!(following.fault, None);
         following.end();
@@ -177,13 +177,12 @@ mod tests {
 
     #[test]
     fn the_connections_of_the_latest_packets_are_kept() {
-        let mut following = Following::new(false);
+        let mut following = Following::new(9);
         assert!(following.feed(&header()).is_ok());
-        for port in 1..=10 {
-            assert!(following.feed(&record(u32::from(port), port, 1)).is_ok());
+        for (second, port) in (1..=9).map(|port| (u32::from(port), port)).chain([(10, 2), (11, 10)])
+        {
+            assert!(following.feed(&record(second, port, second)).is_ok());
         }
-        assert!(following.feed(&record(20, 2, 9)).is_ok());
-        following.counting.bound(9);
         let numbers = |following: &Following| {
             let entries = following.counting.table.connections.iter();
             entries.map(|entry| entry.number).collect::<Vec<_>>()

@@ -118,9 +118,10 @@ struct Follower(Following);
 
 #[pymethods]
 impl Follower {
+    /// Of more than `most` connections half are forgotten.
     #[new]
-    fn new() -> Follower {
-        Follower(Following::new(false))
+    fn new(most: usize) -> Follower {
+        Follower(Following::new(most))
     }
 
     /// Takes the next bytes of the file.

@@ -84,7 +84,7 @@ impl Source {
     }
 
     pub fn append(&mut self, bytes: &[u8]) {
-        self.to_front();
+        self.make_room();
         self.buffer.truncate(self.end);
         self.buffer.extend_from_slice(bytes);
         self.end = self.buffer.len();
@@ -121,7 +121,7 @@ impl Source {
         self.offset += length as u64;
     }
 
-    fn to_front(&mut self) {
+    fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -131,7 +131,7 @@ impl Source {
     /// nothing.
     #[cold]
     fn fill(&mut self, length: usize) -> bool {
-        self.to_front();
+        self.make_room();
         while self.end < length && !self.ended {
             if self.end == self.buffer.len() {
                 self.buffer.resize(self.buffer.len() * 2, 0);
