@@ -43,6 +43,8 @@ class AnalyzeOptions:
     match: bool
     mss: int | None
     align: bool
+    live: bool
+    interval: float
 
     @property
     def choice(self) -> ConnectionChoice:
@@ -142,6 +144,19 @@ class AnalyzeOptions:
     help="With --match: take packets larger than this apart (segmentation in the network card).",
 )
 @click.option(
+    "--live",
+    is_flag=True,
+    help="Follow FILE, a network interface, or - while it grows, until Ctrl-C or its end.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(0.1, 3600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --live: from one look to the next.",
+)
+@click.option(
     "--partial",
     is_flag=True,
     help="End with 0 also if a damaged file could be read in part only.",
@@ -180,6 +195,8 @@ def analyze(
 
 
 def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
+    if options.live:
+        return _live(paths, options)
     paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
     _check(paths, options)
     console = Console(highlight=False, stderr=options.as_json)
@@ -201,6 +218,22 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
             _print_written(_write(label, reading, folder, options), console)
             _print_rest([reading], options, console)
     return _end(data, faults, options)
+
+
+def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
+    from analysis.analyze import live_capture
+
+    if len(paths) != 1:
+        raise UsageError("--live follows one capture.", "For example: ./tcplab analyze --live eth0")
+    if options.in_frames or options.match or options.period or options.compatible:
+        raise UsageError(
+            "--live prints the tables of all connections, and nothing else.",
+            "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
+            " follow without these options and analyse the file afterwards.",
+        )
+    console = Console(highlight=False, stderr=options.as_json)
+    capture = live_capture.follow(str(paths[0]), options.engine, options.interval, console)
+    return _end([written_files.as_data(capture)], _faults(capture.file), options)
 
 
 def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:

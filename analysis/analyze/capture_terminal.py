@@ -45,14 +45,19 @@ _LEFT_OUT = {
 """The words for packets that are not read; the other reasons are their own words."""
 
 
-def show(capture: ListedCapture, console: Console, in_all: int | None = None) -> None:
-    """Prints connections of a capture, then the facts of its file, which may have more `in_all`."""
+def show(
+    capture: ListedCapture, console: Console, in_all: int | None = None, most: int = MOST
+) -> None:
+    """Prints connections of a capture, then the facts of its file, which may have more `in_all`.
+
+    The table of many has the `most` largest.
+    """
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
     if 0 < capture.height <= FEW:
         for row in capture.rows():
             _block(connection(row), console)
     elif capture.height:
-        _many(capture, console)
+        _many(capture, console, most)
     else:
         console.print("No TCP connection is in it.")
     for sentence in file_sentences(capture, in_all):
@@ -165,10 +170,10 @@ def _limited(direction: DirectionFacts) -> str:
     )
 
 
-def _many(capture: ListedCapture, console: Console) -> None:
+def _many(capture: ListedCapture, console: Console, most: int) -> None:
     ways = [capture.column(f"unique_bytes_sent_{way}") for way in ("a2b", "b2a")]
     octets = [sum(both) for both in zip(*ways, strict=True)]
-    largest = sorted(range(capture.height), key=lambda at: -octets[at])[:MOST]
+    largest = sorted(range(capture.height), key=lambda at: -octets[at])[:most]
     shown = [connection(row) for row in capture.rows(largest)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("No.", justify="right")

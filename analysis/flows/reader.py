@@ -59,8 +59,28 @@ class CapturePeriod:
         return alike and self.until.nanoseconds < self.since.nanoseconds
 
 
+class Follower(Protocol):
+    """An engine's part that takes a capture piece by piece.
+
+    Of more than `most` connections it forgets the half that is silent longest.
+    """
+
+    def __init__(self, most: int, /) -> None: ...
+
+    def feed(self, octets: bytes, /) -> None:
+        """The next octets. Raises ValueError if it is no capture."""
+
+    def end(self) -> None:
+        """No more octets come: what is not whole is damage."""
+
+    def results(self) -> dict[str, Any]:
+        """As `analyse` of what came so far, and the number of connections with those forgotten."""
+
+
 class Analyser(Protocol):
-    """An engine: a module with this function."""
+    """An engine: a module with this function and this class."""
+
+    Follower: type[Follower]
 
     def analyse(
         self, path: str, packets: bool, compatible: bool, period: EnginePeriod | None
@@ -159,7 +179,7 @@ def columns(
             f"{path} is no capture{why}.",
             "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
         ) from error
-    facts = _facts(path, results)
+    facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
             f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
@@ -230,7 +250,8 @@ _SAME = (
 """What the engines hand over as FileFacts has it."""
 
 
-def _facts(path: Path, results: Mapping[str, Any]) -> FileFacts:
+def file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
+    """Of what an engine hands over."""
     same = {name: results[name] for name in _SAME}
     fault = results["fault"]
     return FileFacts(

@@ -108,5 +108,6 @@ def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
         "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
         "direction": direction.name,
         "span": [0, latest(view.graphs)],
+        "start": str(direction.start),
         "graphs": [graphs.put(graph) for graph in view.graphs if graph.layers],
     }

@@ -11,7 +11,10 @@ from typing import Any
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
 from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable, Period
+from analysis.flows.plain.following import Follower
 from analysis.flows.plain.stream import ByteStream, open_source
+
+__all__ = ["Follower", "analyse"]
 
 
 def analyse(
@@ -29,7 +32,7 @@ def analyse(
         if recognised is None:
             raise ValueError("no capture")
         fault = _read(source, *recognised, headers, table)
-    facts = _facts(table, headers)
+    facts = table.facts(headers)
     facts.update(format=recognised[0], compression=compression, bytes=source.offset)
     facts.update(fault=fault, fault_offset=source.offset if fault else None)
     facts["connections"] = _connections(table)
@@ -50,26 +53,7 @@ def _read(
         batches = pcapng_blocks.read_pcapng(source, headers)
     else:
         batches = packet_records.read_pcap(source, format, order, headers)
-    while True:
-        try:
-            table.take(next(batches))
-        except StopIteration as end:
-            fault: str | None = end.value
-            return fault
-
-
-def _facts(table: ConnectionTable, headers: packet_records.FileHeaders) -> dict[str, Any]:
-    return {
-        "link_types": headers.link_types,
-        "snaplen": headers.snaplen,
-        "packets": table.packets,
-        "tcp_segments": table.segments,
-        "first": table.first,
-        "last": table.latest,
-        "backwards": table.backwards,
-        "longest_back": table.longest_back,
-        "ignored": table.ignored,
-    }
+    return table.take_all(batches)
 
 
 def _connections(table: ConnectionTable) -> dict[str, Any]:

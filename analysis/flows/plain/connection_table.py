@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from heapq import nlargest
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.plain.connection import Connection
 from analysis.flows.plain.link_layer import FINE, FRAGMENT, IGNORED, JOINED, OUTSIDE
-from analysis.flows.plain.packet_records import RecordBatch, Whole
+from analysis.flows.plain.packet_records import Batches, FileHeaders, RecordBatch, Whole
 from analysis.flows.plain.packet_rows import PacketRows
 from analysis.flows.plain.pairs import ADDRESSED, EndsPairs, turned
 from analysis.flows.plain.restarts import UnansweredOpening, ended_before, opening
@@ -27,6 +29,8 @@ class ConnectionTable:
 
     def __init__(self, compatible: bool, packets: bool, period: Period | None = None) -> None:
         self.connections: list[Connection] = []
+        self.count = 0
+        """How many connections there were in all."""
         self.compatible = compatible
         self.rows = PacketRows() if packets else None
         self.packets = self.segments = 0
@@ -54,6 +58,29 @@ class ConnectionTable:
         self._ignored[OUTSIDE] += records - len(inside)
         if len(inside):
             self._take(batch if len(inside) == records else batch.of(inside), inside, number)
+
+    def take_all(self, batches: Batches) -> str | None:
+        """Takes all records; why reading them ended before the end."""
+        while True:
+            try:
+                self.take(next(batches))
+            except StopIteration as end:
+                fault: str | None = end.value
+                return fault
+
+    def facts(self, headers: FileHeaders) -> dict[str, Any]:
+        """What the file says beside the connections."""
+        return {
+            "link_types": headers.link_types,
+            "snaplen": headers.snaplen,
+            "packets": self.packets,
+            "tcp_segments": self.segments,
+            "first": self.first,
+            "last": self.latest,
+            "backwards": self.backwards,
+            "longest_back": self.longest_back,
+            "ignored": self.ignored,
+        }
 
     def _take(self, batch: RecordBatch, rows: Whole, number: int) -> None:
         """Takes records that stand at `rows` of a batch whose first one has this number."""
@@ -97,6 +124,20 @@ class ConnectionTable:
             return ""
         pair = int.from_bytes(connection.ends[ADDRESSED:], "big")
         return self._unwrapping.networks.name(self._pairs.networks[pair])
+
+    def keep(self, count: int) -> None:
+        """Forgets all connections but those `count` that have the latest packets."""
+        latest = nlargest(count, self.connections, lambda known: (known.last_time, known.number))
+        numbers = {known.number for known in latest}
+        self.connections = [known for known in self.connections if known.number in numbers]
+        self._current = {
+            ends: known for ends, known in self._current.items() if known[0].number in numbers
+        }
+        self._opening = {number: self._opening[number] for number in numbers & {*self._opening}}
+        for unanswered in self._opening.values():
+            if unanswered.before and unanswered.before.number not in numbers:
+                unanswered.before = None
+        self._pairs.keep({int.from_bytes(known.ends[ADDRESSED:], "big") for known in latest})
 
     def _look_back(self, times: npt.NDArray[np.int64]) -> None:
         """Counts the records whose time is before the previous one's."""
@@ -195,7 +236,8 @@ class ConnectionTable:
         return connection
 
     def _add(self, ends: bytes) -> Connection:
-        connection = Connection(len(self.connections) + 1, ends, self._step.now, self.compatible)
+        self.count += 1
+        connection = Connection(self.count, ends, self._step.now, self.compatible)
         self.connections.append(connection)
         return connection
 

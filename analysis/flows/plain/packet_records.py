@@ -82,16 +82,29 @@ def recognise(source: ByteStream) -> tuple[str, str] | None:
 
 def read_pcap(source: ByteStream, format: str, order: str, headers: FileHeaders) -> Batches:
     """All records of a pcap file."""
+    layout = begin_pcap(source, format, order, headers)
+    return (yield from pcap_records(source, layout)) if layout else ended(source)
+
+
+def begin_pcap(
+    source: ByteStream, format: str, order: str, headers: FileHeaders
+) -> PcapLayout | None:
+    """What the file's header says of the records; None if there is not all of it."""
     if not source.need(24):
-        return ended(source)
-    layout = _PcapLayout.of(source.window, format, order)
-    snaplen, link = struct.unpack_from(order + "II", source.window, 16)
-    headers.interface(link & 0xFFFF, snaplen)
+        return None
+    layout = PcapLayout.of(source.window, format, order)
+    (snaplen,) = struct.unpack_from(order + "I", source.window, 16)
+    headers.interface(layout.link, snaplen)
     source.take(24)
+    return layout
+
+
+def pcap_records(source: ByteStream, layout: PcapLayout) -> Batches:
+    """The records that are there; more may follow later."""
     while source.need(layout.header):
         starts, end, claimed = _whole_records(source.window, layout)
         if starts:
-            yield _batch(source.window, starts, layout, link & 0xFFFF)
+            yield _batch(source.window, starts, layout)
             source.take(end)
         elif claimed > LARGEST:
             return "length"
@@ -108,7 +121,7 @@ def ended(source: ByteStream) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _PcapLayout:
+class PcapLayout:
     """How the records of a pcap file begin: their byte order, the length of their header, ..."""
 
     order: str
@@ -116,11 +129,12 @@ class _PcapLayout:
     """Kuznetsov's patch of libpcap adds the interface's number, the protocol, the packet's kind."""
     tick: int
     """Nanoseconds in the smaller unit of time."""
+    link: int
     captured: tuple[int, ...]
     """Where the captured length stands, in octets; of two the smaller one is it."""
 
     @staticmethod
-    def of(window: bytes, format: str, order: str) -> _PcapLayout:
+    def of(window: bytes, format: str, order: str) -> PcapLayout:
         """As libpcap takes it (pcap_check_header in sf-pcap.c).
 
         Writers before version 2.4 disagreed on the order of the two lengths.
@@ -132,10 +146,12 @@ class _PcapLayout:
         elif (major, minor) == (2, 3):
             captured = (8, 12)
         header = 24 if format == "pcap-modified" else 16
-        return _PcapLayout(order, header, 1 if format == "pcap-nanosecond" else 1000, captured)
+        (link,) = struct.unpack_from(order + "I", window, 20)
+        tick = 1 if format == "pcap-nanosecond" else 1000
+        return PcapLayout(order, header, tick, link & 0xFFFF, captured)
 
 
-def _whole_records(window: bytes, layout: _PcapLayout) -> tuple[list[int], int, int]:
+def _whole_records(window: bytes, layout: PcapLayout) -> tuple[list[int], int, int]:
     """The beginnings of whole records, the end of the last, and the length claimed by the next."""
     length = struct.Struct(layout.order + "I").unpack_from
     starts, at, end, claimed, header = [], 0, len(window), 0, layout.header
@@ -152,7 +168,7 @@ def _whole_records(window: bytes, layout: _PcapLayout) -> tuple[list[int], int, 
     return starts, at, claimed
 
 
-def _batch(window: bytes, starts: list[int], layout: _PcapLayout, link: int) -> RecordBatch:
+def _batch(window: bytes, starts: list[int], layout: PcapLayout) -> RecordBatch:
     octets, start = np.frombuffer(window, np.uint8), np.array(starts, np.int64)
     heads = view(
         octets,
@@ -169,7 +185,7 @@ def _batch(window: bytes, starts: list[int], layout: _PcapLayout, link: int) -> 
         captured,
         np.maximum(lengths[8], lengths[12]),
         time,
-        np.full(len(start), link, np.int64),
+        np.full(len(start), layout.link, np.int64),
     )
 
 

@@ -32,12 +32,24 @@ class EndsPairs:
         """By ends and network, as in a pair's first packet."""
         self._newest: dict[bytes, EndsPair] = {}
         """By the ends alone, as in a packet of the direction that the newest pair may lack."""
-        self.networks: list[int] = []
-        """Of each pair, that of its first packet."""
+        self.networks: dict[int, int] = {}
+        """By the pair's number, the network of its first packet."""
+        self._count = 0
 
     def find(self, ends: bytes) -> bytes:
         """The ends, with the number of their pair instead of the network's."""
         return self._directed.get(ends) or self._look_up(ends)
+
+    def keep(self, numbers: set[int]) -> None:
+        """Forgets all pairs but those with these numbers."""
+        self.networks = {number: self.networks[number] for number in numbers}
+        self._first = {ends: pair for ends, pair in self._first.items() if pair.number in numbers}
+        self._newest = {ends: pair for ends, pair in self._newest.items() if pair.number in numbers}
+        self._directed = {
+            ends: made
+            for ends, made in self._directed.items()
+            if int.from_bytes(made[ADDRESSED:], "big") in numbers
+        }
 
     def _look_up(self, ends: bytes) -> bytes:
         opposite, addressed = turned(ends), ends[:ADDRESSED]
@@ -45,8 +57,9 @@ class EndsPairs:
         if pair is None or pair.answered:
             pair = self._newest.get(addressed)
         if pair is None or pair.answered:
-            pair = EndsPair(ends, len(self.networks))
-            self.networks.append(int.from_bytes(ends[ADDRESSED:], "big"))
+            pair = EndsPair(ends, self._count)
+            self._count += 1
+            self.networks[pair.number] = int.from_bytes(ends[ADDRESSED:], "big")
             self._first[ends] = pair
             self._newest.pop(addressed, None)
             if opposite != ends:

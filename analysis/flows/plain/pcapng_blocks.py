@@ -121,7 +121,11 @@ def _resolution(octet: int) -> int:
 
 def read_pcapng(source: ByteStream, headers: FileHeaders) -> Batches:
     """All packets of a pcapng file."""
-    section = PcapngSection(headers)
+    return (yield from pcapng_records(source, PcapngSection(headers)))
+
+
+def pcapng_records(source: ByteStream, section: PcapngSection) -> Batches:
+    """The packets that are there, also of the sections that follow; more may follow later."""
     while source.need(12):
         at, missing, fault = _whole_blocks(section, source.window)
         if section.records:

@@ -25,6 +25,10 @@ class ByteStream:
         self.broken = False
         """Whether the stream ended by an error of the system or of unpacking, not at its end."""
 
+    def append(self, octets: bytes) -> None:
+        """More of a stream that grows."""
+        self.window += octets
+
     def need(self, length: int) -> bool:
         """Makes at least `length` bytes stand in the window; False if the stream ends before."""
         have = len(self.window)

@@ -6,12 +6,15 @@ const columns = new ColumnStore(data.columns);
 const NARROWEST = 20;
 const drawn = { after: null };
 const choices = ["capture", "connection", "direction"].map((name) => document.getElementById(name));
+const pin = new Pin();
 const board = new PlotBoard(document.getElementById("graphs"), {
   name: "zoom",
   looks: data.looks,
   series: data.series,
   columns,
   narrowest: NARROWEST * data.resolution,
+  onPick: (mark, plot) => pin.toggle(mark, plot),
+  onDraw: (plot, frame) => pin.draw(plot, frame),
 });
 
 // The views that agree with the first `depth` choices.
@@ -34,17 +37,41 @@ function offer(depth) {
   });
 }
 
+function withClock(graph, start) {
+  return graph.overTime ? { ...graph, x: { ...graph.x, clock: start } } : graph;
+}
+
+// The chosen view is part of the address, as the zoom is.
+function toAddress() {
+  const place = data.views.indexOf(agreeing(choices.length)[0]);
+  const kept = addressParts().filter(([name]) => name !== "view");
+  const text = [...kept, ["view", place]].map((part) => part.join("=")).join("&");
+  window.history.replaceState(null, "", `#${text}`);
+}
+
+function fromAddress() {
+  const [, place] = addressParts().find(([name]) => name === "view") || [];
+  const view = data.views[Number(place)];
+  if (!view || view === agreeing(choices.length)[0]) return false;
+  choices.forEach((box, at) => {
+    box.value = view[box.id];
+    offer(at + 1);
+  });
+  return true;
+}
+
 async function show() {
   const [view] = agreeing(choices.length);
   const links = document.getElementById("links");
   links.replaceChildren();
+  pin.release();
   if (!view) {
     board.container.append(
       element("p", { textContent: "The capture has no TCP connection that could be drawn." }),
     );
     return;
   }
-  const graphs = view.graphs.map((place) => data.graphs[place]);
+  const graphs = view.graphs.map((place) => withClock(data.graphs[place], view.start));
   for (const graph of graphs) {
     links.append(element("a", { href: `#${graph.key}`, textContent: graph.title }), " ");
   }
@@ -54,6 +81,7 @@ async function show() {
 choices.forEach((box, at) =>
   box.addEventListener("change", () => {
     offer(at + 1);
+    toAddress();
     window.tcplabGraphs.ready = show();
   }),
 );
@@ -67,5 +95,9 @@ window.tcplabGraphs = {
   drawAll: () => board.drawAll(),
   drawnAfter: () => drawn.after,
 };
+window.addEventListener("hashchange", () => {
+  if (fromAddress()) window.tcplabGraphs.ready = show();
+});
 offer(0);
+fromAddress();
 window.tcplabGraphs.ready = show();

@@ -9,13 +9,15 @@ use crate::step::Place;
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
 /// No connection yet.
-const NONE: u32 = u32::MAX;
+pub const NONE: u32 = u32::MAX;
 
-/// A connection as the table has it: its pair of ends, and whether a is the second of them.
+/// A connection as the table has it: its number from 1, its pair of ends, and whether a is the second
+/// of them.
 pub struct TableEntry {
+    pub number: u32,
     pub pair: u32,
     pub turned: bool,
-    opening: Option<Opening>,
+    pub opening: Option<Opening>,
     state: State,
 }
 
@@ -27,10 +29,26 @@ enum State {
 }
 
 impl TableEntry {
-    fn new(segment: &Segment, keep: bool) -> TableEntry {
+    fn new(number: u32, segment: &Segment, keep: bool) -> TableEntry {
         let counted = || State::Counted(Box::new(Connection::new(segment.time)));
         let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
-        TableEntry { pair: segment.pair, turned: segment.turned, opening: None, state }
+        TableEntry { number, pair: segment.pair, turned: segment.turned, opening: None, state }
+    }
+
+    /// The time of its latest packet.
+    pub fn last_time(&self) -> i64 {
+        match &self.state {
+            State::Counted(connection) => connection.last_time,
+            State::Kept(segments) => segments.last().map_or(0, |segment| segment.time),
+        }
+    }
+
+    /// Lets `see` look at what is counted of the connection, which goes on.
+    pub fn look(&mut self, compatible: bool, see: impl FnOnce(&mut Connection)) {
+        match &mut self.state {
+            State::Counted(connection) => see(connection),
+            State::Kept(segments) => see(&mut replay(self.turned, segments, compatible)),
+        }
     }
 
     /// What is counted of the connection, with the packets that were only kept so far.
@@ -57,7 +75,9 @@ fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connectio
 pub struct Table {
     pub connections: Vec<TableEntry>,
     /// The newest connection of each pair.
-    current: Vec<u32>,
+    pub current: Vec<u32>,
+    /// How many connections there were in all.
+    pub count: u32,
     pub compatible: bool,
     pub rows: Option<Rows>,
 }
@@ -65,7 +85,7 @@ pub struct Table {
 impl Table {
     pub fn new(compatible: bool, packets: bool) -> Table {
         let rows = if packets { Some(Rows::default()) } else { None };
-        Table { connections: Vec::new(), current: Vec::new(), compatible, rows }
+        Table { connections: Vec::new(), current: Vec::new(), count: 0, compatible, rows }
     }
 
     /// Takes the segment of the file's record with this number.
@@ -165,7 +185,8 @@ impl Table {
     fn add(&mut self, segment: &Segment) -> u32 {
         let at = self.connections.len() as u32;
         // A row of a packet is made when the packet comes.
-        self.connections.push(TableEntry::new(segment, self.rows.is_none()));
+        self.count += 1;
+        self.connections.push(TableEntry::new(self.count, segment, self.rows.is_none()));
         at
     }
 

@@ -2,9 +2,10 @@
 //! Formats: draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 use crate::packet_records::{word, Fault, Format, Record, Sink, LARGEST};
-use crate::pcapng_blocks;
+use crate::pcapng_blocks::Section;
 use crate::stream::Source;
 
+const FILE_HEADER: usize = 24;
 const HEADER: usize = 16;
 /// Kuznetsov's patch of libpcap adds the interface's number, the protocol and the packet's kind.
 const MODIFIED_HEADER: usize = 24;
@@ -57,6 +58,24 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
     }
 }
 
+/// The records of a file whose header was read. Reading goes on where it stopped, so that a file may
+/// grow.
+pub enum Records {
+    Pcap(PcapLayout),
+    Pcapng(Section),
+}
+
+/// How the records of a pcap file begin.
+#[derive(Clone, Copy)]
+pub struct PcapLayout {
+    big: bool,
+    header: usize,
+    order: LengthOrder,
+    /// Nanoseconds in the smaller unit of time.
+    tick: i64,
+    link: u16,
+}
+
 /// Reads all records into `sink`; the fault and its place if there is one.
 pub fn read(
     source: &mut Source,
@@ -64,31 +83,57 @@ pub fn read(
     big: bool,
     sink: &mut impl Sink,
 ) -> Option<(Fault, u64)> {
-    let fault = match (format, big) {
-        (Format::Pcapng, _) => pcapng_blocks::read(source, sink),
-        (_, true) => pcap::<true>(source, format, sink),
-        (_, false) => pcap::<false>(source, format, sink),
+    let fault = match Records::begin(source, format, big, sink) {
+        Some(mut records) => records.read(source, sink),
+        None => Some(Fault::Cut),
     };
-    let named = if source.broken { fault.map(|_| Fault::Unpacking) } else { fault };
-    named
-        .or(if source.broken { Some(Fault::Unpacking) } else { None })
-        .map(|fault| (fault, source.offset))
+    let named = if source.broken { Some(Fault::Unpacking) } else { fault };
+    named.map(|fault| (fault, source.offset))
+}
+
+impl Records {
+    /// Reads the file's header; None if there is not all of it.
+    pub fn begin(
+        source: &mut Source,
+        format: Format,
+        big: bool,
+        sink: &mut impl Sink,
+    ) -> Option<Records> {
+        if format == Format::Pcapng {
+            return Some(Records::Pcapng(Section::default()));
+        }
+        if !source.need(FILE_HEADER) {
+            return None;
+        }
+        let head = source.window();
+        let layout = PcapLayout {
+            big,
+            header: if format == Format::PcapModified { MODIFIED_HEADER } else { HEADER },
+            order: LengthOrder::of(word(head, 4, big), big),
+            tick: if format == Format::PcapNanosecond { 1 } else { 1000 },
+            link: (word(head, 20, big) & 0xffff) as u16,
+        };
+        sink.interface(layout.link, word(head, 16, big));
+        source.take(FILE_HEADER);
+        Some(Records::Pcap(layout))
+    }
+
+    /// Reads the records that are there; what is wrong if what remains is not one.
+    pub fn read(&mut self, source: &mut Source, sink: &mut impl Sink) -> Option<Fault> {
+        match self {
+            Records::Pcapng(section) => section.read(source, sink),
+            Records::Pcap(layout) if layout.big => pcap::<true>(source, *layout, sink),
+            Records::Pcap(layout) => pcap::<false>(source, *layout, sink),
+        }
+    }
 }
 
 fn pcap<const BIG: bool>(
     source: &mut Source,
-    format: Format,
+    layout: PcapLayout,
     sink: &mut impl Sink,
 ) -> Option<Fault> {
-    if !source.need(24) {
-        return Some(Fault::Cut);
-    }
-    let tick = if format == Format::PcapNanosecond { 1 } else { 1000 };
-    let header = if format == Format::PcapModified { MODIFIED_HEADER } else { HEADER };
-    let order = LengthOrder::of(word(source.window(), 4, BIG), BIG);
-    let link = (word(source.window(), 20, BIG) & 0xffff) as u16;
-    sink.interface(link, word(source.window(), 16, BIG));
-    source.take(24);
+    let PcapLayout { header, order, tick, link, .. } = layout;
     while source.need(header) {
         // One check of the length for all that is read of it.
         let head = &source.window()[..HEADER];

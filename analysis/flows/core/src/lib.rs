@@ -9,6 +9,7 @@ pub mod connection_table;
 pub mod counting;
 pub mod decompression;
 pub mod direction;
+pub mod following;
 pub mod formats;
 pub mod fragments;
 pub mod handshake;
@@ -17,6 +18,7 @@ pub mod kind;
 pub mod link_layer;
 pub mod losses;
 pub mod networks;
+pub mod packet_parser;
 pub mod packet_records;
 pub mod packet_rows;
 pub mod pairs;
@@ -42,9 +44,9 @@ mod python;
 
 use connection_table::Table;
 use networks::Networks;
+use packet_parser::{Facts, Parsed, Period};
 use packet_records::{Fault, Format};
 use pairs::Pairs;
-use pipeline::{Facts, Parsed, Period};
 use stream::{Compression, Source};
 
 /// What the reading of one file gave.

@@ -16,6 +16,7 @@ const RECENT: usize = 1024;
 const UNSEEN: Network = Network::MAX;
 
 /// The ends as in the first packet of a pair, and the network of the other direction.
+#[derive(Clone)]
 struct Known {
     ends: Ends,
     back: Network,
@@ -134,6 +135,19 @@ impl Pairs {
         });
     }
 
+    /// Forgets all but these pairs, which ascend and are numbered anew, from 0.
+    pub fn keep(&mut self, kept: &[u32]) {
+        let known = kept.iter().map(|at| self.known[*at as usize].clone()).collect::<Vec<_>>();
+        *self = Pairs { seeds: self.seeds, ..Pairs::default() };
+        for Known { ends, back } in known {
+            let hash = hash(&ends, &self.seeds);
+            let at = self.add(&ends, hash);
+            if back != UNSEEN {
+                self.answered(at, back, hash);
+            }
+        }
+    }
+
     /// The ends of this pair, as sent by its first packet's source, or `turned`.
     pub fn ends(&self, pair: u32, turned: bool) -> Ends {
         let Ends { source, destination, ports, network } = self.known[pair as usize].ends;
@@ -196,6 +210,19 @@ mod tests {
         assert_eq!(pairs.find(&within(BACK, 2)), (1, true));
         assert_eq!(pairs.find(&within(BACK, 1)), (0, true));
         assert_eq!(pairs.find(&within(AWAY, 2)), (1, false));
+    }
+
+    #[test]
+    fn kept_pairs_are_found_by_their_new_numbers() {
+        let mut pairs = Pairs::default();
+        for port in 0..10 {
+            pairs.find(&Ends { ports: port << 16 | 80, ..AWAY });
+        }
+        pairs.find(&BACK);
+        pairs.keep(&[3, 7]);
+        assert_eq!(pairs.find(&BACK), (1, true));
+        assert_eq!(pairs.find(&Ends { ports: 3 << 16 | 80, ..AWAY }), (0, false));
+        assert_eq!(pairs.find(&Ends { ports: 5 << 16 | 80, ..AWAY }), (2, false));
     }
 
     #[test]

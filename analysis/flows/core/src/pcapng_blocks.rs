@@ -24,48 +24,51 @@ struct Interface {
     offset: i64,
 }
 
-struct Section {
+/// What a section has stated so far.
+#[derive(Default)]
+pub struct Section {
     big: bool,
     interfaces: Vec<Interface>,
     /// The time of the last packet: simple packet blocks have none of their own.
     time: i64,
 }
 
-pub fn read(source: &mut Source, sink: &mut impl Sink) -> Option<Fault> {
-    let mut section = Section { big: false, interfaces: Vec::new(), time: 0 };
-    while source.need(12) {
-        let kind = word(source.window(), 0, section.big);
-        if kind == SECTION {
-            match word(source.window(), 8, true) {
-                0x1a2b_3c4d => section.big = true,
-                0x4d3c_2b1a => section.big = false,
-                _ => return Some(Fault::Block),
-            }
-            section.interfaces.clear();
-        }
-        let length = word(source.window(), 4, section.big);
-        if !(12..=LARGEST).contains(&length) {
-            return Some(Fault::Length);
-        }
-        let whole = (length as usize + 3) & !3;
-        if !source.need(whole) {
-            return Some(Fault::Cut);
-        }
-        let body = &source.window()[8..length as usize - 4];
-        match section.block(kind, body, sink) {
-            Ok(true) => source.take(whole),
-            Ok(false) => return None,
-            Err(fault) => return Some(fault),
-        }
-    }
-    if source.window().is_empty() {
-        None
-    } else {
-        Some(Fault::Cut)
-    }
-}
-
 impl Section {
+    /// Reads the blocks that are there, also of the sections that follow; what is wrong if what
+    /// remains is no block.
+    pub fn read(&mut self, source: &mut Source, sink: &mut impl Sink) -> Option<Fault> {
+        while source.need(12) {
+            let kind = word(source.window(), 0, self.big);
+            if kind == SECTION {
+                match word(source.window(), 8, true) {
+                    0x1a2b_3c4d => self.big = true,
+                    0x4d3c_2b1a => self.big = false,
+                    _ => return Some(Fault::Block),
+                }
+                self.interfaces.clear();
+            }
+            let length = word(source.window(), 4, self.big);
+            if !(12..=LARGEST).contains(&length) {
+                return Some(Fault::Length);
+            }
+            let whole = (length as usize + 3) & !3;
+            if !source.need(whole) {
+                return Some(Fault::Cut);
+            }
+            let body = &source.window()[8..length as usize - 4];
+            match self.block(kind, body, sink) {
+                Ok(true) => source.take(whole),
+                Ok(false) => return None,
+                Err(fault) => return Some(fault),
+            }
+        }
+        if source.window().is_empty() {
+            None
+        } else {
+            Some(Fault::Cut)
+        }
+    }
+
     /// Whether to go on after this block.
     fn block(&mut self, kind: u32, body: &[u8], sink: &mut impl Sink) -> Result<bool, Fault> {
         match kind {

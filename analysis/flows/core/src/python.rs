@@ -2,10 +2,14 @@
 //! read.
 
 use crate::column_frame::{Column, Frame, Values};
-use crate::connection_table::Table;
+use crate::connection_table::{Table, TableEntry};
+use crate::following::Following;
 use crate::link_layer::NAMES;
+use crate::networks::Networks;
+use crate::packet_parser::{Facts, Moment, PacketParser, Period};
+use crate::packet_records::Fault;
 use crate::packet_rows::Piece;
-use crate::pipeline::{Facts, Moment, Period};
+use crate::pairs::Pairs;
 use crate::whole_packets::Identity;
 use crate::{connection_rows, read, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -38,17 +42,12 @@ fn analyse(
     if let Some(error) = raised {
         return Err(error);
     }
-    let reading = match reading {
-        Ok(reading) => reading,
-        Err(Refused::Unreadable(error)) => return Err(PyOSError::new_err(error)),
-        Err(Refused::NoCapture) => return Err(PyValueError::new_err("no capture")),
-    };
+    let reading = reading.map_err(refused)?;
     let facts = PyDict::new(py);
     facts.set_item("format", reading.format.name())?;
     facts.set_item("compression", reading.compression.name())?;
     facts.set_item("bytes", reading.bytes)?;
-    facts.set_item("fault", reading.fault.map(|fault| fault.0.name()))?;
-    facts.set_item("fault_offset", reading.fault.map(|fault| fault.1))?;
+    fault(&facts, reading.fault)?;
     file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
@@ -60,6 +59,18 @@ fn analyse(
         facts.set_item("packets_pieces", pieces)?;
     }
     Ok(facts)
+}
+
+fn refused(why: Refused) -> PyErr {
+    match why {
+        Refused::Unreadable(error) => PyOSError::new_err(error),
+        Refused::NoCapture => PyValueError::new_err("no capture"),
+    }
+}
+
+fn fault(made: &Bound<'_, PyDict>, fault: Option<(Fault, u64)>) -> PyResult<()> {
+    made.set_item("fault", fault.map(|(why, _)| why.name()))?;
+    made.set_item("fault_offset", fault.map(|(_, offset)| offset))
 }
 
 fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
@@ -84,15 +95,69 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
 fn frame(table: &mut Table, reading: &Reading) -> Frame {
     let mut frame = Frame::new(table.connections.len());
     let compatible = table.compatible;
-    for (index, known) in std::mem::take(&mut table.connections).into_iter().enumerate() {
-        let ends = reading.pairs.ends(known.pair, known.turned);
-        let network = reading.networks.name(ends.network);
-        let identity = Identity { number: index + 1, ends, network };
+    for known in std::mem::take(&mut table.connections) {
+        let identity = identity(&known, &reading.pairs, &reading.networks);
         let mut connection = known.counted(compatible);
         if let (true, Some(last)) = (compatible, reading.facts.last) {
             connection.idle_until(last);
         }
         connection_rows::add(&mut frame, identity, &mut connection, compatible);
+    }
+    frame
+}
+
+fn identity(known: &TableEntry, pairs: &Pairs, networks: &Networks) -> Identity {
+    let ends = pairs.ends(known.pair, known.turned);
+    let network = networks.name(ends.network);
+    Identity { number: known.number as usize, ends, network }
+}
+
+/// A capture that grows; the thread that makes it feeds it.
+#[pyclass(unsendable)]
+struct Follower(Following);
+
+#[pymethods]
+impl Follower {
+    /// Of more than `most` connections half are forgotten.
+    #[new]
+    fn new(most: usize) -> Follower {
+        Follower(Following::new(most))
+    }
+
+    /// Takes the next bytes of the file.
+    fn feed(&mut self, py: Python<'_>, bytes: &[u8]) -> PyResult<()> {
+        py.allow_threads(|| self.0.feed(bytes)).map_err(refused)
+    }
+
+    /// No more bytes come.
+    fn end(&mut self) {
+        self.0.end();
+    }
+
+    /// As `analyse`, of what came so far and is remembered, with the number of all connections.
+    fn results<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let facts = PyDict::new(py);
+        facts.set_item("format", self.0.format().map_or("", |format| format.name()))?;
+        facts.set_item("compression", "")?;
+        facts.set_item("bytes", self.0.offset())?;
+        fault(&facts, self.0.fault)?;
+        let counting = &mut self.0.counting;
+        file(&facts, &counting.parser.facts())?;
+        facts.set_item("connections_in_all", counting.table.count)?;
+        let frame = py.allow_threads(|| present_frame(&mut counting.table, &counting.parser));
+        facts.set_item("connections", columns(py, frame.columns)?)?;
+        Ok(facts)
+    }
+}
+
+/// As `frame`, of connections that go on.
+fn present_frame(table: &mut Table, parser: &PacketParser) -> Frame {
+    let mut frame = Frame::new(table.connections.len());
+    for known in &mut table.connections {
+        let identity = identity(known, &parser.pairs, parser.networks());
+        known.look(false, |connection| {
+            connection_rows::add(&mut frame, identity, connection, false);
+        });
     }
     frame
 }
@@ -162,5 +227,6 @@ fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyD
 
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Follower>()?;
     module.add_function(wrap_pyfunction!(analyse, module)?)
 }

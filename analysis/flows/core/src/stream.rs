@@ -78,6 +78,19 @@ impl Source {
         Ok((Source::over(input), compression))
     }
 
+    /// A stream of which all is appended.
+    pub fn growing() -> Source {
+        Source::over(Box::new(io::empty()))
+    }
+
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.make_room();
+        self.buffer.truncate(self.end);
+        self.buffer.extend_from_slice(bytes);
+        self.end = self.buffer.len();
+        self.ended = false;
+    }
+
     pub fn over(input: Box<dyn Read + Send>) -> Source {
         Source {
             input,
@@ -108,13 +121,17 @@ impl Source {
         self.offset += length as u64;
     }
 
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+    }
+
     /// Memory grows only with bytes that are there: a length that a damaged file claims allocates
     /// nothing.
     #[cold]
     fn fill(&mut self, length: usize) -> bool {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end -= self.start;
-        self.start = 0;
+        self.make_room();
         while self.end < length && !self.ended {
             if self.end == self.buffer.len() {
                 self.buffer.resize(self.buffer.len() * 2, 0);

@@ -110,7 +110,9 @@ function drawAxes(pen, graph, frame) {
   line(pen, frame.x, bottom, frame.x + frame.width, bottom);
   pen.textAlign = "right";
   const whole = frame.x + frame.width;
-  pen.fillText(axisTitle(graph.x, across.unit), whole, bottom + 27, whole - 4);
+  const title = axisTitle(graph.x, across.unit);
+  pen.fillText(title, whole, bottom + 27, whole - 4);
+  if (graph.x.clock) drawClock(pen, graph.x, frame, frame.width - pen.measureText(title).width - 12);
   pen.textAlign = "left";
   pen.fillText(axisTitle(graph.y, up.unit), 4, 10, whole - 4);
 }

@@ -3,7 +3,8 @@
 // THE CONTRACT, for every page that draws (report, sweep, captures, live page). A template includes
 // "theme.css", "plots/plots.css" and, in a script, "plots/plots.js"; then:
 //
-//   const board = new PlotBoard(container, { name, looks, series, columns, narrowest, onPick });
+//   const board = new PlotBoard(container, { name, looks, series, columns, narrowest, onPick,
+//     onDraw });
 //   await board.show(graphs, [left, right]);   // replaces what is there; the span of the time axis
 //   await board.update(key, layers);           // other layers in one graph; the zoom stays
 //   board.setSpan([left, right]);              // another time axis; zoomed-out plots follow
@@ -11,12 +12,14 @@
 //
 // All options may be left out: `name` keeps the zoom in the address (#name=left..right), `looks`
 // are looks by name, `series` the colours of numbered series, `columns` a ColumnStore, `narrowest`
-// the closest zoom, `onPick(mark, plot)` a click or Enter on a mark; mark is {layer, at, x, y}.
+// the closest zoom, `onPick(mark, plot)` a click or Enter on a mark; mark is {layer, at, x, y};
+// `onDraw(plot, frame)` follows each drawing on the screen.
 //
 //   graph  {key, title, caption, x, y, layers, overTime, height, heading}; key is the section's id.
 //          If the page has <section id=key> with a <div class="plot">, the graph is drawn there
 //   axis   {label, unit, scale, ticks: [[value, name], ...], zero, log, range: [low, high]};
-//          a value times scale is in unit ("B" and "bit/s" get k, M, G); only unit and label needed
+//          a value times scale is in unit ("B" and "bit/s" get k, M, G); only unit and label needed.
+//          `clock`: when the 0 of an axis in seconds was, in ns since 1970, as text
 //   layer  {shape, x, y, top, end, tint, look, series, words, fields: [[name, values], ...], notes}
 //          x ascending; columns are Float64Array or arrays; `fields` and `notes` (texts) are told
 //          for a mark; `words` name it in the legend, equal words are one entry; `series` is a
@@ -34,6 +37,7 @@
 class PlotBoard {
   constructor(container, options = {}) {
     const { name = "", looks = {}, series = SERIES, columns = null, narrowest, onPick } = options;
+    this.onDraw = options.onDraw || null;
     Object.assign(this, { container, name, looks, series, columns, narrowest });
     this.plots = [];
     this.turn = 0;
@@ -90,6 +94,7 @@ class PlotBoard {
   place(plot) {
     plot.span = plot.graph.overTime ? this.span : ownSpan(plot);
     plot.span.plots.push(plot);
+    plot.onDraw = this.onDraw;
     plot.draw();
     listen(plot, this.tooltip);
     this.watcher.observe(plot.box);

@@ -117,7 +117,8 @@ function description(mark, graph, frame) {
     return [layer.words, rate, `at ${time}, over ${duration}`];
   }
   const preposition = graph.overTime ? "at" : graph.x.label;
-  const place = `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}`;
+  const clock = graph.x.clock ? ` (${utcText(graph.x, layer.x[at], span / 1000)})` : "";
+  const place = `${preposition} ${valueText(graph.x, layer.x[at], span / 1000)}${clock}`;
   const lines = layer.shape === "level" || layer.end ? [layer.words] : [layer.words, place];
   if (layer.notes) lines.push(layer.notes[at]);
   if (layer.shape === "bars") lines.push(...barText(layer, graph, at, place));

@@ -181,6 +181,7 @@ function downloads(plot) {
     "Show all": () => showAll(plot),
     PNG: async () => save(await pngOf(plot), `${key}.png`),
     SVG: () => save(new Blob([svgOf(plot)], { type: "image/svg+xml" }), `${key}.svg`),
+    CSV: () => save(new Blob([csvOf(plot)], { type: "text/csv" }), `${key}.csv`),
   };
   for (const [words, action] of Object.entries(made)) {
     const button = element("button", { type: "button", textContent: words });

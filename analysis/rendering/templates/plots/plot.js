@@ -190,6 +190,7 @@ class Plot {
     const frame = (this.current = this.frame());
     this.paint(this.pen(frame), frame);
     this.showFinest(frame);
+    if (this.onDraw) this.onDraw(this, frame);
   }
 
   paint(pen, frame) {

@@ -1,6 +1,8 @@
 // Wheel, drag, pinch, double click and keys. Keys do all that a pointer does: Shift and an arrow
 // go from mark to mark and read each, Enter is a click on it.
 
+const STILL = 4; // px
+
 function listen(plot, tooltip) {
   const { canvas } = plot;
   canvas.addEventListener("wheel", (event) => onWheel(plot, event), { passive: false });
@@ -9,11 +11,19 @@ function listen(plot, tooltip) {
   canvas.addEventListener("blur", () => tooltip.hide(plot));
   canvas.addEventListener("pointerleave", () => tooltip.hide(plot));
   const fingers = new Map();
+  let pressed = null;
   canvas.addEventListener("pointerdown", (event) => {
+    pressed = [event.offsetX, event.offsetY];
     if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
   });
-  canvas.addEventListener("click", () => tooltip.pick(plot));
+  canvas.addEventListener("click", (event) => {
+    // The end of a drag is no click on a mark.
+    const [x, y] = pressed || [event.offsetX, event.offsetY];
+    if (Math.hypot(event.offsetX - x, event.offsetY - y) >= STILL) return;
+    tooltip.show(plot, event); // a finger has not pointed before
+    tooltip.pick(plot);
+  });
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
   }

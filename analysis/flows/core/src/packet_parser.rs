@@ -1,0 +1,144 @@
+//! Records parsed to segments, and what a file says beside them.
+
+use crate::link_layer::{Ignored, NAMES};
+use crate::networks::Networks;
+use crate::packet_records::Record;
+use crate::pairs::Pairs;
+use crate::segment::{parse, Ends, Segment};
+use crate::tunnels::Wrappings;
+
+/// What the file says beside its segments.
+#[derive(Clone, Default)]
+pub struct Facts {
+    pub packets: u64,
+    pub segments: u64,
+    pub ignored: [u64; NAMES.len()],
+    pub first: Option<i64>,
+    pub last: Option<i64>,
+    /// Records whose time is before the previous one's, and the longest step back.
+    pub backwards: u64,
+    pub longest_back: i64,
+    pub link_types: Vec<u16>,
+    pub snaplen: u32,
+}
+
+/// The moments, in nanoseconds, within which packets count: since 1970, or if `relative` since the
+/// first packet.
+#[derive(Clone, Copy)]
+pub struct Period {
+    pub since: Moment,
+    pub until: Moment,
+}
+
+#[derive(Clone, Copy)]
+pub struct Moment {
+    pub time: i64,
+    pub relative: bool,
+}
+
+impl Period {
+    fn holds(&self, time: i64, first: i64) -> bool {
+        self.since.after(first) <= time && time <= self.until.after(first)
+    }
+}
+
+impl Moment {
+    fn after(&self, first: i64) -> i64 {
+        if self.relative {
+            self.time.saturating_add(first)
+        } else {
+            self.time
+        }
+    }
+}
+
+/// Knows what the records before said: which ends there are, and what their wrappings are called.
+pub struct PacketParser {
+    pub facts: Facts,
+    pub pairs: Pairs,
+    wrappings: Wrappings,
+    compatible: bool,
+    period: Option<Period>,
+    ends: Ends,
+}
+
+/// What the parsing gives beside the segments.
+pub struct Parsed {
+    pub facts: Facts,
+    pub pairs: Pairs,
+    pub networks: Networks,
+}
+
+impl PacketParser {
+    pub fn new(compatible: bool, period: Option<Period>) -> PacketParser {
+        let (facts, pairs, wrappings, ends) = Default::default();
+        PacketParser { facts, pairs, wrappings, compatible, period, ends }
+    }
+
+    /// Whether the record is a TCP segment, which then stands in `segment`.
+    #[inline(always)]
+    pub fn take(&mut self, record: &Record, segment: &mut Segment) -> bool {
+        let facts = &mut self.facts;
+        facts.packets += 1;
+        let first = *facts.first.get_or_insert(record.time);
+        if let Some(last) = facts.last.replace(record.time) {
+            if record.time < last {
+                back(facts, last - record.time);
+            }
+        }
+        if self.period.is_some_and(|period| !period.holds(record.time, first)) {
+            ignore(facts, Ignored::Outside);
+            return false;
+        }
+        let parsed = if self.compatible {
+            // tcptrace knows no networks.
+            let parsed = parse::<true>(record, segment, &mut self.ends);
+            self.ends.network = 0;
+            parsed
+        } else {
+            parse::<false>(record, segment, &mut self.ends)
+                .or_else(|why| self.wrappings.parse(record, why, segment, &mut self.ends))
+        };
+        if let Err(why) = parsed {
+            ignore(facts, why);
+            return false;
+        }
+        (segment.pair, segment.turned) = self.pairs.find(&self.ends);
+        facts.segments += 1;
+        true
+    }
+
+    pub fn interface(&mut self, link: u16, snaplen: u32) {
+        if !self.facts.link_types.contains(&link) {
+            self.facts.link_types.push(link);
+        }
+        self.facts.snaplen = self.facts.snaplen.max(snaplen);
+    }
+
+    /// The facts so far: fragments count as ignored until their packet is whole.
+    pub fn facts(&self) -> Facts {
+        let (mut facts, joined) = (self.facts.clone(), self.wrappings.fragments.joined);
+        facts.ignored[Ignored::Fragment as usize] -= joined;
+        facts.ignored[Ignored::Joined as usize] = joined;
+        facts
+    }
+
+    pub fn networks(&self) -> &Networks {
+        &self.wrappings.networks
+    }
+
+    pub fn parsed(self) -> Parsed {
+        Parsed { facts: self.facts(), pairs: self.pairs, networks: self.wrappings.networks }
+    }
+}
+
+#[cold]
+fn back(facts: &mut Facts, step: i64) {
+    facts.backwards += 1;
+    facts.longest_back = facts.longest_back.max(step);
+}
+
+#[cold]
+fn ignore(facts: &mut Facts, why: Ignored) {
+    facts.ignored[why as usize] += 1;
+}
