@@ -85,7 +85,8 @@ def notebook(lab: LabSpec) -> str:
 
 def _line(question: Question) -> str:
     empty = "[]" if question.kind == "choices" else json.dumps("")
-    lines = textwrap.wrap(question.ask, 100)
+    options = [f"{json.dumps(option.id)}: {option.text}" for option in question.options]
+    lines = [*textwrap.wrap(question.ask, 100), *(f"  {option}" for option in options)]
     return (
         "".join(f"    # {line}\n" for line in lines) + f"    {json.dumps(question.id)}: {empty},\n"
     )
