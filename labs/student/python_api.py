@@ -72,14 +72,17 @@ def table(run: Path) -> polars.DataFrame:
     import polars
 
     values = measured(run)
-    names = sorted(set().union(*values.values()))
-    rows = [
-        (name, *(condition.get(name) for condition in values.values()))
-        for name in names
-        if not name.startswith((PREFIX, _DOUBLES))
-    ]
-    rows = [row for row in rows if not row[0].startswith(_COUNTERS) or any(row[1:])]
+    names = [name for name in sorted(set().union(*values.values())) if _tells(name, values)]
+    rows = [(name, *(condition.get(name) for condition in values.values())) for name in names]
     return polars.DataFrame(rows, schema=["what", *values], orient="row")
+
+
+def _tells(name: str, values: Values) -> bool:
+    """Whether a row of that name tells a student anything that no other row does."""
+    if name.startswith((PREFIX, _DOUBLES)):
+        return False
+    counted = any(condition.get(name) for condition in values.values())
+    return counted or not name.startswith(_COUNTERS)
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
