@@ -147,6 +147,7 @@ def print_command(folder: Path, out: Path | None) -> None:
 def pack_command(folder: Path, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.definition.assignment import read_assignment
+    from labs.student.checking import check
     from labs.student.packing import blanks, pack
 
     with one_clear_message():
@@ -154,6 +155,9 @@ def pack_command(folder: Path, out: Path | None) -> None:
         file = pack(assignment, out)
         if blank := blanks(assignment):
             click.echo(f"Not answered: {', '.join(blank)}.", err=True)
+        for finding in check(assignment):
+            if finding.wrong and finding.where not in blank:
+                click.echo(f"{finding.where}: {finding.text}", err=True)
         click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 

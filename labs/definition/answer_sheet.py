@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,17 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Names in a file that no question has, each with the one that may be meant, or nothing."""
+    """Names in a file that no question has, each with a sentence on what may be meant."""
     ids = [question.id for question in lab.questions]
-    unknown = [name for name in _table(file) if name not in ids]
+    unknown = [name[:40] for name in _table(file) if name not in ids]
     return {
-        untrusted.plain(name[:40]): next(iter(get_close_matches(name[:40], ids, 1)), "")
-        for name in unknown
+        untrusted.plain(name): _no_question(get_close_matches(name, ids, 1)) for name in unknown
     }
+
+
+def _no_question(near: Sequence[str]) -> str:
+    """A sentence on a name, with the question that is called nearly so."""
+    return "no question has this name" + (f"; is {near[0]} meant?" if near else "")
 
 
 def _table(file: Path) -> dict[str, Any]:

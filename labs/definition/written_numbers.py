@@ -114,6 +114,11 @@ _IPERF = {letter: float(BINARY[f"{letter}i"]) for letter in "KMG"}
 """iperf prints KBytes and MBytes and means powers of 1024."""
 
 
+def in_digits(value: float) -> str:
+    """Four digits or all before the point, never with a power of ten: `23700`, `0.7606`."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def unit_named(name: str) -> Unit:
     """The unit of that name, as lab.toml has it. Raises UsageError."""
     unit = _unit(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labs.definition.answer_key import Key
+from labs.definition.written_numbers import in_digits
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 
@@ -50,6 +51,6 @@ def check_bands(case: Case, key: Key | None) -> None:
         if value is not None and not low <= value <= high:
             case.flag(
                 "band",
-                f"{name}: {value:.4g} was captured, and repeated runs lie between {low:.4g} and"
-                f" {high:.4g}.",
+                f"{name}: {in_digits(value)} was captured, and repeated runs lie between"
+                f" {in_digits(low)} and {in_digits(high)}.",
             )

@@ -17,7 +17,7 @@ from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems, printable
 from analysis.records.spec_file import SpecFile
 from labs.definition import lab_catalogue
-from labs.definition.answer_sheet import Answers, read_sheet
+from labs.definition.answer_sheet import Answers, misspelt, read_sheet
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.handed_in_pictures import picture_kind
 from labs.definition.lab_runs import run_folder
@@ -98,6 +98,8 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
             f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
         )
     answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
+    for name, sentence in misspelt(folder / ANSWERS, lab).items():
+        problems.add(f"{name} in {ANSWERS}: {sentence}")
     runs = {run.name: facts for run in lab.runs if (facts := _run(folder, run.name, problems))}
     return {
         **_claimed(folder, lab, problems),

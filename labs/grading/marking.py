@@ -152,8 +152,9 @@ class Marker:
 
     def _value(self, question: Question) -> str:
         value = self.key.numbers[question.id]
-        whole = value == int(value) and question.unit not in ("kbit/s", "%")
-        return f"{value:.0f}" if whole else f"{value:.4g} {question.unit}".strip()
+        counted = written_numbers.unit_named(question.unit) == written_numbers.COUNT
+        unit = "" if counted else question.unit
+        return f"{written_numbers.in_digits(value)} {unit}".strip()
 
     def model(self, question: Question) -> str:
         """The model answer with the values of this run; empty if there is none."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from labs.definition.assignment import FILE
 from labs.definition.course import Course, student_id, variant
 from labs.definition.handed_in_scripts import handed_in_script
 from labs.definition.lab_runs import MODULE
@@ -78,6 +79,9 @@ def _read_scripts(case: Case, grading: ClassGrading) -> None:
 def _believe(case: Case, grading: ClassGrading) -> None:
     """Take the hand-in's own word, and flag it if it may be another's."""
     claimed = case.inspected.student
+    if not claimed:
+        problem = f"It is not known whose it is: {FILE} is missing, broken or names nobody."
+        raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
     student = student_id(claimed)
     people = {person.id: person for person in grading.people}
     case.person = people.get(student)

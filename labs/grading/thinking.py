@@ -8,6 +8,7 @@ from dataclasses import replace
 from labs.definition import predictions, written_frames
 from labs.definition.answer_key import Key
 from labs.definition.question import Bound, Question
+from labs.definition.written_numbers import in_digits
 from labs.grading.answer_mark import AnswerMark
 
 _SHOWN = 3
@@ -66,7 +67,7 @@ def design(question: Question, text: str, key: Key, empty: AnswerMark) -> Answer
 
 
 def _sentence(bound: Bound, measured: Mapping[str, float]) -> str:
-    value = f"{measured[bound.id]:.4g} {bound.unit}".strip()
+    value = f"{in_digits(measured[bound.id])} {bound.unit}".strip()
     return f"{bound.text}: {value}, {'kept' if bound.keeps(measured[bound.id]) else 'not kept'}."
 
 

@@ -10,6 +10,7 @@ from statistics import median
 from analysis.rendering.page_files import write
 from labs.definition.answer_key import Key
 from labs.definition.question import Question
+from labs.definition.written_numbers import in_digits
 from labs.instructor.evenness import TRIES, unevenness
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
 from labs.instructor.lint import lint
@@ -115,7 +116,8 @@ def _spread(question: Question, keys: Sequence[Key]) -> str:
     """What the right answers are, over the variants."""
     if question.kind == "number":
         values = [key.numbers[question.id] for key in keys]
-        return f"{min(values):.4g} to {max(values):.4g}, median {median(values):.4g}"
+        least, middle, most = map(in_digits, (min(values), median(values), max(values)))
+        return f"{least} to {most}, median {middle}"
     if question.kind in ("choice", "choices"):
         counts = Counter(option for key in keys for option in key.choices.get(question.id, ()))
         return ", ".join(f"`{option}` {count} times" for option, count in counts.most_common())

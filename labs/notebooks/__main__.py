@@ -22,10 +22,15 @@ beside tcplab's own Python, and start it in a folder of yours:
     PATH_OF_TCPLAB/.venv/bin/pip install jupyterlab
     PATH_OF_TCPLAB/.venv/bin/jupyter lab
 
-The handout with its drawings is `handout.html` in the assignment's folder."""
+The handout is also a page of its own, `handout.html` in the assignment's folder."""
 _RUNS = """\
-Do the runs; they are kept in the assignment's folder. A run that waits for a prediction, for
-settings or for a file of yours says so: write it, and run this cell again."""
+Do the runs; they are kept in the assignment's folder. A run that waits says for what: a prediction
+in the cell above, settings in the cell of answers below, or a file of yours in the assignment's
+folder. Write it, run the cell in which you wrote, and then this one again."""
+_TABLES = """\
+What each run measured, in a row for each value. `flow1` is a flow, `run` all flows together,
+`nstat` a counter of the kernel; counters that stayed zero are left out. The handout says which
+files the values are from, and how to read them there."""
 _ANSWER = "tcplab.lab.answer(assignment, predictions)"
 
 
@@ -40,15 +45,17 @@ def notebook(lab: LabSpec) -> str:
             " gave out"
         ),
         _code(
-            "import tcplab\n\n"
+            "import tcplab\n"
+            "from IPython.display import Markdown\n\n"
             f'assignment = tcplab.lab.start("{lab.name}", STUDENT, variants=VARIANTS)\n'
-            "print((assignment.folder / 'handout.md').read_text())"
+            'handout = (assignment.folder / "handout.md").read_text()\n'
+            'Markdown(handout.replace("](drawings/", f"]({assignment.folder}/drawings/"))'
         ),
         _text("Your predictions. They are recorded before a run is made."),
         _code("predictions = {\n" + "".join(map(_line, predicted)) + "}\n" + _ANSWER),
         _text(_RUNS),
         _code("runs = tcplab.lab.run(assignment)\nruns"),
-        _text("All that each run measured, by the names of `labs/measuring/lab_measures.py`."),
+        _text(_TABLES),
         _code(
             "import polars\n\n"
             "polars.Config.set_tbl_rows(-1)\n"
@@ -78,7 +85,8 @@ def notebook(lab: LabSpec) -> str:
 
 def _line(question: Question) -> str:
     empty = "[]" if question.kind == "choices" else json.dumps("")
-    lines = textwrap.wrap(question.ask, 100)
+    options = [f"{json.dumps(option.id)}: {option.text}" for option in question.options]
+    lines = [*textwrap.wrap(question.ask, 100), *(f"  {option}" for option in options)]
     return (
         "".join(f"    # {line}\n" for line in lines) + f"    {json.dumps(question.id)}: {empty},\n"
     )

@@ -37,9 +37,8 @@ def check(assignment: Assignment) -> list[AnswerFinding]:
     """
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
-    for name, near in misspelt(assignment.folder / ANSWERS, assignment.lab).items():
-        meant = f"; is {near} meant?" if near else ""
-        findings.append(AnswerFinding(name, f"no question has this name{meant}"))
+    names = misspelt(assignment.folder / ANSWERS, assignment.lab)
+    findings += [AnswerFinding(name, sentence) for name, sentence in names.items()]
     return findings + [
         finding
         for question in assignment.lab.questions

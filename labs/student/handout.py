@@ -33,6 +33,8 @@ from topologies.topology_spec import TopologySpec
 
 _ANY_ROW = "r1 ====== r2 ====== rn"
 """What topologies.chain draws for any number of routers."""
+_CHANNEL = ("bw", "queue")
+"""Settings of the channel that a handout gives even if the lab leaves them as they are."""
 _MOST_FLOWS = 3
 """Flows that a handout names one by one."""
 
@@ -92,12 +94,15 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
 
 
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """What the lab or the variant sets, with the language's or the experiment's words for it."""
+    """What is set, by the lab, the variant or the experiment, and what it means in the language."""
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
-    for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
-        if name == "module":
-            continue
+    texts = (text.partition("=") for text in settings(run, variant.values))
+    values = {name: value for name, _, value in texts if name != "module"}
+    chosen = () if run.one else tuple(span.name for span in run.chosen)
+    unset = [name for name in _CHANNEL if name in meanings and name not in (*values, *chosen)]
+    values |= {name: str(getattr(parameters, name)) for name in unset}
+    for name, value in values.items():
         own = meanings.get(name, "")
         meaning = words.get("meanings", {}).get(name) or _inside_a_sentence(own)
         yield {"name": name, "value": value, "meaning": meaning}

@@ -22,6 +22,9 @@ from topologies.errors import UsageError
 if TYPE_CHECKING:
     import polars
 
+_COUNTERS, _DOUBLES = "nstat.", "metric."
+"""Beginnings of names: of the kernel's counters, and of what FLOW.METRIC and run.METRIC say too."""
+
 
 def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
@@ -62,14 +65,24 @@ def measured(run: Path) -> Values:
 
 
 def table(run: Path) -> polars.DataFrame:
-    """What a run measured under its first seed: a row for each value, a column a condition."""
+    """What a run measured under its first seed: a row for each value, a column a condition.
+
+    Counters that stayed zero are left out, and what is there under the name of a flow too.
+    """
     import polars
 
     values = measured(run)
-    names = sorted(set().union(*values.values()))
-    shown = [name for name in names if not name.startswith(PREFIX)]
-    rows = [(name, *(condition.get(name) for condition in values.values())) for name in shown]
+    names = [name for name in sorted(set().union(*values.values())) if _tells(name, values)]
+    rows = [(name, *(condition.get(name) for condition in values.values())) for name in names]
     return polars.DataFrame(rows, schema=["what", *values], orient="row")
+
+
+def _tells(name: str, values: Values) -> bool:
+    """Whether a row of that name tells a student anything that no other row does."""
+    if name.startswith((PREFIX, _DOUBLES)):
+        return False
+    counted = any(condition.get(name) for condition in values.values())
+    return counted or not name.startswith(_COUNTERS)
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
