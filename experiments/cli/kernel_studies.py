@@ -177,7 +177,8 @@ def bisect_command(
 ) -> None:
     """Find the commit in the git clone CLONE, between GOOD and BAD, that made a measure bad.
 
-    A kernel is built for each commit that is tried: minutes each. The clone is not changed.
+    A kernel is built for each commit that is tried: minutes for the first, and then what differs.
+    The clone is not changed.
     """
     with one_clear_message():
         from experiments.definition.catalogue import find

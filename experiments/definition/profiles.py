@@ -25,11 +25,15 @@ PERIODS = ("today", "period")
 
 @dataclass(frozen=True)
 class PeriodSetting:
-    """A sysctl, or in a path what `--set` takes; its value; and why the period had it."""
+    """A sysctl, or in a path what `--set` takes; its value; and why the period had it.
+
+    Kernels before `since` do so by themselves: on them it is not set.
+    """
 
     name: str
     value: str
     reason: str
+    since: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,6 +115,7 @@ LINUX_2_6_32 = Profile(
             "With today's netem a correlation of 100 % reorders nothing; before Linux 3.6 every"
             " second packet left at once. Chosen because the published hosts did reorder; which"
             " kernel they had is not published.",
+            since="3.6",
         ),
     ),
 )

@@ -15,6 +15,7 @@ from experiments.definition.kernel_needs import refuse_what_is_lacking
 from experiments.definition.profiles import Profile
 from experiments.published.target import Target
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
+from testbed.lab.kernel.kernel_version import as_numbers
 
 Time = Literal["today", "period", "period_kernel"]
 TIMES: tuple[Time, ...] = ("today", "period", "period_kernel")
@@ -36,7 +37,7 @@ def combinations(
     return {
         target: {
             time: _on(kernel if time != "period_kernel" else own, each)
-            for time, each in _combinations(target, bool(own)).items()
+            for time, each in _combinations(target, own).items()
         }
         for target in targets
         for own in [period_kernels.get(target.experiment, "")]
@@ -60,10 +61,10 @@ def specs(
     return (combination.spec for each in chosen.values() for combination in each.values())
 
 
-def _combinations(target: Target, has_kernel: bool) -> dict[Time, Combination]:
+def _combinations(target: Target, kernel: str) -> dict[Time, Combination]:
     return {
-        time: _combination(target.experiment, tuple(asked(target, time).items()))
-        for time in (*times(target.experiment), *([TIMES[2]] if has_kernel else []))
+        time: _combination(target.experiment, tuple(asked(target, time, kernel).items()))
+        for time in (*times(target.experiment), *([TIMES[2]] if kernel else []))
     }
 
 
@@ -78,8 +79,8 @@ def condition_of(target: Target, time: Time) -> str:
     return target.period_condition if time != "today" and has_profile else target.condition
 
 
-def asked(target: Target, time: Time) -> dict[str, str]:
-    """What `--set` is given for a target.
+def asked(target: Target, time: Time, kernel: str = "") -> dict[str, str]:
+    """What `--set` is given for a target; `kernel` is the lab's one of its time.
 
     Its own settings stay under a profile, but for what the row had `then`. If the network was
     another one, each time has a run of its own.
@@ -91,7 +92,11 @@ def asked(target: Target, time: Time) -> dict[str, str]:
         return settings | {"period": "today+period"}
     if time == "today":
         return settings | {"period": "today"}
-    path = {setting.name: setting.value for setting in profile.path}
+    path = {
+        setting.name: setting.value
+        for setting in profile.path
+        if time == "period" or as_numbers(kernel) >= as_numbers(setting.since or "0")
+    }
     return path | settings | dict(target.then) | {"period": "period"}
 
 

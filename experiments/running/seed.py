@@ -149,12 +149,14 @@ def carry_seed(
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     lab = with_kernel(lab, spec.kernel)
     carried = to_data(without_what_always_holds(spec).for_guest())
-    if spec.told_later:
-        known = to_data(known_before(spec))
-        return run_told_later(lab, PROCEDURE, known, carried, seed, Path(out), progress, limits)
     modules = build_all(spec.modules, lab)
 
     def run(place: Path, loud: bool = False) -> Usage:
+        if spec.told_later:
+            known = to_data(known_before(spec))
+            return run_told_later(
+                lab, PROCEDURE, known, carried, seed, place, progress, limits, loud=loud
+            )
         files = attached(modules)
         return run_in_guest(
             lab, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud

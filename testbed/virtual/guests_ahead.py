@@ -43,14 +43,15 @@ def run_told_later(
     out: Path,
     progress: Progress,
     limits: Limits,
+    loud: bool = False,
 ) -> Usage:
     """Run a guest as those that are started ahead, but with its order there from the start.
 
-    Raises TcplabError.
+    A `loud` kernel prints all that it has to say; its packets are other ones. Raises TcplabError.
     """
     with (
         claimed_processor() as processor,
-        _linked(lab, module, known, _packed(order), seed, out, limits, processor) as running,
+        _linked(lab, module, known, _packed(order), seed, out, limits, processor, loud) as running,
     ):
         ended = running.follow(progress)
     return usage_of(ended, out)
@@ -102,10 +103,11 @@ def _linked(
     out: Path,
     limits: Limits,
     processor: int | None,
+    loud: bool = False,
 ) -> Iterator[RunningGuest]:
     archive = job_archive(module, known, None, ahead=True, **lacking(lab))
     _tell(out, text)
-    with guest(lab, archive, seed, out, limits, processor) as running:
+    with guest(lab, archive, seed, out, limits, processor, loud=loud) as running:
         try:
             yield running
         finally:

@@ -14,6 +14,7 @@ PLACES = (
     "labs",
     "testbed/virtual/adoption.py",
     "testbed/virtual/guest_processes.py",
+    "testbed/modules/backtrace.py",
     "testbed/modules/crash.py",
     "testbed/jobs/following.py",
     "testbed/virtual/virtual_run.py",
@@ -48,7 +49,7 @@ OTHER_FILES = {
     "labs/grading/moodle.py": "the instructor's worksheet",
     "labs/grading/overrides.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
-    "testbed/modules/crash.py": "a module that was built here",
+    "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
     "testbed/virtual/virtual_run.py": "the console, which is made here",
 }
 

@@ -15,7 +15,8 @@ from experiments.running.seed import carry_natively
 from experiments.spec import ExperimentSpec
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
 from testbed.jobs.following import Limits
-from testbed.modules.crash import StackFrame, _frames, _meant
+from testbed.modules.backtrace import StackFrame, frames_in
+from testbed.modules.crash import _meant
 from topologies.data import digest, from_data, to_data
 from topologies.errors import TcplabError, UsageError
 
@@ -162,7 +163,7 @@ CONSOLE = """\
 
 
 def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> None:
-    assert _frames(CONSOLE) == [
+    assert frames_in(CONSOLE) == [
         StackFrame("mine_ssthresh", 0x10, "mine", True),
         StackFrame("tcp_enter_recovery", 0x155, "", False),
     ]

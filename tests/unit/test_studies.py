@@ -284,6 +284,13 @@ def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:
     assert rates == ["98.44mbit"] + 7 * ["43.5mbit"]
 
 
+def test_what_a_kernel_of_its_time_does_by_itself_is_not_set_on_it() -> None:
+    target = next(target for target in targets(True) if target.experiment == "wan_reordering")
+    assert asked(target, "period")["netem"] == "old"
+    assert asked(target, "period_kernel", "3.13")["netem"] == "old"
+    assert "netem" not in asked(target, "period_kernel", "2.6.32")
+
+
 def test_repetitions_of_the_same_show_their_range() -> None:
     ranges = {
         target.where: (target.low, target.high)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments import playground
 from experiments.running.seed import carry_seed
 from experiments.spec import Condition, ExperimentSpec
 from testbed.jobs.following import Limits
@@ -58,6 +59,12 @@ def test_a_fault_is_shown_with_its_line(
     where = rf"{said}(.|\n)*{function} at net/ipv4/{re.escape(file)}:\d+: .*{re.escape(line)}"
     with pytest.raises(TcplabError, match=where):
         carry(faulty_lab, short_sack, value, tmp_path)
+
+
+def test_a_guest_that_is_told_later_is_shown_with_the_line(faulty_lab: Lab, tmp_path: Path) -> None:
+    spec = playground.experiment(playground.PlaygroundParameters())
+    with pytest.raises(TcplabError, match=r"tcp_test_fault at net/ipv4/tcp_input.c:\d+: "):
+        carry(faulty_lab, spec, "1", tmp_path)
 
 
 def test_without_a_fault_it_measures(

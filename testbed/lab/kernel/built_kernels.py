@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.lab.kernel.kept_objects import kept_tree
 from testbed.lab.kernel.kernel_choice import KernelChoice, chosen
 from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.recipes import cache
@@ -75,7 +76,8 @@ def build(
 def remove(name: str, report: BuildReport) -> list[BuiltKernel]:
     """Remove the kernels of that name, of whatever age, once no other build runs.
 
-    Raises TcplabError if there is none.
+    The objects that are kept for the next build of a kernel of one's own go as well. Raises
+    TcplabError if there is no such kernel.
     """
     with cache.locked("kernel", report):
         named = [kernel for kernel in built_kernels() if kernel.name == name]
@@ -83,4 +85,5 @@ def remove(name: str, report: BuildReport) -> list[BuiltKernel]:
             raise TcplabError(f"No kernel {name[:100]} is built.", "See `./tcplab kernel list`.")
         for kernel in named:
             shutil.rmtree(kernel.folder)
+        shutil.rmtree(kept_tree(), ignore_errors=not kept_tree().exists())
     return named

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from testbed.lab.kernel.init_recipe import init_recipe
+from testbed.lab.kernel.kept_objects import build_from_kept
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
 from testbed.lab.kernel.kernel_recipe import compiler, kernel_recipe
 from testbed.recipes.cache import Recipe
@@ -21,6 +23,8 @@ def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -
     The key of any other kernel than the lab's own holds the compiler already: it is never given.
     """
     recipe = kernel_recipe(choice, source)
+    if choice.digest:
+        return replace(recipe, build=partial(build_from_kept, choice=choice))
     return replace(recipe, tools=toolchain) if choice.is_default else recipe
 
 

@@ -58,13 +58,7 @@ class OwnTree:
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
             names = set(git(self.folder, *words).split("\0")[:-1])
             return sorted(name for name in names if _is_there(self.folder / name))
-        return sorted(self._walk())
-
-    def _walk(self) -> Iterator[str]:
-        for folder, folders, names in os.walk(self.folder):
-            links = [name for name in folders if Path(folder, name).is_symlink()]
-            for name in [*names, *links]:
-                yield Path(folder, name).relative_to(self.folder).as_posix()
+        return paths_below(self.folder)
 
     def digest(self) -> str:
         """SHA-256 over the paths and contents of all files."""
@@ -116,6 +110,18 @@ class OwnRevision:
 
 
 OwnSource = OwnTarball | OwnTree | OwnRevision
+
+
+def paths_below(folder: Path) -> list[str]:
+    """The paths of all files and links below a folder, in order."""
+    return sorted(_walk(folder))
+
+
+def _walk(top: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(top):
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        for name in [*names, *links]:
+            yield Path(folder, name).relative_to(top).as_posix()
 
 
 def own_source(text: str) -> OwnSource:

@@ -1,0 +1,176 @@
+"""The functions of a kernel's last words, with the lines of those that are the user's own.
+
+The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
+symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of the
+module's author, who is not trusted, so both are read in the sandbox of the build. Functions of the
+kernel itself have lines if the kernel is the user's own (testbed.lab.kernel.kernel_lines).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from testbed.host.scratch import scratch
+from testbed.lab.kernel.kernel_choice import KernelChoice
+from testbed.lab.kernel.kernel_lines import (
+    ADDRESS_TO_LINE,
+    LINES,
+    KernelPlace,
+    lines_recipe,
+    written_in,
+)
+from testbed.modules.module_build import LIMITS, BuiltModule
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop
+from topologies.errors import CommandError, TcplabError
+
+PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+_FRAME = re.compile(
+    r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
+    r" \[(\w+)\])?"
+)
+_TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
+_FRAMES = 12
+_WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
+_MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
+    "panic",
+    "vpanic",
+    "dump_stack",
+    "dump_stack_lvl",
+    "show_stack",
+    "_printk",
+    "relay_signal",
+    "relay_signal.cold",
+    "segv",
+    "segv_handler",
+    "sig_handler",
+    "sig_handler_common",
+    "hard_handler",
+}
+_USER_MODE = ("um_", "time_travel_", "__time_travel_")
+"""How functions begin that are the work of being a program: clock and interrupts."""
+# include/asm-generic/bug.h; such a crash leaves no frame
+_BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    """A function of the backtrace. `module` is empty for the kernel's own functions.
+
+    `exact`: the address is that of the fault, not a return address.
+    """
+
+    function: str
+    offset: int
+    module: str
+    exact: bool
+
+
+def backtrace(
+    console: str,
+    modules: Sequence[BuiltModule],
+    kernel: KernelChoice,
+    without: tuple[str, ...] = (),
+) -> str:
+    """A line for each function, the innermost first, but of those that begin with `without`.
+
+    With file and source line if it is of a module, or of a kernel of one's own.
+    """
+    told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
+    frames = list(islice(told, _FRAMES))
+    lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
+    built_modules = {built.module.name: built for built in modules}
+    lines = [
+        f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
+    ]
+    for frame in frames:
+        own = built_modules.get(frame.module)
+        place = _place(own, frame) if own else lines_of.get(frame, "")
+        lines.append(f"  {frame.function}{place}\n")
+    return "".join(lines)
+
+
+def frames_in(console: str) -> list[StackFrame]:
+    """The functions of the last crash without repetitions, from the fault to the entry into TCP."""
+    crash = (
+        console[: _end(PANIC, console)].rpartition(_WARNING_ENDS)[2]
+        + console[_end(PANIC, console) :]
+    )
+    distinct: dict[tuple[str, str], StackFrame] = {}
+    for how, function, offset, module in _FRAME.findall(crash):
+        frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
+        if (frame.offset or frame.exact) and _tells(function):
+            distinct.setdefault((function, module), frame)
+    frames = sorted(distinct.values(), key=lambda frame: not frame.exact)
+    # What stands before the first function of a module are the handlers of the crash itself.
+    first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
+    names = [frame.function for frame in frames]
+    return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
+
+
+def _tells(function: str) -> bool:
+    """Whether a function says something of who is to blame."""
+    return function not in _MESSENGERS and not function.startswith(_USER_MODE)
+
+
+def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackFrame, str]:
+    """` at FILE:NUMBER: the line` for functions of a kernel of the user's own.
+
+    Empty if its source is gone, or cannot be compiled any more.
+    """
+    if not kernel.digest or not frames:
+        return {}
+    places = [KernelPlace(frame.function, frame.offset, frame.exact) for frame in frames]
+    try:
+        entry = cache.ready(lines_recipe(kernel, places), BuildReport())
+    except TcplabError:
+        return {}
+    lines = json.loads((entry.folder / LINES).read_text())
+    return {frame: f" at {line}" for frame, line in zip(frames, lines, strict=True) if line}
+
+
+def _end(sign: re.Pattern[str], text: str) -> int:
+    match = sign.search(text)
+    return match.end() if match else len(text)
+
+
+def _place(built: BuiltModule, frame: StackFrame) -> str:
+    """` at exp.c:12: <the line>`; empty if the debugging information lacks it."""
+    with scratch() as folder:
+        shutil.copyfile(built.with_lines, folder / "lines.ko")
+        workshop = Workshop(folder, folder / "log", BuildReport())
+        try:
+            file, number = _line(workshop, frame)
+        except (CommandError, ValueError):
+            return ""
+    source = built.module.source.splitlines()
+    if file.rpartition("/")[2] != f"{built.module.name}.c" or not number.isdecimal():
+        return f" at {file.rpartition('/tree/')[2]}:{number}" if number.isdecimal() else ""
+    text = source[int(number) - 1].strip() if int(number) <= len(source) else ""
+    return f" at {built.module.name}.c:{number}: {text}"
+
+
+def _line(workshop: Workshop, frame: StackFrame) -> tuple[str, str]:
+    """File and line of a place in the module.
+
+    The address after a call may be the next line's: one byte back.
+    """
+    symbols = workshop.run(
+        "Reading symbols", [*LIMITS, "nm", "--format=sysv", "lines.ko"], bare=True
+    )
+    rows = (
+        [part.strip() for part in line.split("|")]
+        for line in symbols.splitlines()
+        if line.count("|") == 6
+    )
+    value, section = next(
+        (row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC"
+    )
+    address = int(value, 16) + frame.offset - (not frame.exact)
+    command = [*LIMITS, *ADDRESS_TO_LINE, "lines.ko", "-j", section, f"{address:#x}"]
+    return written_in(workshop.run("Finding the line", command, bare=True))
