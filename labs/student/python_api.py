@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.tabular.column_table import ColumnTable, TableColumn
 from labs.definition import lab_catalogue
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
@@ -62,14 +63,18 @@ def measured(run: Path) -> Values:
 
 
 def table(run: Path) -> polars.DataFrame:
-    """What a run measured under its first seed: a row for each value, a column a condition."""
-    import polars
+    """What a run measured under its first seed: a row for each value, a column a condition.
 
+    Raises UsageError if Polars is not installed.
+    """
     values = measured(run)
     names = sorted(set().union(*values.values()))
     shown = [name for name in names if not name.startswith(PREFIX)]
-    rows = [(name, *(condition.get(name) for condition in values.values())) for name in shown]
-    return polars.DataFrame(rows, schema=["what", *values], orient="row")
+    columns = {
+        condition: TableColumn.of([measured_values.get(name) for name in shown], float)
+        for condition, measured_values in values.items()
+    }
+    return ColumnTable({"what": TableColumn.of(shown), **columns}).to_polars()
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
