@@ -77,9 +77,9 @@ def compare(capture: Path, engine: Engine = "auto") -> CaptureComparison:
             f"{capture} is pcapng, which tcptrace cannot read.",
             "Convert it with Wireshark's editcap -F pcap IN OUT.",
         )
-    theirs, compatible = tcptrace.long_report(capture), read.connections.to_dicts()
+    theirs, compatible = tcptrace.long_report(capture), list(read.connection_table.as_rows())
     ours = {
-        _identity(row): row for row in flows.read(capture, engine=engine).connections.to_dicts()
+        _identity(row): row for row in flows.read(capture, engine=engine).connection_table.as_rows()
     }
     strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (
         len(theirs) != len(compatible)

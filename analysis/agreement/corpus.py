@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
+import numpy as np
 
 from analysis import flows
 from analysis.agreement import comparing
 from analysis.flows.packet_events import events
+from analysis.tabular.column_table import ColumnTable
 from topologies.errors import CommandError, TcplabError
 
 _LONGEST = 600
@@ -91,11 +92,12 @@ def _of_tcptrace(capture: Path) -> Iterator[CorpusFinding]:
         yield CorpusFinding(capture, "tcptrace", name, example=example)
 
 
-def _of_tshark(capture: Path, told: pl.DataFrame) -> Iterator[CorpusFinding]:
+def _of_tshark(capture: Path, told: ColumnTable) -> Iterator[CorpusFinding]:
     """Packets that only one of both has in a class."""
     for name, ours in _CLASSES.items():
         theirs = _marked(capture, name)
-        mine = set(told.filter(pl.col("event").is_in(list(ours)))["number"].to_list())
+        is_ours = np.isin(told["event"].values, ours)
+        mine = set(told["number"][is_ours].to_list())
         for who, numbers in (("tshark", theirs - mine), ("we", mine - theirs)):
             if numbers:
                 example = f"packet {min(numbers)}"

@@ -9,10 +9,11 @@ import json
 import sys
 from pathlib import Path
 
-import polars as pl
+import numpy as np
 
 from analysis import flows
 from analysis.flows.reader import Engine, Reading, engines
+from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 from topologies.errors import TcplabError
 
 _ALIKE = 1e-9
@@ -39,25 +40,32 @@ def _read(path: Path, engine: Engine, compatible: bool) -> Reading | str:
 def _between(one: Reading | str, other: Reading | str) -> list[str]:
     if isinstance(one, str) or isinstance(other, str):
         return [] if one == other else ["refused"]
-    assert one.packets is not None and other.packets is not None
+    assert one.packet_table is not None and other.packet_table is not None
     return [
         *([] if one.file == other.file else ["file"]),
-        *_columns("connections", one.connections, other.connections),
-        *_columns("packets", one.packets, other.packets),
+        *_columns("connections", one.connection_table, other.connection_table),
+        *_columns("packets", one.packet_table, other.packet_table),
     ]
 
 
-def _columns(name: str, one: pl.DataFrame, other: pl.DataFrame) -> list[str]:
-    if one.height != other.height:
+def _columns(name: str, one: ColumnTable, other: ColumnTable) -> list[str]:
+    if len(one) != len(other):
         return [f"{name} (their number)"]
-    return [f"{name}.{column}" for column in one.columns if not _same(one[column], other[column])]
+    return [
+        f"{name}.{column}"
+        for column in one
+        if not _same(one.columns[column], other.columns[column])
+    ]
 
 
-def _same(one: pl.Series, other: pl.Series) -> bool:
-    if one.dtype != pl.Float64:
-        return one.equals(other, null_equal=True)
-    far = (one - other).abs() > _ALIKE * one.abs() + _ALIKE
-    return one.is_null().equals(other.is_null()) and not far.fill_null(False).any()
+def _same(one: TableColumn | ListColumn, other: TableColumn | ListColumn) -> bool:
+    if isinstance(one, ListColumn) or isinstance(other, ListColumn):
+        return one.to_list() == other.to_list()
+    if one.values.dtype != other.values.dtype or (one.is_known != other.is_known).any():
+        return False
+    if one.values.dtype != np.float64:
+        return bool((one.known == other.known).all())
+    return bool((abs(one.known - other.known) <= _ALIKE * abs(one.known) + _ALIKE).all())
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from analysis import flows
 from analysis.agreement.policy import EXACT, Policy
 from analysis.flows.both_ends import MatchedConnection, match_captures
@@ -75,12 +73,13 @@ def _capture(run: RunRecord, trial: Trial, host: str) -> Path | None:
 
 def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> float:
     """A column of what went to `port` (or with `back`, came from it), all connections added."""
-    rows, total = read.connections, 0.0
+    rows, total = read.connection_table, 0.0
     for side, towards in (
         ("port_b", "b2a" if back else "a2b"),
         ("port_a", "a2b" if back else "b2a"),
     ):
-        total += float(rows.filter(pl.col(side) == port)[f"{column}_{towards}"].sum() or 0)
+        at_port = rows.rows(rows[side].values == port)
+        total += float(at_port[f"{column}_{towards}"].known.sum())
     return total
 
 
@@ -135,7 +134,7 @@ def _path(
         return  # a path of one switch has two ports: one each way
     other = qdiscs.port_loss(next(name for name in ports if name != port.port))
     for way, seen in (("forward", port), ("back", other)):
-        lost = sum(getattr(pair, way).packets["lost"].fill_null(True).sum() for pair in matched)
+        lost = sum(int(getattr(pair, way).packets["lost"].filled(True).sum()) for pair in matched)
         towards = run.flow.receiver if way == "forward" else run.flow.sender
         counted = seen.lost + seen.dropped
         yield Truth(

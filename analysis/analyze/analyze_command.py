@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -19,6 +20,9 @@ from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
 from analysis.analyze.moments import moment
 from analysis.flows.reader import CapturePeriod, Engine, FileFacts, Reading, columns, read
 from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from analysis.tabular.column_table import ColumnTable
 
 _PAGE = "graphs.html"
 
@@ -51,8 +55,8 @@ class AnalyzeOptions:
         return ConnectionChoice(self.connection, self.host, self.port, self.where)
 
     @property
-    def in_frames(self) -> bool:
-        """Whether connections are chosen or written, or events told, which Polars does."""
+    def in_tables(self) -> bool:
+        """Whether connections are chosen or written, or events told, which NumPy does."""
         return bool(self.choice or self.out or self.events)
 
     @property
@@ -204,7 +208,7 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         return _both(paths, options, console)
     labels, faults, data = written_files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
-        reading, in_all = _chosen(path, options) if options.in_frames else (None, None)
+        reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
         capture = of_reading(reading) if reading else _listed(path, options)
         faults += _faults(capture.file)
         if options.as_json:
@@ -240,7 +244,7 @@ def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
     """The connections that are asked for, and the number of all."""
     reading = _read(path, options)
     chosen = options.choice.of(reading) if options.choice else reading
-    return chosen, reading.connections.height
+    return chosen, len(reading.connection_table)
 
 
 def _check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
@@ -287,7 +291,7 @@ def _read(path: Path, options: AnalyzeOptions) -> Reading:
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
-    """As `_read`, without frames: a small capture is read in less time than Polars loads."""
+    """As `_read`, without tables: a small capture is read in less time than NumPy loads."""
     with _telling(path):
         handed = columns(
             path,
@@ -322,7 +326,7 @@ def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, objec
         return {}
     from analysis.analyze import listed_events
 
-    return {"events": listed_events.table(reading).to_dicts()}
+    return {"events": list(listed_events.table(reading).as_rows())}
 
 
 def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
@@ -340,7 +344,7 @@ def _print_written(written: Sequence[Path], console: Console) -> None:
 
 def _print_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: Console) -> None:
     for sentence in written_files.not_drawn(
-        max(reading.connections.height for reading in readings), options.write
+        max(len(reading.connection_table) for reading in readings), options.write
     ):
         console.print(Text(sentence), soft_wrap=True)
 
@@ -391,7 +395,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
     return _end(
         [
             *(written_files.as_data(of_reading(reading)) for reading in readings),
-            {"matched": both_captures.rows(matched).to_dicts()},
+            {"matched": list(both_captures.rows(matched).as_rows())},
         ],
         faults,
         options,
@@ -409,20 +413,17 @@ def _file_only(reading: Reading, console: Console) -> None:
 def _write_both(
     paths: Sequence[Path],
     readings: Sequence[Reading],
-    rows: object,
+    rows: ColumnTable,
     options: AnalyzeOptions,
     out: Path,
 ) -> list[Path]:
     """The page with both captures, `matched.csv` (a row per way), and each capture's tables."""
-    import polars as pl
-
     from analysis.rendering import page_files
 
-    assert isinstance(rows, pl.DataFrame)
     labels = written_files.labels(paths)
     named = list(zip(labels, readings, strict=True))
     written = written_files.write_graphs(" and ".join(labels), named, out, options.write)
-    page_files.write(out, [("matched.csv", rows.write_csv().encode())], "analyze --match FILE FILE")
+    page_files.write(out, [("matched.csv", rows.csv().encode())], "analyze --match FILE FILE")
     written.append(out / "matched.csv")
     for label, reading in named:
         written += written_files.write_tables(reading, out / label, options.write)

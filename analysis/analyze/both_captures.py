@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-import polars as pl
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -16,19 +15,18 @@ from analysis.analyze import short_numbers
 from analysis.flows.both_ends import MatchedConnection
 from analysis.flows.clock_drift import ClockDrift
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
+from analysis.tabular.column_table import ColumnTable
 
 MOST = 15
 """Connections that the terminal shows."""
 
 
-def rows(connections: tuple[MatchedConnection, ...]) -> pl.DataFrame:
+def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
     """One row for each way of each connection; delays in ns.
 
     The other columns are those of analysis.flows.matching.PathSummary.
     """
-    return pl.DataFrame(
-        [row for connection in connections for row in _rows(connection)], infer_schema_length=None
-    )
+    return ColumnTable.of_rows([row for connection in connections for row in _rows(connection)])
 
 
 def _rows(connection: MatchedConnection) -> Iterator[dict[str, Any]]:
@@ -48,7 +46,7 @@ def _rows(connection: MatchedConnection) -> Iterator[dict[str, Any]]:
 def _ends(connection: MatchedConnection, way: DirectionMatch, forward: bool) -> tuple[str, str]:
     """The sender and receiver of `way`: its packets say whether the frames call the sender a."""
     ends = [f"{connection.near[f'host_{end}']}:{connection.near[f'port_{end}']}" for end in "ab"]
-    by_a = bool(way.packets["forward"][0]) if len(way.packets) else forward
+    by_a = bool(way.packets["forward"].values[0]) if len(way.packets) else forward
     return (ends[0], ends[1]) if by_a else (ends[1], ends[0])
 
 
@@ -145,4 +143,4 @@ def _rate(drift: ClockDrift) -> str:
 
 
 def _least(way: DirectionMatch) -> int:
-    return int(way.packets["delay"].min() or 0)  # type: ignore[arg-type]
+    return summary(way).delay_least or 0

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analysis.analyze import short_numbers
 from analysis.flows.reader import Reading
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from numpy.typing import NDArray
+
+    from analysis.tabular.column_table import ColumnTable
 
 
 @dataclass(frozen=True)
@@ -38,17 +40,19 @@ class ConnectionChoice:
         TcplabError if nothing fits.
         """
         chosen = only(reading, self.numbers) if self.numbers else reading
-        fitting = chosen.connections
+        fitting, number = chosen.connection_table, len(reading.connection_table)
         if self.hosts:
-            fitting = fitting.filter(_either("host", _addresses(fitting, self.hosts)))
+            fitting = _with_end(fitting, "host", _addresses(fitting, self.hosts))
         if self.ports:
-            fitting = fitting.filter(_either("port", self.ports))
+            fitting = _with_end(fitting, "port", self.ports)
         if self.where:
-            fitting = _fulfilling(fitting, self.where)
-        if reading.connections.height and not fitting.height:
+            from analysis.analyze.sql_conditions import fulfilling
+
+            fitting = fitting.rows(fulfilling(fitting, self.where))
+        if number and not len(fitting):
             raise TcplabError(
                 f"No connection of {reading.file.path} fits.",
-                f"It has {short_numbers.counted(reading.connections.height, 'connection')};"
+                f"It has {short_numbers.counted(number, 'connection')};"
                 " without --host, --port and --where all are shown.",
             )
         return only(reading, fitting["connection"].to_list())
@@ -56,30 +60,40 @@ class ConnectionChoice:
 
 def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     """The reading with these connections alone. Raises UsageError for one that it has not."""
-    import polars as pl
-
-    missing = sorted(set(numbers) - set(reading.connections["connection"]))
+    connections, packets = reading.connection_table, reading.packet_table
+    missing = sorted(set(numbers) - set(connections["connection"].to_list()))
     if missing:
-        height = reading.connections.height
+        height = len(connections)
         has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
         words = short_numbers.listed([str(number) for number in missing])
         raise UsageError(f"{reading.file.path} has no connection {words}.", has)
-    chosen = pl.col("connection").is_in(list(numbers))
-    packets = None if reading.packets is None else reading.packets.filter(chosen)
-    return replace(reading, connections=reading.connections.filter(chosen), packets=packets)
+    return replace(
+        reading,
+        connection_table=_with_number(connections, numbers),
+        packet_table=None if packets is None else _with_number(packets, numbers),
+    )
 
 
-def _either(name: str, values: Sequence[object]) -> pl.Expr:
-    """One of the two ends has one of the values."""
-    import polars as pl
-
-    return pl.any_horizontal(pl.col(f"{name}_{end}").is_in(list(values)) for end in "ab")
+def _with_number(table: ColumnTable, numbers: Sequence[int]) -> ColumnTable:
+    return table.rows(_has("connection", table, numbers))
 
 
-def _addresses(connections: pl.DataFrame, hosts: Sequence[str]) -> list[str]:
+def _with_end(connections: ColumnTable, name: str, values: Sequence[Any]) -> ColumnTable:
+    """Those of which either end has one of the values."""
+    a, b = (_has(f"{name}_{end}", connections, values) for end in "ab")
+    return connections.rows(a | b)
+
+
+def _has(name: str, table: ColumnTable, values: Sequence[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    return np.isin(table[name].values, np.array(values, table[name].values.dtype))
+
+
+def _addresses(connections: ColumnTable, hosts: Sequence[str]) -> list[str]:
     """The addresses in the capture that are one of `hosts`, or lie within one of them."""
     networks = [_network(host) for host in hosts]
-    known = set(connections["host_a"]) | set(connections["host_b"])
+    known = {host for end in "ab" for host in connections[f"host_{end}"].to_list()}
     return [
         address
         for address in known
@@ -93,19 +107,4 @@ def _network(host: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     except ValueError as error:
         raise UsageError(
             f"--host {host} is no address.", "For example: 10.0.0.1, 10.0.0.0/8 or 2001:db8::1."
-        ) from error
-
-
-def _fulfilling(connections: pl.DataFrame, where: str) -> pl.DataFrame:
-    import polars as pl
-    from polars.exceptions import PolarsError
-
-    try:
-        return connections.filter(pl.sql_expr(where))
-    except PolarsError as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise UsageError(
-            f"--where {where!r} is no condition on the columns: {reason}",
-            "For example: --where 'retransmissions_a2b > 10 and port_b = 443'; --columns names"
-            " the columns.",
         ) from error

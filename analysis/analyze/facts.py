@@ -162,7 +162,7 @@ class ConnectionFacts:
 
 
 def connection(row: Row) -> ConnectionFacts:
-    """The facts of one row of `flows.read(...).connections`."""
+    """The facts of one row of `flows.read(...).connection_table`."""
     a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
     directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
     return ConnectionFacts(int(row["connection"]), row, directions)

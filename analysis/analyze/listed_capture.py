@@ -1,6 +1,6 @@
 """A capture as the terminal and JSON show it: its connections column by column, as Python's lists.
 
-A small capture is read in a fraction of the time that Polars takes to load.
+A small capture is read in a fraction of the time that NumPy takes to load.
 """
 
 from __future__ import annotations
@@ -49,6 +49,6 @@ def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
 
 
 def of_reading(reading: Reading) -> ListedCapture:
-    """The same of frames."""
-    frame = reading.connections
-    return ListedCapture(reading.file, frame.height, lambda name: frame[name].to_list())
+    """The same of tables."""
+    table = reading.connection_table
+    return ListedCapture(reading.file, len(table), lambda name: table[name].to_list())

@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
 from analysis.flows.packet_events import events
 from analysis.flows.reader import Reading
+from analysis.tabular.column_table import ColumnTable
 
 _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the packet says", "Why")
 
 
-def table(reading: Reading) -> pl.DataFrame:
+def table(reading: Reading) -> ColumnTable:
     """The events with the names of both ends; times are ns since 1970."""
-    ends = reading.connections.select("connection", _end("a"), _end("b"))
-    forward = pl.col("forward")
-    return (
-        events(reading)
-        .with_columns(pl.col("connection").cast(ends["connection"].dtype))
-        .join(ends, on="connection", how="left", maintain_order="left")
-        .with_columns(
-            source=pl.when(forward).then("end_a").otherwise("end_b"),
-            target=pl.when(forward).then("end_b").otherwise("end_a"),
-        )
-        .drop("end_a", "end_b")
+    told, connections = events(reading), reading.connection_table
+    place = np.searchsorted(connections["connection"].values, told["connection"].values)
+    forward = told["forward"].values
+    ends = [_ends(connections, side)[place] for side in "ab"]
+    return told.having(
+        source=np.where(forward, *ends),
+        target=np.where(forward, *ends[::-1]),
     )
 
 
 def lines(reading: Reading) -> Iterator[str]:
     """An aligned line an event, after a head; times since the file's first packet."""
-    cells = [_HEAD, *(_cells(row, reading.file.first or 0) for row in table(reading).to_dicts())]
+    cells = [_HEAD, *(_cells(row, reading.file.first or 0) for row in table(reading).as_rows())]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
         padded = [
@@ -59,6 +57,6 @@ def _cells(row: dict[str, Any], first: int) -> tuple[str, ...]:
     )
 
 
-def _end(side: str) -> pl.Expr:
-    host, port = pl.col(f"host_{side}"), pl.col(f"port_{side}")
-    return pl.format("{}:{}", host, port).alias(f"end_{side}")
+def _ends(connections: ColumnTable, side: str) -> NDArray[np.object_]:
+    ends = [connections[f"{name}_{side}"].to_list() for name in ("host", "port")]
+    return np.array([f"{host}:{port}" for host, port in zip(*ends, strict=True)], np.object_)

@@ -15,7 +15,7 @@ from analysis.rendering import page_files
 from topologies.errors import UsageError
 
 if TYPE_CHECKING:
-    import polars as pl
+    from analysis.tabular.column_table import ColumnTable
 
 FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg", "xpl")
 """What --write takes, in the order of its description.
@@ -27,17 +27,26 @@ USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg", "xpl"})
 OF_PACKETS = GRAPHS | {"packets", "events"}
 """What needs a row per packet, and so memory that grows with the file."""
+_OF_FRAMES = {"parquet", "packets"}
+"""What Polars writes."""
 _COMMAND = "analyze FILE"
 
 
 def formats(written: str) -> tuple[str, ...]:
-    """The words of --write. Raises UsageError for one that does not exist."""
+    """The words of --write.
+
+    Raises UsageError for one that does not exist, or that needs a library that is not installed.
+    """
     words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
     unknown = [word for word in words if word not in FORMATS]
     if unknown or not words:
         raise UsageError(
             f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
         )
+    if _OF_FRAMES & set(words):
+        from analysis.tabular.data_frames import frame_library
+
+        frame_library()
     return words
 
 
@@ -74,25 +83,25 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
 
 def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """The tables among `wanted`, each as the name and the content of a file."""
-    rows = reading.connections
+    rows, packets = reading.connection_table, reading.packet_table
     if "csv" in wanted:
-        yield "connections.csv", rows.write_csv().encode()
+        yield "connections.csv", rows.csv().encode()
     if "json" in wanted:
         data = as_data(of_reading(reading))
         yield "connections.json", json.dumps(data, indent=1, allow_nan=False).encode()
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
-    if "packets" in wanted and reading.packets is not None:
-        yield "packets.parquet", _parquet(reading.packets)
-    if "events" in wanted and reading.packets is not None:
+    if "packets" in wanted and packets is not None:
+        yield "packets.parquet", _parquet(packets)
+    if "events" in wanted and packets is not None:
         from analysis.analyze import listed_events
 
-        yield "events.csv", listed_events.table(reading).write_csv().encode()
+        yield "events.csv", listed_events.table(reading).csv().encode()
 
 
-def _parquet(frame: pl.DataFrame) -> bytes:
+def _parquet(table: ColumnTable) -> bytes:
     with io.BytesIO() as buffer:
-        frame.write_parquet(buffer)
+        table.to_polars().write_parquet(buffer)
         return buffer.getvalue()
 
 
@@ -121,9 +130,9 @@ def write_graphs(
     from analysis import graphs
 
     captures = [
-        graphs.Capture(label, reading.packets, reading.connections)
+        graphs.Capture(label, reading.packet_table, reading.connection_table)
         for label, reading in readings
-        if reading.packets is not None
+        if reading.packet_table is not None
     ]
     written = []
     if "html" in wanted:
@@ -132,7 +141,7 @@ def write_graphs(
             for label, reading in readings
             for sentence in doubts(of_reading(reading))
         ]
-        count = max(reading.connections.height for _, reading in readings)
+        count = max(len(reading.connection_table) for _, reading in readings)
         notes += not_drawn(
             count, GRAPHS & set(wanted) - {"html"}
         )  # of its own the page says it itself

@@ -27,7 +27,7 @@ import sys
 flows.read(sys.argv[1], engine={engine!r}, packets={packets})
 """
 _LOADING = """
-from analysis.flows import frames
+from analysis.flows import engine_tables
 from analysis.flows.reader import find_engine
 find_engine('compiled')
 """
@@ -75,7 +75,8 @@ _PAGE = """
 from analysis import flows, graphs
 import sys
 read = flows.read(sys.argv[1], packets=True)
-print(len(graphs.page('bench', [graphs.Capture('made', read.packets, read.connections)]).encode()))
+capture = graphs.Capture('made', read.packet_table, read.connection_table)
+print(len(graphs.page('bench', [capture]).encode()))
 """
 
 
@@ -112,7 +113,7 @@ class ReaderCost:
 def ours(engine: str, packets: bool = False) -> CaptureReader:
     """A process that reads a capture with us, start of Python and imports included."""
     code = _OURS.format(engine=engine, packets=packets)
-    name = f"ours, {engine}, " + ("packets too" if packets else "frame")
+    name = f"ours, {engine}, " + ("packets too" if packets else "table")
     return CaptureReader(name, (sys.executable, "-c", code), _share(engine))
 
 
@@ -121,7 +122,7 @@ def _share(engine: str) -> float:
 
 
 def alone(engine: str) -> CaptureReader:
-    """The reading alone, without the start of Python and without a frame."""
+    """The reading alone, without the start of Python and without a table."""
     command = (sys.executable, "-c", _ALONE.format(engine=engine))
     return CaptureReader(f"ours, {engine}, reading", command, _share(engine), times_itself=True)
 
@@ -132,7 +133,7 @@ def text() -> CaptureReader:
 
 
 def nothing() -> CaptureReader:
-    """A process that only loads what ours needs for frames: the base of their cost."""
+    """A process that only loads what ours needs for tables: the base of their cost."""
     return CaptureReader("ours, loading only", (sys.executable, "-c", _LOADING))
 
 

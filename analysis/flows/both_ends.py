@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
 from analysis.flows.clock_drift import ClockDrift, clock_drift
 from analysis.flows.matching import (
@@ -25,21 +26,26 @@ from analysis.flows.matching import (
 )
 from analysis.flows.reader import Engine, Reading, read
 from analysis.flows.translated_ends import translated
+from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
+from analysis.tabular.row_groups import RowGroups
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _Rows = tuple[dict[str, Any], dict[str, Any]]
 _Pair = tuple[dict[str, Any], dict[str, Any], bool]
 """A connection's rows in both captures, and whether the a of one is the b of the other."""
 _SAMPLE = 20_000
+_NUMBERS = ("sequence", "acknowledgement")
+_ALIKE = ("payload", "timestamp", "echo", "ip_id")
+"""What packets have beside their numbers."""
 
 
-class CaptureFrames(Protocol):
-    """A capture's frames, as `flows.read` gives them."""
+class CaptureTables(Protocol):
+    """A capture's tables, as `flows.read` gives them."""
 
     @property
-    def connections(self) -> pl.DataFrame: ...
+    def connection_table(self) -> ColumnTable: ...
     @property
-    def packets(self) -> pl.DataFrame | None: ...
+    def packet_table(self) -> ColumnTable | None: ...
 
 
 @dataclass(frozen=True)
@@ -85,15 +91,12 @@ def match_readings(
 ) -> tuple[MatchedConnection, ...]:
     """As `match_captures`, of captures that were read with their packets."""
     common = _CommonConnections(near, far)
-    none = common.out[0].clear()
-    parts = [
-        frame.partition_by(FLOW, include_key=False, as_dict=True, maintain_order=True)
-        for frame in (*common.out, *common.back)
-    ]
+    sides = (*common.out, *common.back)
+    parts, nothing = [side.parts(FLOW) for side in sides], sides[0].rows(slice(0))
     matched = [
         _matched(
             rows,
-            [part.get((flow,), none.drop(FLOW)) for part in parts],
+            [part.get(flow, nothing).without(FLOW) for part in parts],
             (near.file, far.file),
             mss,
         )
@@ -125,66 +128,70 @@ def _with_clocks(
         yield replace(connection, forward=forward, back=back, offset=offset, drift=drift)
 
 
-def journeys(near: CaptureFrames, far: CaptureFrames) -> pl.DataFrame:
+def journeys(near: CaptureTables, far: CaptureTables) -> ColumnTable:
     """Every packet of the connections that both have, in order of time.
 
-    Each is as the capture nearer to its sender has it, with `arrived` (ns; null if the other
+    Each is as the capture nearer to its sender has it, with `arrived` (ns; missing if the other
     capture does not have it) and `outward` (sent on the near capture's side). A packet that only
     the capture nearer to its receiver has is left out. `connection` and `forward` are those of
     `near`, `connection_far` and `forward_far` those of `far`.
     """
     common = _CommonConnections(near, far)
-    ways = [
-        arrivals(*common.out).with_columns(outward=True),
-        arrivals(*common.back).with_columns(outward=False),
-    ]
-    both = pl.concat(ways).drop("connection").join(common.numbers, on=FLOW)
-    both = both.with_columns(forward_far=pl.col("forward") != pl.col("turned"))
-    return both.drop("turned", FLOW).sort("time", maintain_order=True)
+    both = ColumnTable.joined([arrivals(*common.out), arrivals(*common.back)])
+    outward = np.arange(len(both)) < len(common.out[0])
+    flow = both[FLOW].values
+    return (
+        both.without(FLOW)
+        .having(
+            connection=common.numbers["connection"][flow],
+            connection_far=common.numbers["connection_far"][flow],
+            forward_far=both["forward"].values != common.numbers["turned"].values[flow],
+            outward=outward,
+        )
+        .sorted_by("time")
+    )
 
 
 class _CommonConnections:
     """The connections that two captures have, numbered by `flow`, with all their packets.
 
-    `rows` are the connections in both. `out` is what the host at the near capture sent, as (near,
-    far) have it; `back` what it received, as (far, near) do. `forward` is the near capture's in all
-    of them, and so are the numbers if a SYN is missing.
+    `rows` are the connections in both, and `numbers` a row for each flow: its numbers in both
+    captures, and whether it is `turned`, so that the a of one capture is the b of the other.
+    `out` is what the host at the near capture sent, as (near, far) have it; `back` what it
+    received, as (far, near) do. `forward` is the near capture's in all of them, and so are the
+    numbers if a SYN is missing.
     """
 
-    def __init__(self, near: CaptureFrames, far: CaptureFrames) -> None:
+    def __init__(self, near: CaptureTables, far: CaptureTables) -> None:
         pairs = _same_ends(near, far)
         pairs += _translated_ends(near, far, pairs)
         self.rows = [(one, other) for one, other, _ in pairs]
-        self.numbers = _numbers(pairs)
-        near_packets = _of_flows(near, self.numbers.select(FLOW, "connection"))
-        far_packets = _of_flows(
-            far, self.numbers.select(FLOW, "turned", connection="connection_far")
+        self.numbers = ColumnTable.of(
+            connection=np.array([one["connection"] for one, _ in self.rows], np.uint32),
+            connection_far=np.array([other["connection"] for _, other in self.rows], np.uint32),
+            turned=np.array([is_turned for _, _, is_turned in pairs], np.bool_),
         )
-        far_packets = far_packets.with_columns(forward=pl.col("forward") != pl.col("turned")).drop(
-            "turned"
-        )
-        far_packets = _one_numbering(
-            near_packets,
-            far_packets,
-            [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))],
-        )
+        near_packets = _of_flows(near, self.numbers["connection"].values)
+        far_packets = _of_flows(far, self.numbers["connection_far"].values)
+        turned = self.numbers["turned"].values[far_packets[FLOW].values]
+        far_packets = far_packets.having(forward=far_packets["forward"].values != turned)
+        unsure = [flow for flow, rows in enumerate(self.rows) if not all(map(_whole, rows))]
+        far_packets = _one_numbering(near_packets, far_packets, unsure)
+        a_is_near = _a_is_near(near_packets, far_packets, len(pairs))
         sides = [
-            _from_near(frame, way)
-            for way in [_outward(near_packets, far_packets)]
-            for frame in (near_packets, far_packets)
+            (packets, packets["forward"].values == a_is_near[packets[FLOW].values])
+            for packets in (near_packets, far_packets)
         ]
-        self.out = (sides[0].filter("out").drop("out"), sides[1].filter("out").drop("out"))
-        self.back = (
-            sides[1].filter(~pl.col("out")).drop("out"),
-            sides[0].filter(~pl.col("out")).drop("out"),
-        )
+        (near_out, far_out) = [packets.rows(out) for packets, out in sides]
+        (near_back, far_back) = [packets.rows(~out) for packets, out in sides]
+        self.out, self.back = (near_out, far_out), (far_back, near_back)
 
 
-def _by_ends(connections: pl.DataFrame) -> dict[_Key, dict[str, Any]]:
+def _by_ends(connections: ColumnTable) -> dict[_Key, dict[str, Any]]:
     """The connections by their two ends in any order, and by how many had the same before."""
     counts: Counter[object] = Counter()
     connections_by_ends: dict[_Key, dict[str, Any]] = {}
-    for row in connections.iter_rows(named=True):
+    for row in connections.as_rows():
         ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
         connections_by_ends[ends, counts[ends]] = row
         counts[ends] += 1
@@ -195,82 +202,65 @@ def _end(row: dict[str, Any], side: str) -> tuple[str, int]:
     return row[f"host_{side}"], row[f"port_{side}"]
 
 
-def _same_ends(near: CaptureFrames, far: CaptureFrames) -> list[_Pair]:
-    ends = [_by_ends(capture.connections) for capture in (near, far)]
+def _same_ends(near: CaptureTables, far: CaptureTables) -> list[_Pair]:
+    ends = [_by_ends(capture.connection_table) for capture in (near, far)]
     rows = [(row, ends[1][key]) for key, row in ends[0].items() if key in ends[1]]
     return [(one, other, _end(one, "a") != _end(other, "a")) for one, other in rows]
 
 
 def _translated_ends(
-    near: CaptureFrames, far: CaptureFrames, known: Sequence[_Pair]
+    near: CaptureTables, far: CaptureTables, known: Sequence[_Pair]
 ) -> Iterator[_Pair]:
     """The connections whose ends a NAT between the captures changed."""
-    assert near.packets is not None and far.packets is not None
+    assert near.packet_table is not None and far.packet_table is not None
     others = [
-        {row["connection"]: row for row in capture.connections.iter_rows(named=True)}
+        {row["connection"]: row for row in capture.connection_table.as_rows()}
         for capture in (near, far)
     ]
     for one, other, _ in known:
         del others[0][one["connection"]], others[1][other["connection"]]
     if all(others):
-        for pair in translated(near.packets, far.packets, others[0], others[1]):
+        for pair in translated(near.packet_table, far.packet_table, others[0], others[1]):
             yield others[0][pair.near], others[1][pair.far], pair.is_turned
 
 
-def _numbers(pairs: Sequence[_Pair]) -> pl.DataFrame:
-    """`flow`, its numbers in both captures, and whether it is `turned`.
-
-    In a turned flow the a of one capture is the b of the other.
-    """
-    types = {
-        FLOW: pl.UInt32,
-        "connection": pl.UInt32,
-        "connection_far": pl.UInt32,
-        "turned": pl.Boolean,
-    }
-    values = [
-        (flow, near["connection"], far["connection"], turned)
-        for flow, (near, far, turned) in enumerate(pairs)
-    ]
-    return pl.DataFrame(values, schema=types, orient="row")
+def _of_flows(capture: CaptureTables, connections: NDArray[Any]) -> ColumnTable:
+    """The packets of these connections with the flow of each: the connection's place."""
+    packets = capture.packet_table
+    assert packets is not None
+    numbers = packets["connection"].values
+    flows = np.full(int(max(numbers.max(initial=0), connections.max(initial=0))) + 1, -1, np.int64)
+    flows[connections] = np.arange(len(connections))
+    flow = flows[numbers]
+    is_common = flow >= 0
+    some = packets if is_common.all() else packets.rows(is_common)
+    return some.having(**{FLOW: flow[is_common].astype(np.uint32)})
 
 
-def _of_flows(capture: CaptureFrames, numbers: pl.DataFrame) -> pl.DataFrame:
-    assert capture.packets is not None
-    return capture.packets.join(numbers, on="connection", maintain_order="left")
-
-
-def _outward(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
-    """For each `flow`, whether its end a is at the near capture.
+def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
+    """For each flow, whether its end a is at the near capture; so it is if nothing tells.
 
     What that end sends comes later to the far one. The first packets decide; all are compared only
     if those have nothing in common.
     """
+    turns = [RowGroups(packets[FLOW].values).turns for packets in (near, far)]
     for most in (_SAMPLE, max(len(near), len(far))):
-        firsts = [frame.filter(pl.int_range(pl.len()).over(FLOW) < most) for frame in (near, far)]
-        ways = [
-            delays(*(frame.filter(pl.col("forward") == way) for frame in firsts))
-            for way in (True, False)
+        firsts = [
+            packets.rows(turn < most) for packets, turn in zip((near, far), turns, strict=True)
         ]
-        differences = (
-            ways[0].join(ways[1], on=FLOW, how="full", coalesce=True, suffix="_back").fill_null(0)
+        later, later_back = (
+            delays(*(packets.rows(packets["forward"].values == way) for packets in firsts))
+            for way in (True, False)
         )
-        if len(differences) == near[FLOW].n_unique():
+        if later.keys() | later_back.keys() == set(near[FLOW].values.tolist()):
             break
-    return differences.select(FLOW, a_is_near=pl.col("later") >= pl.col("later_back"))
-
-
-def _from_near(packets: pl.DataFrame, outward: pl.DataFrame) -> pl.DataFrame:
-    """With `out`: whether the host at the near capture sent it."""
-    near = packets.join(outward, on=FLOW, how="left", maintain_order="left")
-    return near.with_columns(out=pl.col("forward") == pl.col("a_is_near").fill_null(True)).drop(
-        "a_is_near"
-    )
+    is_near = [later.get(flow, 0) >= later_back.get(flow, 0) for flow in range(flows)]
+    return np.array(is_near, np.bool_)
 
 
 def _matched(
     rows: _Rows,
-    parts: Sequence[pl.DataFrame],
+    parts: Sequence[ColumnTable],
     spans: tuple[CaptureSpan, CaptureSpan],
     mss: int | None,
 ) -> MatchedConnection:
@@ -287,38 +277,44 @@ def _whole(connection: dict[str, Any]) -> bool:
     return bool(connection["syns_a2b"] and connection["syns_b2a"])
 
 
-def _one_numbering(near: pl.DataFrame, far: pl.DataFrame, flows: Sequence[int]) -> pl.DataFrame:
+def _one_numbering(near: ColumnTable, far: ColumnTable, flows: Sequence[int]) -> ColumnTable:
     """The far packets, those of `flows` with the near ones' numbers."""
     if not flows:
         return far
-    parts = [
-        frame.partition_by(FLOW, "forward", as_dict=True, maintain_order=True)
-        for frame in (near, far)
-    ]
-    chosen = {(flow, forward) for flow in flows for forward in (True, False)}
-    return pl.concat(
-        _renumbered(parts[0][key], part) if key in chosen and key in parts[0] else part
-        for key, part in parts[1].items()
-    ).sort("number")
-
-
-def _renumbered(near: pl.DataFrame, far: pl.DataFrame) -> pl.DataFrame:
-    """The far packets with the near ones' numbers.
-
-    The numbers differ by the commonest difference between packets that are alike in the rest.
-    """
-    names, alike = ("sequence", "acknowledgement"), ("payload", "timestamp", "echo", "ip_id")
-    sides = [
-        frame.select(*names, pl.col(alike).cast(pl.Int64).fill_null(-1)).unique(alike, keep="none")
-        for frame in (near, far)
-    ]
-    pairs = (
-        sides[0]
-        .join(sides[1], on=alike)
-        .cast(dict.fromkeys((*names, *(f"{name}_right" for name in names)), pl.Int64))
+    numbers = {name: far.whole(name) for name in _NUMBERS}
+    sides = [_ways(side) for side in (near, far)]
+    for way in ((flow, forward) for flow in flows for forward in (True, False)):
+        if way in sides[0] and way in sides[1]:
+            rows = sides[1][way]
+            for name, by in _differences(near.rows(sides[0][way]), far.rows(rows)):
+                numbers[name][rows] += by
+    return far.having(
+        **{
+            name: TableColumn(values.astype(np.uint64), far[name].is_known & (values >= 0))
+            for name, values in numbers.items()
+        }
     )
-    for name in names:
-        commonest = (pairs[name] - pairs[f"{name}_right"]).drop_nulls().value_counts(sort=True)
-        by = int(commonest[name][0]) if len(commonest) else 0
-        far = far.with_columns((pl.col(name).cast(pl.Int64) + by).cast(pl.UInt64, strict=False))
-    return far
+
+
+def _ways(packets: ColumnTable) -> dict[tuple[int, bool], Whole]:
+    """The rows of each direction of each flow."""
+    flow, forward = packets[FLOW].values, packets["forward"].values
+    groups = RowGroups(flow, forward)
+    return {(int(flow[rows[0]]), bool(forward[rows[0]])): rows for rows in groups.rows}
+
+
+def _differences(near: ColumnTable, far: ColumnTable) -> Iterator[tuple[str, int]]:
+    """By how much the near capture's numbers are greater than the far one's.
+
+    That is the commonest difference between packets that are alike in the rest, and alone so.
+    """
+    both = ColumnTable.joined([side.select(*_NUMBERS, *_ALIKE) for side in (near, far)])
+    groups = RowGroups(*(both.whole(name, missing=-1) for name in _ALIKE))
+    of_near = groups.sums(np.arange(len(both)) < len(near))
+    pair = groups.begins[(of_near == 1) & (groups.sizes == 2)]
+    for name in _NUMBERS:
+        left, right = both[name][groups.order[pair]], both[name][groups.order[pair + 1]]
+        differences = (left.whole() - right.whole())[left.is_known & right.is_known]
+        if len(differences):
+            values, counts = np.unique(differences, return_counts=True)
+            yield name, int(values[counts.argmax()])

@@ -11,14 +11,13 @@ if both agree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from analysis.flows.matching import DirectionMatch
+from analysis.flows.matching import DirectionMatch, shifted
 
 _BUCKETS = 2000
 """Of time: only the least delay in each can be on the hull, but for the drift within a bucket."""
@@ -47,11 +46,9 @@ class ClockDrift:
 
     def out_of(self, way: DirectionMatch, is_forward: bool) -> DirectionMatch:
         """The way without the drift; of the back way the arrivals are by the near clock."""
-        near = pl.col("time" if is_forward else "arrived")
-        gained = ((near - self.start) * self.skew).round().cast(pl.Int64)
-        change = -gained if is_forward else gained
-        packets = way.packets.with_columns(pl.col("arrived") + change, pl.col("delay") + change)
-        return replace(way, packets=packets)
+        near = way.packets.whole("time" if is_forward else "arrived")
+        gained = np.rint((near - self.start) * self.skew).astype(np.int64)
+        return shifted(way, -gained if is_forward else gained)
 
 
 def clock_drift(
@@ -77,9 +74,12 @@ def clock_drift(
 
 def _delays(ways: Sequence[DirectionMatch], near: str) -> tuple[npt.NDArray[np.int64], Numbers]:
     """The times by the near clock and the delays of all that arrived, in the order of time."""
-    rows = pl.concat([way.packets.select(pl.col(near).alias("near"), "delay") for way in ways])
-    arrived = rows.drop_nulls().sort("near")
-    return arrived["near"].to_numpy(), arrived["delay"].cast(pl.Float64).to_numpy()
+    packets = [way.packets.rows(way.packets["arrived"].is_known) for way in ways]
+    times, delays = (
+        np.concatenate([table.whole(name) for table in packets]) for name in (near, "delay")
+    )
+    order = np.argsort(times, kind="stable")
+    return times[order], delays[order].astype(np.float64)
 
 
 def _slope(times: npt.NDArray[np.int64], delays: Numbers) -> float:

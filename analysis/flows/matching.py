@@ -11,19 +11,21 @@ Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-import polars as pl
+from numpy.typing import NDArray
 
 from analysis.flows.displacement import reordering
+from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
+from analysis.tabular.row_groups import RowGroups
 from topologies.errors import TcplabError
 
 FLOW = "flow"
 """The column of the flows in `arrivals` and `delays`: packets of two flows never match."""
-_KEY = (FLOW, "sequence", "payload", "acknowledgement", "timestamp", "echo", "ip_id", "mark")
+_MAY_LACK = ("acknowledgement", "timestamp", "echo", "ip_id")
+"""What a packet may not have, of what it is recognised by."""
 _SYN_RST, _SYN, _FIN = 0x06, 0x02, 0x01
-_ADDED = (FLOW, "mark", "place")
 
 
 class CaptureSpan(Protocol):
@@ -40,16 +42,16 @@ class DirectionMatch:
     """One direction of a flow, at both ends.
 
     `packets` has a row for each packet that was sent, in that order: the sender's columns, and
-    `arrival` UInt64? (its record in the receiver's file), `arrived` Int64? (ns), `delay` Int64?
-    (ns, one way), `lost` Bool? (null if the receiver's capture had not begun or had ended),
+    `arrival` (its record in the receiver's file, if it arrived), `arrived` (ns), `delay`
+    (ns, one way), `lost` (missing if the receiver's capture had not begun or had ended),
     `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
     that packet arrived), `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes`
     UInt64, `n_reordered` UInt32: how far it was overtaken (RFC 4737; 0 for in order). `unsent`
     are the receiver's rows that the sender's capture does not have.
     """
 
-    packets: pl.DataFrame
-    unsent: pl.DataFrame
+    packets: ColumnTable
+    unsent: ColumnTable
 
 
 @dataclass(frozen=True)
@@ -74,64 +76,76 @@ class PathSummary:
 
 
 def match(
-    sent: pl.DataFrame, arrived: pl.DataFrame, span: CaptureSpan, mss: int | None = None
+    sent: ColumnTable, arrived: ColumnTable, span: CaptureSpan, mss: int | None = None
 ) -> DirectionMatch:
     """Matches the packets of one direction of one connection.
 
-    The frames are as `read(..., packets=True).packets` has them. `sent` are the rows at the sender,
-    `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes) super-packets
-    of either side (GSO, GRO) are first taken apart into segments of that size.
+    The tables are as `read(..., packets=True).packet_table` has them. `sent` are the rows at the
+    sender, `arrived` those at the receiver, whose capture covers `span`. With `mss` (bytes)
+    super-packets of either side (GSO, GRO) are first taken apart into segments of that size.
     """
-    one_flow = pl.lit(0, pl.UInt32).alias(FLOW)
-    left, right = (
-        _marked((_segments(frame, mss) if mss else frame).with_columns(one_flow))
-        for frame in (sent, arrived)
-    )
-    pairs = _paired(left, right)
-    rows = _judged(_met(left, pairs).with_columns(delay=pl.col("arrived") - pl.col("time")), span)
-    unsent = right.join(pairs, left_on="place", right_on="arrival_place", how="anti")
-    return DirectionMatch(
-        _with_reordering(rows).drop(*_ADDED, "arrival_place"), unsent.drop(_ADDED)
-    )
+    left, right = (_segments(table, mss) if mss else table for table in (sent, arrived))
+    origin = _origins(_of_one_flow(left), _of_one_flow(right))
+    rows = _met(left, right, origin)
+    rows = _judged(rows.having(delay=_delay(rows)), span)
+    return DirectionMatch(_with_reordering(rows, origin), right.rows(origin < 0))
 
 
-def arrivals(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
+def arrivals(sent: ColumnTable, arrived: ColumnTable) -> ColumnTable:
     """The packets of one direction of many flows (column `flow`), in the order of the file.
 
     They are as they were sent, with `arrival` (the record in the other file) and `arrived` (ns),
-    null if it is not there, and `copies`.
+    both missing if it is not there, and `copies`.
     """
-    left, right = _marked(sent), _marked(arrived)
-    return _met(left, _paired(left, right)).drop("mark", "place", "arrival_place")
+    return _met(sent, arrived, _origins(sent, arrived))
 
 
-def _met(sent: pl.DataFrame, pairs: pl.DataFrame) -> pl.DataFrame:
+def _of_one_flow(packets: ColumnTable) -> ColumnTable:
+    return packets.having(**{FLOW: np.zeros(len(packets), np.uint32)})
+
+
+def _met(sent: ColumnTable, arrived: ColumnTable, origin: Whole) -> ColumnTable:
     """The sent packets with the first arrival of each, and the count of further ones."""
-    first = pairs.group_by("place", maintain_order=True).agg(
-        pl.first("arrival_place", "arrival", "arrived"), copies=pl.len() - 1
+    pairs = np.flatnonzero(origin >= 0)
+    came, first, counts = np.unique(origin[pairs], return_index=True, return_counts=True)
+    arrival, copies = np.zeros(len(sent), np.int64), np.zeros(len(sent), np.uint32)
+    arrival[came], copies[came] = pairs[first], counts - 1
+    has_arrived = np.zeros(len(sent), np.bool_)
+    has_arrived[came] = True
+    return sent.having(
+        **{
+            name: TableColumn(_at(arrived[column].values, arrival), has_arrived)
+            for name, column in (("arrival", "number"), ("arrived", "time"))
+        },
+        copies=copies,
     )
-    return (
-        sent.join(first, on="place", how="left")
-        .sort("place")
-        .with_columns(pl.col("copies").fill_null(0))
-    )
+
+
+def _at(values: NDArray[Any], places: Whole) -> NDArray[Any]:
+    """The values at these places; zeros if there are no values."""
+    return values[places] if len(values) else np.zeros(len(places), values.dtype)
+
+
+def _delay(rows: ColumnTable) -> TableColumn:
+    arrived = rows["arrived"]
+    return TableColumn(arrived.whole() - rows.whole("time"), arrived.valid)
 
 
 def summary(way: DirectionMatch) -> PathSummary:
     """The figures of `way`."""
-    packets, delays = way.packets, way.packets["delay"].drop_nulls()
-    lost = packets.filter(pl.col("lost"))
+    packets, delays, lost = way.packets, way.packets["delay"].known, way.packets["lost"]
+    is_lost = lost.filled(False)
     return PathSummary(
         len(packets),
-        len(lost),
-        int(lost["payload"].sum()),
-        packets["lost"].null_count(),
-        int(packets["copies"].sum()),
+        int(is_lost.sum()),
+        int(packets.whole("payload")[is_lost].sum()),
+        int((~lost.is_known).sum()),
+        int(packets.whole("copies").sum()),
         len(way.unsent),
-        int(packets["needless"].sum()),
-        int((packets["extent"] > 0).sum()),
-        _whole(packets["extent"].max()) or 0,
-        *(_whole(value) for value in (delays.min(), delays.median(), delays.max())),
+        int(packets["needless"].values.sum()),
+        int((packets["extent"].values > 0).sum()),
+        int(packets.whole("extent").max(initial=0)),
+        *((int(delays.min()), _median(delays), int(delays.max())) if len(delays) else [None] * 3),
     )
 
 
@@ -144,168 +158,165 @@ def align_clocks(
     a difference of the paths goes into the offset. A drift must have been taken out before. Raises
     TcplabError if a way had no arrival.
     """
-    least = [_whole(way.packets["delay"].min()) for way in (forward, back)]
-    if least[0] is None or least[1] is None:
+    known = [way.packets["delay"].known for way in (forward, back)]
+    if not all(map(len, known)):
         raise TcplabError("The clocks cannot be aligned: in one direction no packet was matched.")
-    offset = (least[0] - least[1]) // 2
-    return _shifted(forward, -offset), _shifted(back, offset), offset
+    offset = (int(known[0].min()) - int(known[1].min())) // 2
+    return shifted(forward, -offset), shifted(back, offset), offset
 
 
-def delays(first: pl.DataFrame, second: pl.DataFrame) -> pl.DataFrame:
-    """How many ns (`later`, median) after `first` the packets of each `flow` passed `second`.
+def shifted(way: DirectionMatch, by: Whole | int) -> DirectionMatch:
+    """The way with all arrivals, or each, by so many ns later."""
+    packets = way.packets
+    later = {
+        name: TableColumn(packets.whole(name) + by, packets[name].valid)
+        for name in ("arrived", "delay")
+    }
+    return replace(way, packets=packets.having(**later))
 
-    A flow without common packets has no row.
+
+def delays(first: ColumnTable, second: ColumnTable) -> dict[int, float]:
+    """How many ns (median) after `first` the packets of each flow passed `second`, by the flow.
+
+    Flows without common packets are left out.
     """
-    left, right = _marked(first), _marked(second)
-    pairs = _paired(left, right).join(left.select("place", "time", FLOW), on="place")
-    return pairs.group_by(FLOW).agg(later=(pl.col("arrived") - pl.col("time")).median())
+    origin = _origins(first, second)
+    pairs = np.flatnonzero(origin >= 0)
+    later = second.whole("time")[pairs] - first.whole("time")[origin[pairs]]
+    flows = second[FLOW].values[pairs]
+    return {int(flows[rows[0]]): float(np.median(later[rows])) for rows in RowGroups(flows).rows}
 
 
-def _shifted(way: DirectionMatch, by: int) -> DirectionMatch:
-    return replace(
-        way, packets=way.packets.with_columns(pl.col("arrived") + by, pl.col("delay") + by)
+def _median(delays: NDArray[Any]) -> int:
+    return round(float(np.median(delays)))
+
+
+def _segments(packets: ColumnTable, mss: int) -> ColumnTable:
+    """Super-packets as the segments that cross the wire. Segmentation counts the IP-ID up."""
+    counts = np.maximum(1, -(-packets.whole("payload") // mss))
+    parts = packets.rows(np.repeat(np.arange(len(packets)), counts))
+    part = np.arange(len(parts)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ip_id = (parts.whole("ip_id") + part) % 2**16
+    return parts.having(
+        sequence=(parts.whole("sequence") + part * mss).astype(np.uint64),
+        payload=np.minimum(parts.whole("payload") - part * mss, mss).astype(np.uint32),
+        ip_id=TableColumn(ip_id.astype(np.uint16), parts["ip_id"].valid),
     )
 
 
-def _whole(value: object) -> int | None:
-    return round(value) if isinstance(value, int | float) else None
-
-
-def _marked(packets: pl.DataFrame) -> pl.DataFrame:
-    """Adds `place` (order in the file) and `mark` (the flags SYN and RST, and a lone FIN)."""
-    lone_fin = pl.when(pl.col("payload") == 0).then(_FIN).otherwise(0)
-    mark = pl.col("flags") & (lone_fin + _SYN_RST).cast(pl.UInt16)
-    return packets.with_columns(mark=mark, place=pl.int_range(pl.len(), dtype=pl.Int64))
-
-
-def _segments(packets: pl.DataFrame, mss: int) -> pl.DataFrame:
-    """Super-packets as the segments that cross the wire. Segmentation counts the IP-ID up."""
-    count = pl.max_horizontal(1, (pl.col("payload") + mss - 1) // mss)
-    index = pl.int_ranges(0, count.cast(pl.Int64), dtype=pl.Int64)
-    parts = packets.with_columns(part=index, whole=pl.col("payload").cast(pl.Int64)).explode("part")
-    return parts.with_columns(
-        (pl.col("sequence").cast(pl.Int64) + pl.col("part") * mss)
-        .cast(pl.UInt64)
-        .alias("sequence"),
-        pl.min_horizontal(pl.col("whole") - pl.col("part") * mss, mss)
-        .cast(pl.UInt32)
-        .alias("payload"),
-        ((pl.col("ip_id").cast(pl.Int64) + pl.col("part")) % 2**16).cast(pl.UInt16).alias("ip_id"),
-    ).drop("part", "whole")
-
-
-def _paired(sent: pl.DataFrame, arrived: pl.DataFrame) -> pl.DataFrame:
-    """(`place` of the sent packet, `arrival_place`, `arrival`, `arrived`) in order of arrival.
+def _origins(sent: ColumnTable, arrived: ColumnTable) -> Whole:
+    """For each arrival the row of the packet as it was sent; -1 for none.
 
     As many arrivals as sent packets of one kind: the first is the first. More of a packet that
-    was sent once: copies.
+    was sent once: copies. Any other arrival is of the packet of its kind that was sent nearest to
+    the usual delay before.
     """
-    columns = (*_KEY, "time", "place", "number")
-    both = _counted(
-        _without_cut_stamps(
-            pl.concat([sent.select(*columns, there=False), arrived.select(*columns, there=True)])
-        )
-    )
-    left = both.filter(~pl.col("there")).select("key", "turn", "place", sent="time")
-    right = both.filter("there").select(
-        "key", "turn", "of", "come", arrival_place="place", arrival="number", arrived="time"
-    )
-    once, even = pl.col("of") == 1, pl.col("of") == pl.col("come")
-    clear = right.filter(once | even).with_columns(turn=pl.when(once).then(0).otherwise("turn"))
-    pairs = clear.join(left, on=["key", "turn"])
-    delay = (pairs["arrived"] - pairs["sent"]).median()
-    nearest = _nearest(left, right.filter(~(once | even) & (pl.col("of") > 1)), _whole(delay) or 0)
-    wanted = ("place", "arrival_place", "arrival", "arrived")
-    return pl.concat([pairs.select(wanted), nearest.select(wanted)]).sort("arrival_place")
+    groups = RowGroups(*_keys(sent, arrived))
+    is_sent = np.arange(len(sent) + len(arrived)) < len(sent)
+    of, came = groups.sums(is_sent), groups.sums(~is_sent)
+    kind = groups.numbers[len(sent) :]
+    once, even = of[kind] == 1, (of == came)[kind]
+    # In a group those that were sent come first, and both are in the order of their files.
+    turn = np.where(once, 0, groups.turns[len(sent) :] - of[kind])
+    clear = np.flatnonzero(once | even)
+    origin = np.full(len(arrived), -1, np.int64)
+    origin[clear] = groups.order[groups.begins[kind[clear]] + turn[clear]]
+    others = np.flatnonzero(~(once | even) & (of[kind] > 1))
+    if len(others):
+        left, came_at = sent.whole("time"), arrived.whole("time")
+        delays = came_at[clear] - left[origin[clear]]
+        due = came_at[others] - (_median(delays) if len(delays) else 0)
+        origin[others] = _nearest(groups.numbers[: len(sent)], left, kind[others], due)
+    return origin
 
 
-def _without_cut_stamps(both: pl.DataFrame) -> pl.DataFrame:
-    """Without timestamps that only one capture has, because the other one's packets are shorter.
+def _keys(sent: ColumnTable, arrived: ColumnTable) -> tuple[NDArray[np.uint64], ...]:
+    """What a packet is recognised by, of all that were sent and then all that arrived.
 
-    In a SYN they stand last of the options, in other packets first, so a SYN's are left out always.
+    Several columns share the bits of a number, as fewer numbers are compared in less time.
     """
-    not_syn = pl.col("mark") & _SYN == 0
-    has_them = pl.col("timestamp").is_not_null() & not_syn
-    kept = [(has_them & (pl.col("there") == there)).any().over(FLOW) for there in (False, True)]
-    names = ("timestamp", "echo")
-    return both.with_columns(pl.when(not_syn, *kept).then(name).alias(name) for name in names)
+    names = (FLOW, "sequence", "payload", "flags", *_MAY_LACK)
+    both = ColumnTable.joined([table.select(*names) for table in (sent, arrived)])
+    lone_fin = np.where(both["payload"].values == 0, _FIN, 0)
+    mark = both.whole("flags") & (lone_fin | _SYN_RST)
+    has_stamps = _in_both(both, mark & _SYN == 0, len(sent))
+    known = {name: both[name].is_known for name in _MAY_LACK}
+    known |= {name: known[name] & has_stamps for name in ("timestamp", "echo")}
+    numbers = {name: np.where(known[name], both[name].values, 0) for name in _MAY_LACK}
+    lacks = sum((~known[name]).astype(np.int64) << at for at, name in enumerate(_MAY_LACK))
+    return (
+        both["sequence"].values,
+        numbers["acknowledgement"],
+        _packed(both[FLOW].values, both["payload"].values),
+        _packed(numbers["timestamp"], numbers["echo"]),
+        _packed(numbers["ip_id"], mark << len(_MAY_LACK) | lacks),
+    )
 
 
-def _counted(both: pl.DataFrame) -> pl.DataFrame:
-    """Adds `key` and `turn`, and at each end how many packets of the key there are.
+def _packed(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.uint64]:
+    """Numbers of 32 bits side by side."""
+    return high.astype(np.uint64) << np.uint64(32) | low.astype(np.uint64)
 
-    `key` is one number for equal packets; `of` of them were sent and `come` came; `turn` is the
-    packet's turn among them at its end.
+
+def _in_both(both: ColumnTable, not_syn: Truths, sent: int) -> Truths:
+    """Whether a packet's timestamps count: if its flow has some in both captures.
+
+    One of them may have cut them off. In a SYN they stand last of the options, in other packets
+    first, so a SYN's are left out always.
     """
-    keyed = both.with_row_index("row").with_columns(key=pl.first("row").over(_KEY))
-    keyed = keyed.with_columns(
-        of=(~pl.col("there")).sum().over("key"), come=pl.col("there").sum().over("key")
-    )
-    alone = (pl.col("of") <= 1) & (pl.col("come") <= 1)
-    turn = pl.int_range(pl.len()).over("key", "there")  # costs most, and nearly all are alone
-    alike = [
-        keyed.filter(alone).with_columns(turn=pl.lit(0, pl.Int64)),
-        keyed.filter(~alone).with_columns(turn=turn),
-    ]
-    return pl.concat(alike)
+    has_them, flow = both["timestamp"].is_known & not_syn, both[FLOW].values
+    stamped = np.zeros((2, int(flow.max(initial=0)) + 1), np.bool_)
+    for end, rows in enumerate((slice(sent), slice(sent, None))):
+        stamped[end, flow[rows][has_them[rows]]] = True
+    return np.asarray(not_syn & (stamped[0] & stamped[1])[flow])
 
 
-def _nearest(sent: pl.DataFrame, arrived: pl.DataFrame, delay: int) -> pl.DataFrame:
-    """Pairs each arrival with the equal packet that was sent nearest to the usual delay before."""
-    expected = arrived.with_columns(at=pl.col("arrived") - delay)
-    offered = sent.join(expected.select("key").unique(), on="key", how="semi").select(
-        "key", "place", "sent", at="sent"
-    )
-    queries = expected.drop("turn", "of", "come")
-    line = pl.concat([offered, queries], how="diagonal").sort("key", "at")
-    line = line.with_columns(
-        *(
-            pl.col(name).forward_fill().over("key").alias(f"{name}_before")
-            for name in ("place", "sent")
-        ),
-        *(
-            pl.col(name).backward_fill().over("key").alias(f"{name}_after")
-            for name in ("place", "sent")
-        ),
-    )
-    later = (pl.col("sent_after") - pl.col("at") < pl.col("at") - pl.col("sent_before")).fill_null(
-        pl.col("sent_before").is_null()
-    )
-    place = pl.when(later).then("place_after").otherwise("place_before")
-    return line.filter(pl.col("arrived").is_not_null()).with_columns(place=place)
+def _nearest(kinds: Whole, left: Whole, wanted: Whole, due: Whole) -> Whole:
+    """For each arrival of a `wanted` kind, `due` to be sent then, the packet sent nearest to that.
+
+    `kinds` and times (`left`) are those of all that were sent.
+    """
+    offered = np.flatnonzero(np.isin(kinds, wanted))
+    kind, time = np.concatenate((kinds[offered], wanted)), np.concatenate((left[offered], due))
+    line = np.lexsort((time, kind))
+    kind, time, places = kind[line], time[line], np.arange(len(line))
+    is_offer = line < len(offered)
+    before = np.maximum.accumulate(np.where(is_offer, places, 0))
+    after = np.minimum.accumulate(np.where(is_offer, places, len(line) - 1)[::-1])[::-1]
+    has_before, has_after = (is_offer[place] & (kind[place] == kind) for place in (before, after))
+    is_later = has_after & (~has_before | (time[after] - time < time - time[before]))
+    nearest = np.empty(len(line), np.int64)
+    nearest[line] = line[np.where(is_later, after, before)]
+    return np.asarray(offered[nearest[len(offered) :]])
 
 
-def _judged(rows: pl.DataFrame, span: CaptureSpan) -> pl.DataFrame:
+def _judged(rows: ColumnTable, span: CaptureSpan) -> ColumnTable:
     """With `lost` and `needless`."""
-    least = rows["delay"].min() or 0
-    due = pl.col("time") + least
-    covered = (
-        due.is_between(span.first, span.last, "none") if span.first is not None else pl.lit(False)
+    delay, came = rows["delay"].known, rows["arrived"].is_known
+    due = rows.whole("time") + (delay.min() if len(delay) else 0)
+    covered = np.zeros(len(rows), np.bool_)
+    if span.first is not None and span.last is not None:
+        covered = (due > span.first) & (due < span.last)
+    alike = RowGroups(rows["sequence"].values, rows["payload"].values)
+    came_before = alike.sums_so_far(came) - came > 0
+    return rows.having(
+        lost=TableColumn(~came, came | covered),
+        needless=(rows["payload"].values > 0) & came_before,
     )
-    came = pl.col("arrived").is_not_null()
-    before = came.cast(pl.Int64).cum_sum().over("sequence", "payload") - came.cast(pl.Int64)
-    lost = pl.when(came).then(False).when(covered).then(True).otherwise(None)
-    return rows.with_columns(lost=lost, needless=(pl.col("payload") > 0) & (before > 0))
 
 
-def _with_reordering(rows: pl.DataFrame) -> pl.DataFrame:
-    arrivals = rows.filter(pl.col("arrived").is_not_null()).sort("arrival_place")
-    columns = [arrivals[name].cast(pl.Int64).to_numpy() for name in ("place", "arrived", "payload")]
-    displacement = reordering(*(np.ascontiguousarray(column) for column in columns))
-    names = {
-        "extent": displacement.packets,
+def _with_reordering(rows: ColumnTable, origin: Whole) -> ColumnTable:
+    came = origin[origin >= 0]
+    places = came[np.sort(np.unique(came, return_index=True)[1])]
+    columns = (rows.whole(name)[places] for name in ("arrived", "payload"))
+    displacement = reordering(places, *columns)
+    values: dict[str, NDArray[Any]] = {
+        "extent": displacement.packets.astype(np.uint32),
         "extent_time": displacement.time,
-        "extent_bytes": displacement.octets,
-        "n_reordered": displacement.n,
+        "extent_bytes": displacement.octets.astype(np.uint64),
+        "n_reordered": displacement.n.astype(np.uint32),
     }
-    types = {
-        "extent": pl.UInt32,
-        "extent_time": pl.Int64,
-        "extent_bytes": pl.UInt64,
-        "n_reordered": pl.UInt32,
-    }
-    values = pl.DataFrame({"place": arrivals["place"], **names}).with_columns(
-        pl.col(name).cast(kind) for name, kind in types.items()
-    )
-    filled = rows.join(values, on="place", how="left", maintain_order="left")
-    return filled.with_columns(pl.col(name).fill_null(0) for name in names)
+    every = {name: np.zeros(len(rows), value.dtype) for name, value in values.items()}
+    for name, value in values.items():
+        every[name][places] = value
+    return rows.having(**every)

@@ -6,10 +6,13 @@ give retransmissions with their reason; the rest is told by the order of packets
 
 from __future__ import annotations
 
-import polars as pl
+import numpy as np
+from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS
 from analysis.flows.reader import Reading
+from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
+from analysis.tabular.row_groups import RowGroups
 
 EVENTS = {
     "open": ("chat", "a SYN: the connection is asked for"),
@@ -40,101 +43,120 @@ EVENTS = {
 
 _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16
 _CE = 3
-_WAY = ["connection", "forward"]
-_SHOWN = ["sequence", "acknowledgement", "payload", "window"]
+_SHOWN = ("sequence", "acknowledgement", "payload", "window")
 _OF_KINDS = (*RETRANSMISSIONS, "syn", "fin", "keepalive", "probe", "copy", "late")
+_NEVER = 2**62
+"""More than any sequence number: what is not known is not exceeded."""
 
 
-def events(reading: Reading) -> pl.DataFrame:
+def events(reading: Reading) -> ColumnTable:
     """A row an event: `number` and `time` of its packet, `connection`, `forward`, `severity`,
-    `event`, `since`, what the packet says, and `meaning`.
+    `event`, `since`, `count`, what the packet says, and `meaning`.
 
     `since` is the time in ns since a segment with this sequence number was last sent, for what was
     sent again, and `count` the place of a duplicate ACK among its like. Needs rows of packets.
     """
-    assert reading.packets is not None
-    rows = _seen(reading.packets)
-    found = [
-        rows.filter(condition).with_columns(event=pl.lit(name))
-        for name, condition in _conditions().items()
-    ]
-    order = {name: at for at, name in enumerate(EVENTS)}
-    return (
-        pl.concat(found)
-        .with_columns(
-            severity=pl.col("event").replace_strict({name: EVENTS[name][0] for name in EVENTS}),
-            meaning=pl.col("event").replace_strict({name: EVENTS[name][1] for name in EVENTS}),
-            order=pl.col("event").replace_strict(order),
-            since=pl.when(pl.col("event").is_in(_OF_KINDS)).then(pl.col("since")),
-            count=pl.when(pl.col("event") == "duplicate_ack").then(pl.col("count")),
-        )
-        .sort("number", "order")
-        .select(
-            *("number", "time", *_WAY, "severity", "event", "since", "count"), *_SHOWN, "meaning"
-        )
+    assert reading.packet_table is not None
+    seen = _seen(reading.packet_table)
+    happened = _conditions(seen)
+    rows, codes = np.nonzero(np.column_stack([happened[name] for name in EVENTS]))
+    names, severities, meanings = (
+        np.array(words, np.object_)[codes]
+        for words in (list(EVENTS), *zip(*EVENTS.values(), strict=True))
+    )
+    told = seen.rows(rows)
+    was_sent = np.isin(codes, [list(EVENTS).index(name) for name in _OF_KINDS])
+    since, count = told["since"], told["count"].values
+    return told.select("number", "time", "connection", "forward").having(
+        severity=severities,
+        event=names,
+        since=TableColumn(since.values, since.is_known & was_sent),
+        count=TableColumn(count, names == "duplicate_ack"),
+        **told.select(*_SHOWN).columns,
+        meaning=meanings,
     )
 
 
-def _flag(mask: int) -> pl.Expr:
-    return pl.col("flags") & mask != 0
+def _seen(packets: ColumnTable) -> ColumnTable:
+    """Each packet with what was known when it came, of its own direction and of the other.
 
+    Numbers that are not known are such that no condition takes them.
+    """
+    connection, forward = packets["connection"].values, packets["forward"].values
+    time, window = packets["time"].values, packets.whole("window")
+    sequence, length = packets.whole("sequence"), packets.whole("payload")
+    ack, has_ack = packets.whole("acknowledgement", missing=-1), packets["acknowledgement"].is_known
+    syn, fin, rst, acks = (_flag(packets, mask) for mask in (_SYN, _FIN, _RST, _ACK))
+    way, both = RowGroups(connection, forward), RowGroups(connection)
+    sent_before = RowGroups(connection, forward, sequence).previous
+    offers = acks & ~rst
+    offer = np.where(offers & ~syn, window, -1)
+    end = sequence + length + syn + fin
+    so_far = way.greatest_so_far(end)
 
-def _seen(packets: pl.DataFrame) -> pl.DataFrame:
-    """Each packet with what was known when it came, of its own direction and of the other."""
-    own, length = pl.col("sequence").cast(pl.Int64), pl.col("payload").cast(pl.Int64)
-    ack = pl.col("acknowledgement").cast(pl.Int64)
-    offered = _flag(_ACK) & ~_flag(_RST)
-    rows = packets.with_columns(
-        end=own + length + _flag(_SYN).cast(pl.Int64) + _flag(_FIN).cast(pl.Int64),
-        edge=pl.when(offered).then(ack + pl.col("window").cast(pl.Int64)),
-        offer=pl.when(offered & ~_flag(_SYN)).then(pl.col("window")),
-        bare=(length == 0) & offered & ~_flag(_SYN) & ~_flag(_FIN),
-        since=pl.col("time") - pl.col("time").shift().over(*_WAY, "sequence"),
-    ).with_columns(
-        before=pl.col("end").cum_max().shift().over(_WAY),
-        last_ack=pl.col("acknowledgement").forward_fill().shift().over(_WAY),
-        last_offer=pl.col("offer").forward_fill().shift().over(_WAY),
-        peer_end=_of_the_other(pl.col("end").cum_max().over(_WAY)),
-        peer_edge=_of_the_other(pl.col("edge")),
-    )
+    def earlier(values: Whole, known: Truths, missing: int) -> Whole:
+        """The last known value in an earlier packet of the same direction."""
+        return _taken(way.last(known)[way.previous], values, missing, way.previous >= 0)
+
+    def of_the_other(values: Whole, known: Truths, missing: int) -> Whole:
+        """The last known value in a packet of the other direction."""
+        of_a, of_b = both.last(known & forward), both.last(known & ~forward)
+        return _taken(np.where(forward, of_b, of_a), values, missing)
+
+    every = np.ones(len(packets), np.bool_)
+    last_offer, peer_end = earlier(offer, offer >= 0, -1), of_the_other(so_far, every, 0)
     repeated = (
-        pl.col("bare")
-        & (pl.col("window") > 0)  # with a window of zero it answers a probe
-        & (ack == pl.col("last_ack"))
-        & (pl.col("peer_end") > ack)
-        & ((pl.col("window") == pl.col("last_offer")) | (pl.col("sacks").list.len() > 0))
-    ).fill_null(False)
-    return rows.with_columns(repeated=repeated).with_columns(
-        count=pl.col("repeated").cast(pl.UInt32).cum_sum().over(*_WAY, "acknowledgement")
+        (length == 0)
+        & (offers & ~syn & ~fin)
+        & (window > 0)  # with a window of zero it answers a probe
+        & (ack == earlier(ack, has_ack, -2))
+        & (peer_end > ack)
+        & ((window == last_offer) | (packets.lists("sacks").lengths > 0))
+    )
+    return packets.having(
+        end=end,
+        offer=offer,
+        since=TableColumn(time - time[sent_before], sent_before >= 0),
+        before=earlier(so_far, every, _NEVER),
+        last_offer=last_offer,
+        peer_end=peer_end,
+        peer_edge=of_the_other(ack + window, offers, _NEVER),
+        repeated=repeated,
+        count=RowGroups(connection, forward, ack).sums_so_far(repeated),
     )
 
 
-def _of_the_other(value: pl.Expr) -> pl.Expr:
-    """The last value in a packet of the other direction."""
-    forward = pl.col("forward")
-    of_a = pl.when(forward).then(value).forward_fill().over("connection")
-    of_b = pl.when(~forward).then(value).forward_fill().over("connection")
-    return pl.when(forward).then(of_b).otherwise(of_a)
+def _taken(
+    rows: Whole, values: Whole, missing: int, is_there: Truths | bool = True
+) -> NDArray[np.int64]:
+    """The values of these rows; `missing` for the row -1."""
+    return np.where((rows >= 0) & is_there, values[rows], missing)
 
 
-def _conditions() -> dict[str, pl.Expr]:
-    """When each of EVENTS happens."""
-    kind, data = pl.col("kind"), pl.col("payload") > 0
+def _flag(packets: ColumnTable, mask: int) -> Truths:
+    return np.asarray(packets["flags"].values & mask != 0)
+
+
+def _conditions(seen: ColumnTable) -> dict[str, Truths]:
+    """For each of EVENTS the packets with which it happens."""
+    kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
+    sequence, ack = seen.whole("sequence"), seen.whole("acknowledgement", missing=-1)
+    end, offer, last_offer, peer_end = (
+        seen[name].values for name in ("end", "offer", "last_offer", "peer_end")
+    )
     first, syn_ack = kind == KIND["none"], _SYN | _ACK
-    is_new = data & (kind == KIND["new"])
-    sequence, ack = pl.col("sequence").cast(pl.Int64), pl.col("acknowledgement").cast(pl.Int64)
-    closed, was_closed = pl.col("offer") == 0, pl.col("last_offer") == 0
+    is_new = (seen["payload"].values > 0) & (kind == KIND["new"])
     told = {
-        "open": first & (pl.col("flags") & syn_ack == _SYN),
-        "accept": first & (pl.col("flags") & syn_ack == syn_ack),
-        "close": first & _flag(_FIN),
-        "window_open": was_closed & (pl.col("offer") > 0),
-        "duplicate_ack": pl.col("repeated"),
-        "congestion": pl.col("ecn") == _CE,
-        "gap": is_new & (sequence > pl.col("before")),
-        "zero_window": closed & ~was_closed.fill_null(False),
-        "window_full": is_new & (pl.col("end") >= pl.col("peer_edge")),
-        "unseen": ~_flag(_RST) & (ack > pl.col("peer_end")) & (pl.col("peer_end") > 0),
-        "reset": _flag(_RST),
+        "open": first & (flags & syn_ack == _SYN),
+        "accept": first & (flags & syn_ack == syn_ack),
+        "close": first & _flag(seen, _FIN),
+        "window_open": (last_offer == 0) & (offer > 0),
+        "duplicate_ack": seen["repeated"].values,
+        "congestion": ecn == _CE,
+        "gap": is_new & (sequence > seen["before"].values),
+        "zero_window": (offer == 0) & (last_offer != 0),
+        "window_full": is_new & (end >= seen["peer_edge"].values),
+        "unseen": ~_flag(seen, _RST) & (ack > peer_end) & (peer_end > 0),
+        "reset": _flag(seen, _RST),
     }
     return told | {name: kind == KIND[name] for name in _OF_KINDS}

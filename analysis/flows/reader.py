@@ -1,4 +1,4 @@
-"""Reads a capture with the engine that is there, and makes frames of what the engine gives."""
+"""Reads a capture with the engine that is there, and makes tables of what the engine gives."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,6 +18,8 @@ from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     import polars
+
+    from analysis.tabular.column_table import ColumnTable
 
 Engine = Literal["auto", "compiled", "plain"]
 _PREFIX = __name__.removesuffix("analysis.flows.reader")
@@ -87,7 +90,7 @@ class Analyser(Protocol):
     ) -> dict[str, Any]:
         """The file's facts, `connections` as columns, and `packets_pieces`.
 
-        analysis.flows.frames describes the columns.
+        analysis.flows.engine_columns describes the columns.
         """
 
 
@@ -121,12 +124,22 @@ class FileFacts:
 class Reading:
     """One capture, read, with the facts of the file.
 
-    There is a row per connection, with `packets` a row per TCP segment.
+    A row of `connection_table` is a connection, a row of `packet_table` a TCP segment, if these
+    were asked for. `connections` and `packets` are the same as data frames of Polars, for who has
+    it installed; else they raise UsageError.
     """
 
-    connections: polars.DataFrame
-    packets: polars.DataFrame | None
+    connection_table: ColumnTable
+    packet_table: ColumnTable | None
     file: FileFacts
+
+    @cached_property
+    def connections(self) -> polars.DataFrame:
+        return self.connection_table.to_polars()
+
+    @cached_property
+    def packets(self) -> polars.DataFrame | None:
+        return None if self.packet_table is None else self.packet_table.to_polars()
 
 
 def read(
@@ -145,13 +158,13 @@ def read(
     it is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns. Raises
     TcplabError if the file cannot be read, UsageError for an engine that is not there.
     """
-    frames, facts = columns(path, packets, partial, engine, compatible, period)
-    # Polars and NumPy take longer to load than a million packets to read: a caller without frames
-    # does without them.
-    from analysis.flows.frames import connections_frame, packets_frame
+    results, facts = columns(path, packets, partial, engine, compatible, period)
+    # NumPy takes longer to load than a million packets to read: a caller without tables does
+    # without it.
+    from analysis.flows.engine_tables import connections_table, packets_table
 
-    frame = packets_frame(frames["packets_pieces"]) if packets else None
-    return Reading(connections_frame(frames["connections"]), frame, facts)
+    table = packets_table(results["packets_pieces"]) if packets else None
+    return Reading(connections_table(results["connections"]), table, facts)
 
 
 def columns(
@@ -162,7 +175,7 @@ def columns(
     compatible: bool = False,
     period: CapturePeriod | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
-    """As `read`, but the columns as the engine hands them over (see analysis.flows.frames)."""
+    """As `read`, but the columns as the engine hands them over: analysis.flows.engine_columns."""
     analyser = find_engine(engine)
     path = Path(path)
     handed = (period.since.handed, period.until.handed) if period else None

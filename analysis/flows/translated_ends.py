@@ -6,10 +6,14 @@ have in common: by payload and both timestamps, or without timestamps by numbers
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-import polars as pl
+import numpy as np
+
+from analysis.tabular.column_table import ColumnTable, Whole
+from analysis.tabular.row_groups import RowGroups
 
 _FIRST = 1000
 """Packets of a connection that are looked at."""
@@ -33,8 +37,8 @@ class TranslatedPair(NamedTuple):
 
 
 def translated(
-    near: pl.DataFrame,
-    far: pl.DataFrame,
+    near: ColumnTable,
+    far: ColumnTable,
     near_numbers: Collection[int],
     far_numbers: Collection[int],
 ) -> list[TranslatedPair]:
@@ -56,46 +60,84 @@ def translated(
     return found
 
 
-def _marks(packets: pl.DataFrame, names: Names, numbers: Collection[int]) -> pl.DataFrame:
+def _marks(packets: ColumnTable, names: Names, numbers: Collection[int]) -> ColumnTable:
     """What few connections have: a row for each such packet that is the only one in its own."""
-    stamped = pl.col("timestamp").is_not_null()
-    chosen = packets.filter(
-        pl.col("connection").is_in(list(numbers)),
-        pl.int_range(pl.len()).over("connection") < _FIRST,
-        stamped if names == _STAMPED else ~stamped & (pl.col("payload") > 0),
-    )
-    once = chosen.unique(("connection", *names), keep="none", maintain_order=True)
-    return once.filter(pl.len().over(names) <= _COMMON).select("connection", "forward", *names)
+    some = packets.rows(np.isin(packets["connection"].values, list(numbers)))
+    stamped = some["timestamp"].is_known
+    fits = stamped if names == _STAMPED else ~stamped & (some["payload"].values > 0)
+    fits = fits & (RowGroups(some["connection"].values).turns < _FIRST)
+    for name in names:
+        fits &= some[name].is_known
+    chosen = some.rows(fits).select("connection", "forward", *names)
+    return _in_groups(_in_groups(chosen, ("connection", *names), 1), names, _COMMON)
 
 
-def _sure(near: pl.DataFrame, far: pl.DataFrame, names: Names) -> list[TranslatedPair]:
-    sizes = [side.group_by("connection").agg(size=pl.len()) for side in (near, far)]
-    pairs = (
-        near.join(far, on=names, suffix="_far")
-        .group_by("connection", "connection_far")
-        .agg(
-            common=pl.len(),
-            lengths=pl.n_unique("payload"),
-            same=(pl.col("forward") == pl.col("forward_far")).sum(),
+def _in_groups(rows: ColumnTable, names: Sequence[str], most: int) -> ColumnTable:
+    """The rows of which at most so many are alike in these columns."""
+    groups = RowGroups(*(rows[name].values for name in names))
+    return rows.rows(groups.spread(groups.sizes) <= most)
+
+
+class _AlikePair(NamedTuple):
+    """Two connections with so many packets in `common`, of so many `lengths`.
+
+    `same` of the packets went forward in both captures.
+    """
+
+    near: int
+    far: int
+    common: int
+    lengths: int
+    same: int
+
+
+def _sure(near: ColumnTable, far: ColumnTable, names: Names) -> list[TranslatedPair]:
+    pairs = _alike_pairs(near, far, names)
+    sizes = [Counter(side["connection"].to_list()) for side in (near, far)]
+    rivals: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for pair in pairs:
+        for end in (("near", pair.near), ("far", pair.far)):
+            rivals[end].append(pair.common)
+
+    def is_sure(pair: _AlikePair) -> bool:
+        others = [rivals["near", pair.near], rivals["far", pair.far]]
+        return (
+            pair.common >= _FEWEST[names]
+            and pair.lengths >= (1 if names == _STAMPED else _LENGTHS)
+            and pair.common * 2 >= min(sizes[0][pair.near], sizes[1][pair.far])
+            and all(pair.common == max(commons) for commons in others)
+            and all(sum(2 * common >= max(each) for common in each) == 1 for each in others)
         )
-        .join(sizes[0], on="connection")
-        .join(sizes[1], left_on="connection_far", right_on="connection", suffix="_far")
-    )
-    best = pl.col("common") == pl.max_horizontal(*_rivals(pl.col("common").max()))
-    alone = pl.max_horizontal(*_rivals((pl.col("common") * 2 >= pl.col("common").max()).sum())) == 1
-    sure = pairs.filter(
-        best,
-        alone,
-        pl.col("common") >= _FEWEST[names],
-        pl.col("lengths") >= (1 if names == _STAMPED else _LENGTHS),
-        pl.col("common") * 2 >= pl.min_horizontal("size", "size_far"),
-    ).sort("connection")
+
     return [
-        TranslatedPair(row["connection"], row["connection_far"], row["same"] * 2 < row["common"])
-        for row in sure.iter_rows(named=True)
+        TranslatedPair(pair.near, pair.far, pair.same * 2 < pair.common)
+        for pair in pairs
+        if is_sure(pair)
     ]
 
 
-def _rivals(value: pl.Expr) -> list[pl.Expr]:
-    """The value among all pairs of either connection."""
-    return [value.over("connection"), value.over("connection_far")]
+def _alike_pairs(near: ColumnTable, far: ColumnTable, names: Names) -> list[_AlikePair]:
+    """All pairs that have a packet in common, by the near connection's number."""
+    left, right = _alike_rows(near, far, names)
+    ends = near["connection"].values[left], far["connection"].values[right]
+    pairs = RowGroups(*ends)
+    lengths = RowGroups(pairs.numbers, near["payload"].values[left])
+    columns = (
+        *(end[pairs.first] for end in ends),
+        pairs.sizes,
+        np.bincount(pairs.numbers[lengths.first], minlength=len(pairs)),
+        pairs.sums(near["forward"].values[left] == far["forward"].values[right]),
+    )
+    return sorted(map(_AlikePair._make, zip(*(column.tolist() for column in columns), strict=True)))
+
+
+def _alike_rows(near: ColumnTable, far: ColumnTable, names: Names) -> tuple[Whole, Whole]:
+    """Every near row with every far row that is alike: the rows of either."""
+    both = ColumnTable.joined([side.select(*names) for side in (near, far)])
+    groups = RowGroups(*(both[name].values for name in names))
+    of_near = groups.sums(np.arange(len(both)) < len(near))
+    group = groups.numbers[: len(near)]
+    counts, begins = (groups.sizes - of_near)[group], (groups.begins + of_near)[group]
+    left = np.repeat(np.arange(len(near)), counts)
+    within = np.arange(len(left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return left, groups.order[begins[left] + within] - len(near)

@@ -1,9 +1,9 @@
 """Graphs of captures: one page with everything, pictures for a text, and files for xplot.
 
-    frames = [graphs.Capture("h1-eth0", read.packets, read.connections)]
-    Path("graphs.html").write_text(graphs.page("SACK on", frames))
-    graphs.write_pictures(frames, Path("plots"), formats=("png", "svg"))
-    graphs.write_xplot(frames, Path("graphs"))
+    captures = [graphs.Capture("h1-eth0", read.packet_table, read.connection_table)]
+    Path("graphs.html").write_text(graphs.page("SACK on", captures))
+    graphs.write_pictures(captures, Path("plots"), formats=("png", "svg"))
+    graphs.write_xplot(captures, Path("graphs"))
 
 A file a graph turns packets into layers of marks (`Graph`); three renderers draw any graph.
 """

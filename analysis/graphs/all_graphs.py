@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from analysis.flows.both_ends import journeys
 from analysis.graphs import (
     fairness,
@@ -22,6 +20,7 @@ from analysis.graphs import (
 from analysis.graphs.capture import Capture, CaptureDirection, all_directions
 from analysis.graphs.layers import Graph
 from analysis.records.socket_samples import SocketSample
+from analysis.tabular.column_table import ColumnTable
 
 Samples = Mapping[int, Sequence[SocketSample]]
 """Socket samples of the sender, by the connection's number in the first capture."""
@@ -42,7 +41,7 @@ def views(
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
     travels = _travels(captures)
-    packets = {capture.label: _parts(capture.packets, "connection") for capture in captures}
+    packets = {capture.label: capture.packet_table.parts("connection") for capture in captures}
     sampled = _sampled(shown, captures, samples or {})
     return [
         DirectionView(
@@ -111,13 +110,14 @@ class _MatchedPackets:
     `connections` are by capture and number; `forward` is as in that capture.
     """
 
-    everything: pl.DataFrame
-    connections: dict[str, dict[int, pl.DataFrame]]
+    everything: ColumnTable
+    connections: dict[str, dict[int, ColumnTable]]
 
-    def alongside(self, matched: pl.DataFrame, forward: bool) -> pl.DataFrame:
+    def alongside(self, matched: ColumnTable, forward: bool) -> ColumnTable:
         """The packets of all connections that go the same way as those of a direction."""
-        outward, *_ = (*matched.filter(pl.col("forward") == forward)["outward"], True)
-        return self.everything.filter(pl.col("outward") == outward)
+        ways = matched["outward"].values[matched["forward"].values == forward]
+        outward = bool(ways[0]) if len(ways) else True
+        return self.everything.rows(self.everything["outward"].values == outward)
 
 
 def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
@@ -125,27 +125,23 @@ def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
     if len(captures) < 2:
         return None
     packets = journeys(captures[0], captures[1])
-    far = packets.with_columns(connection="connection_far", forward="forward_far")
-    frames = zip(captures, (packets, far), strict=False)
-    return (
-        _MatchedPackets(
-            packets, {capture.label: _parts(frame, "connection") for capture, frame in frames}
-        )
-        if len(packets)
-        else None
+    if not len(packets):
+        return None
+    far = packets.having(
+        connection=packets["connection_far"].values, forward=packets["forward_far"].values
     )
-
-
-def _parts(frame: pl.DataFrame, column: str) -> dict[int, pl.DataFrame]:
-    return {
-        int(key[0]): part
-        for key, part in frame.partition_by(column, maintain_order=True, as_dict=True).items()
-    }
+    return _MatchedPackets(
+        packets,
+        {
+            capture.label: table.parts("connection")
+            for capture, table in zip(captures, (packets, far), strict=False)
+        },
+    )
 
 
 def _on_the_way(
     direction: CaptureDirection,
-    packets: Mapping[str, Mapping[int, pl.DataFrame]],
+    packets: Mapping[str, Mapping[int, ColumnTable]],
     travel: _MatchedPackets | None,
 ) -> tuple[Graph, ...]:
     matched = (

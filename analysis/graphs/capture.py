@@ -1,6 +1,6 @@
-"""What the graphs are drawn from: the frames of `analysis.flows`, cut into directions.
+"""What the graphs are drawn from: the tables of `analysis.flows`, cut into directions.
 
-The frames' columns are defined in analysis/flows/columns.csv. Times become ns since a start that
+The tables' columns are defined in analysis/flows/columns.csv. Times become ns since a start that
 all captures of one page share, so that their graphs can stand above each other.
 """
 
@@ -11,27 +11,29 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
+from analysis.tabular.column_table import ColumnTable, Whole
+from analysis.tabular.row_groups import RowGroups
+
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
-Whole = NDArray[np.int64]
 FIN, SYN, RST = 1, 2, 4
 """Bits of the column `flags` (RFC 9293)."""
 
 
 @dataclass(frozen=True)
 class Capture:
-    """One capture file's frames and what it is called on the page, such as its interface."""
+    """One capture file's tables and what it is called on the page, such as its interface."""
 
     label: str
-    packets: pl.DataFrame
-    connections: pl.DataFrame
+    packet_table: ColumnTable
+    connection_table: ColumnTable
 
     @property
     def start(self) -> int:
         """ns since 1970 of the first segment; 0 without any."""
-        return int(self.packets["time"].min() or 0)  # type: ignore[arg-type]
+        times = self.packet_table["time"].values
+        return int(times.min()) if len(times) else 0
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class CaptureDirection:
 
 def resolution(capture: Capture) -> int:
     """The capture's clock in ns: 1000 if all times are whole microseconds, otherwise 1."""
-    return 1000 if bool((capture.packets["time"] % 1000 == 0).all()) else 1
+    return 1000 if bool((capture.packet_table["time"].values % 1000 == 0).all()) else 1
 
 
 def directions(
@@ -129,8 +131,8 @@ def directions(
     Of the `most` largest connections only.
     """
     begin = capture.start if start is None else start
-    packets = capture.packets if most is None else _largest(capture.packets, most)
-    facts = {row["connection"]: row for row in capture.connections.iter_rows(named=True)}
+    packets = capture.packet_table if most is None else _largest(capture.packet_table, most)
+    facts = {row["connection"]: row for row in capture.connection_table.as_rows()}
     both_ways = [
         _direction(capture.label, facts.get(connection, {}), connection, forward, both, begin)
         for connection, both in _by_connection(packets)
@@ -139,22 +141,18 @@ def directions(
     return [direction for direction in both_ways if len(direction.sent.time)]
 
 
-def _largest(packets: pl.DataFrame, most: int) -> pl.DataFrame:
-    if packets["connection"].n_unique() <= most:
+def _largest(packets: ColumnTable, most: int) -> ColumnTable:
+    connections = RowGroups(packets["connection"].values)
+    if len(connections) <= most:
         return packets
-    sums = packets.group_by("connection").agg(pl.col("payload").cast(pl.UInt64).sum())
-    chosen = sums.sort(["payload", "connection"], descending=[True, False]).head(most)
-    return packets.join(
-        chosen.select("connection"), on="connection", how="semi", maintain_order="left"
-    )
+    payload = connections.sums(packets.whole("payload"))
+    chosen = np.argsort(-payload, kind="stable")[:most]
+    is_chosen = np.isin(np.arange(len(connections)), chosen)
+    return packets.rows(connections.spread(is_chosen))
 
 
-def _by_connection(packets: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
-    if not packets["time"].is_sorted():
-        packets = packets.sort("time", maintain_order=True)
-    parts = packets.partition_by("connection", maintain_order=True, as_dict=True)
-    for key in sorted(parts):
-        yield int(key[0]), parts[key]
+def _by_connection(packets: ColumnTable) -> Iterator[tuple[int, ColumnTable]]:
+    yield from packets.sorted_by("time").parts("connection").items()
 
 
 def _direction(
@@ -162,15 +160,14 @@ def _direction(
     facts: dict[str, object],
     connection: int,
     forward: bool,
-    both: pl.DataFrame,
+    both: ColumnTable,
     start: int,
 ) -> CaptureDirection:
-    own, other = pl.col("forward") == forward, pl.col("forward") != forward
+    own = both["forward"].values == forward
     ends = [f"{facts.get(f'host_{end}', end)}:{facts.get(f'port_{end}', '?')}" for end in "ab"]
     source, target = ends if forward else ends[::-1]
-    answers = both.filter(
-        other & pl.col("acknowledgement").is_not_null() & (pl.col("flags") & RST == 0)
-    )
+    is_answer = both["acknowledgement"].is_known & (both["flags"].values & RST == 0)
+    answers = both.rows(~own & is_answer)
     return CaptureDirection(
         label,
         connection,
@@ -179,62 +176,56 @@ def _direction(
         target,
         str(facts.get("vantage", "unknown")),
         start,
-        _sent(both.filter(own), start),
+        _sent(both.rows(own), start),
         _answers(answers, start),
         _blocks(answers, start),
     )
 
 
-def whole(column: pl.Series) -> Whole:
-    """The column as NumPy's 64-bit integers."""
-    return column.cast(pl.Int64).to_numpy()
-
-
-def _sent(own: pl.DataFrame, start: int) -> SentSegments:
-    flags = whole(own["flags"])
-    low, kind = whole(own["sequence"]), whole(own["kind"])
-    taken = whole(own["payload"]) + (flags & SYN > 0) + (flags & FIN > 0)
+def _sent(own: ColumnTable, start: int) -> SentSegments:
+    flags, low, kind = own.whole("flags"), own.whole("sequence"), own.whole("kind")
+    taken = own.whole("payload") + (flags & SYN > 0) + (flags & FIN > 0)
     drawn = (taken > 0) | (kind > 1)
     columns = (
-        whole(own["time"]) - start,
+        own.whole("time") - start,
         low,
         low + taken,
         kind,
-        whole(own["number"]),
-        whole(own["in_flight"]),
+        own.whole("number"),
+        own.whole("in_flight"),
     )
     return SentSegments(*(column[drawn] for column in columns))
 
 
-def _answers(answers: pl.DataFrame, start: int) -> Acknowledgements:
-    acknowledged, window = whole(answers["acknowledgement"]), whole(answers["window"])
+def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
+    acknowledged, window = answers.whole("acknowledgement"), answers.whole("window")
     return Acknowledgements(
-        time=whole(answers["time"]) - start,
+        time=answers.whole("time") - start,
         highest=np.maximum.accumulate(acknowledged),
         edge=acknowledged + window,
         window=window,
-        number=whole(answers["number"]),
-        rtt=whole(answers["rtt"].fill_null(-1)),
+        number=answers.whole("number"),
+        rtt=answers.whole("rtt", missing=-1),
     )
 
 
-def _blocks(answers: pl.DataFrame, start: int) -> SackBlocks:
+def _blocks(answers: ColumnTable, start: int) -> SackBlocks:
     """One row a block. Only the first block of an ACK can be a report of a duplicate."""
-    some = answers.filter(pl.col("sacks").list.len() > 0)
-    edges = whole(some["sacks"].explode()).reshape(-1, 2)
-    counts = whole(some["sacks"].list.len()) // 2
+    some = answers.rows(answers.lists("sacks").lengths > 0)
+    edges = some.lists("sacks").values.astype(np.int64).reshape(-1, 2)
+    counts = some.lists("sacks").lengths // 2
     first = np.zeros(len(edges), dtype=np.bool_)
     first[np.cumsum(counts) - counts] = True
     return SackBlocks(
-        time=np.repeat(whole(some["time"]) - start, counts),
+        time=np.repeat(some.whole("time") - start, counts),
         left=edges[:, 0],
         right=edges[:, 1],
-        duplicate=first & np.repeat(some["dsack"].to_numpy(), counts),
-        number=np.repeat(whole(some["number"]), counts),
+        duplicate=first & np.repeat(some["dsack"].values, counts),
+        number=np.repeat(some.whole("number"), counts),
     )
 
 
 def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[CaptureDirection]:
     """The directions of all captures, on one clock."""
-    start = min((capture.start for capture in captures if len(capture.packets)), default=0)
+    start = min((capture.start for capture in captures if len(capture.packet_table)), default=0)
     return [direction for capture in captures for direction in directions(capture, start, most)]

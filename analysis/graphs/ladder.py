@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
-from analysis.graphs.capture import FIN, SYN, CaptureDirection, Whole, whole
+from analysis.graphs.capture import FIN, SYN, CaptureDirection
 from analysis.graphs.layers import TIME, Axis, Graph, Layer
 from analysis.graphs.mark_rows import rows_by_look
+from analysis.tabular.column_table import ColumnTable, Whole
 
 A, HALFWAY, B = 2, 1, 0
 """Heights of the two ends and of the middle."""
@@ -22,29 +22,30 @@ HALF = (
 )
 
 
-def draw(direction: CaptureDirection, packets: pl.DataFrame) -> Graph:
+def draw(direction: CaptureDirection, packets: ColumnTable) -> Graph:
     """From one capture's packets of this connection: half arrows at the end of the capture."""
     height = B if direction.vantage == "b" else A
-    times = whole(packets["time"]) - direction.start
-    leaves = packets["forward"].to_numpy() == (height == A)
+    times = packets.whole("time") - direction.start
+    leaves = packets["forward"].values == (height == A)
     start, stop = np.where(leaves, height, HALFWAY), np.where(leaves, HALFWAY, height)
     return _graph(direction, HALF, _layers(packets, times, times, start, stop))
 
 
-def draw_trips(direction: CaptureDirection, trips: pl.DataFrame) -> Graph:
+def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
     """From two captures: slanted arrows.
 
     A packet that only one capture has ends in a cross halfway.
     """
-    arrived = trips.filter(pl.col("arrived").is_not_null())
-    start = np.where(arrived["forward"].to_numpy(), A, B)
-    left, came = (whole(arrived[name]) - direction.start for name in ("time", "arrived"))
-    lost = trips.filter(pl.col("arrived").is_null())
-    at, way = whole(lost["time"]) - direction.start, np.where(lost["forward"].to_numpy(), A, B)
+    has_arrived = trips["arrived"].is_known
+    arrived = trips.rows(has_arrived)
+    start = np.where(arrived["forward"].values, A, B)
+    left, came = (arrived.whole(name) - direction.start for name in ("time", "arrived"))
+    lost = trips.rows(~has_arrived)
+    at, way = lost.whole("time") - direction.start, np.where(lost["forward"].values, A, B)
     half = np.full(len(lost), HALFWAY)
     layers = [
         *_layers(arrived, left, came, start, A + B - start),
-        Layer("lost", "arrows", at, way, half, at, {"record": whole(lost["number"])}),
+        Layer("lost", "arrows", at, way, half, at, {"record": lost.whole("number")}),
     ]
     return _graph(direction, BOTH, layers)
 
@@ -68,20 +69,20 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
 
 
 def _layers(
-    packets: pl.DataFrame, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
+    packets: ColumnTable, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
 ) -> list[Layer]:
     """A layer for each look and way.
 
     They are apart, so that their columns are those of other graphs, which a page shares.
     """
-    kinds, forward, bare = whole(packets["kind"]), packets["forward"].to_numpy(), _is_bare(packets)
+    kinds, forward, bare = packets.whole("kind"), packets["forward"].values, _is_bare(packets)
     fields = {
         "record": "number",
         "sequence": "sequence",
         "payload": "payload",
         "ACK": "acknowledgement",
     }
-    columns = {name: whole(packets[column].fill_null(0)) for name, column in fields.items()}
+    columns = {name: packets.whole(column) for name, column in fields.items()}
     return [
         Layer(
             name,
@@ -100,7 +101,7 @@ def _layers(
     ]
 
 
-def _is_bare(packets: pl.DataFrame) -> NDArray[np.bool_]:
+def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
     """Whether it is an ACK and nothing else."""
-    taking = (pl.col("payload") > 0) | (pl.col("flags") & (SYN | FIN) > 0) | (pl.col("kind") > 1)
-    return packets.select(~taking).to_series().to_numpy()
+    takes = (packets["payload"].values > 0) | (packets["flags"].values & (SYN | FIN) > 0)
+    return np.asarray(~takes & (packets["kind"].values <= 1))

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from analysis.graphs.capture import Numbers, Whole
+from analysis.graphs.capture import Numbers
+from analysis.tabular.column_table import Whole
 
 DIGITS = 6
 """Decimal digits that are kept of the greatest of numbers that are not whole."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
-from analysis.graphs.capture import CaptureDirection, Whole, whole
+from analysis.graphs.capture import CaptureDirection
 from analysis.graphs.layers import BYTES, Axis, Graph, Layer, graph
+from analysis.tabular.column_table import ColumnTable, Whole
 
 WAITED = (
     "One-way delay less the quickest packet's, so that a difference of the two clocks does not"
@@ -18,17 +18,17 @@ QUEUED = (
 )
 
 
-def draw(direction: CaptureDirection, trips: pl.DataFrame) -> tuple[Graph, Graph]:
+def draw(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
     """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
 
     `trips` are all that went the way of this direction, as analysis.flows.both_ends.journeys has
     them.
     """
-    some = trips.filter(pl.col("arrived").is_not_null())
-    left, came = whole(some["time"]), whole(some["arrived"])
+    some = trips.rows(trips["arrived"].is_known)
+    left, came = some.whole("time"), some.whole("arrived")
     waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
-    ahead = _arrived_in(came, whole(some["payload"]), waited)
-    fields = {"record": whole(some["number"])}
+    ahead = _arrived_in(came, some.whole("payload"), waited)
+    fields = {"record": some.whole("number")}
     times = left - direction.start
     return (
         graph(

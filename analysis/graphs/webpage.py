@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, resolution
@@ -55,7 +57,7 @@ def document(captures: Sequence[Capture], samples: Samples | None = None) -> dic
 
     Looks, columns, graphs, and the graphs of each direction.
     """
-    segments = sum(len(capture.packets) for capture in captures)
+    segments = sum(len(capture.packet_table) for capture in captures)
     graphs = StoredGraphs(_step(segments), _run(segments))
     shown = [_view(view, graphs) for view in views(captures, samples, MOST_CONNECTIONS)]
     return {
@@ -79,7 +81,7 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
     """What the page leaves out."""
     notes = []
     for capture in captures:
-        count = capture.packets["connection"].n_unique()
+        count = len(np.unique(capture.packet_table["connection"].values))
         if count > MOST_CONNECTIONS:
             notes.append(
                 f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are"

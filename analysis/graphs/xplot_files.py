@@ -12,22 +12,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from analysis.graphs import in_flight, rtt, segment_sizes, segments_over_time
-from analysis.graphs.capture import Capture, CaptureDirection, Whole, all_directions
+from analysis.graphs.capture import Capture, CaptureDirection, all_directions
 from analysis.graphs.layers import Graph, Layer, graph
 from analysis.graphs.looks import look_of
 from analysis.graphs.mark_rows import safe_name, taken
 from analysis.graphs.throughput import RATE
 from analysis.rendering import page_files
+from analysis.tabular.column_table import Whole
 
 KINDS = ("tsg", "tput", "rtt", "owin", "ssize")
 """tcptrace's names of the graphs."""
 TOGETHER = 10
 """Segments over which tcptrace averages the red line of its throughput."""
-Text = pl.Expr
+Points = dict[str, Sequence[object]]
+"""What stands in the commands for each mark, by its name there."""
 
 
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
@@ -66,11 +67,9 @@ def text(direction: CaptureDirection, kind: str) -> bytes:
 
 def _syn(direction: CaptureDirection) -> list[str]:
     """The SYN, first and in orange as in tcptrace's file, whose reader counts from it."""
-    times = pl.DataFrame(
-        {"at": direction.sent.time[_is_syn(direction)] + direction.start}
-    ).with_columns(at=_seconds(pl.col("at")))
+    times = direction.sent.time[_is_syn(direction)] + direction.start
     return _filled(
-        times,
+        {"at": _seconds(times)},
         ["orange", "diamond {at} 0", "atext {at} 1", "SYN", "uarrow {at} 1", "line {at} 0 {at} 1"],
     )
 
@@ -112,27 +111,31 @@ def xplot(direction: CaptureDirection, drawn: Graph, before: Sequence[str] = ())
 def _commands(layer: Layer, direction: CaptureDirection, drawn: Graph) -> list[str]:
     top = layer.y if layer.top is None else layer.top
     scale = drawn.y.scale
-    columns = {
-        "at": layer.x.astype(np.int64) + direction.start,
+    points: Points = {
+        "at": _seconds(layer.x.astype(np.int64) + direction.start),
         "low": _shown(layer.y, scale),
         "high": _shown(top, scale),
     }
-    points = pl.DataFrame(columns).with_columns(at=_seconds(pl.col("at")))
     commands = _FORMS[layer.shape](points, look_of(layer.look).letter)
     return [look_of(layer.look).xplot, *commands]
 
 
-def _shown(values: np.ndarray, scale: float) -> np.ndarray:
-    return values if scale == 1 and values.dtype.kind == "i" else np.round(values * scale, 3)
+def _shown(values: np.ndarray, scale: float) -> list[object]:
+    is_whole = scale == 1 and values.dtype.kind == "i"
+    return list((values if is_whole else np.round(values * scale, 3)).tolist())
 
 
-def _seconds(nanoseconds: Text) -> Text:
+def _seconds(nanoseconds: Whole) -> list[str]:
     """With six digits after the point, cut from whole numbers: a float would not keep them all."""
-    microseconds = (nanoseconds % 10**9 // 1000).cast(pl.String).str.zfill(6)
-    return pl.format("{}.{}", nanoseconds // 10**9, microseconds)
+    return [
+        f"{seconds}.{rest // 1000:06}"
+        for seconds, rest in zip(
+            *(part.tolist() for part in np.divmod(nanoseconds, 10**9)), strict=True
+        )
+    ]
 
 
-def _bars(points: pl.DataFrame, letter: str) -> list[str]:
+def _bars(points: Points, letter: str) -> list[str]:
     ends = ("htick", "htick") if letter in ("S", "D") else ("darrow", "uarrow")
     parts = [
         "line {at} {low} {at} {high}",
@@ -142,33 +145,39 @@ def _bars(points: pl.DataFrame, letter: str) -> list[str]:
     return _filled(points, [*parts, "atext {at} {high}", letter] if letter else parts)
 
 
-def _stairs(points: pl.DataFrame, _: str) -> list[str]:
+def _stairs(points: Points, _: str) -> list[str]:
     """tcptrace marks an ACK that repeats the one before by a small tick."""
     steps = _with_before(points)
+    repeats = [was == low for was, low in zip(steps["was"], steps["low"], strict=True)]
     flat = _filled(steps, ["line {before} {was} {at} {was}", "line {at} {was} {at} {low}"])
-    return flat + _filled(steps.filter(pl.col("was") == pl.col("low")), ["dtick {at} {low}"])
+    return flat + _filled(
+        {
+            name: [value for value, is_flat in zip(steps[name], repeats, strict=True) if is_flat]
+            for name in ("at", "low")
+        },
+        ["dtick {at} {low}"],
+    )
 
 
-def _line(points: pl.DataFrame, _: str) -> list[str]:
+def _line(points: Points, _: str) -> list[str]:
     return _filled(_with_before(points), ["line {before} {was} {at} {low}"])
 
 
-def _dots(points: pl.DataFrame, _: str) -> list[str]:
+def _dots(points: Points, _: str) -> list[str]:
     return _filled(points, ["dot {at} {low}"])
 
 
-def _with_before(points: pl.DataFrame) -> pl.DataFrame:
-    before = points.with_columns(before=pl.col("at").shift(1), was=pl.col("low").shift(1))
-    return before.slice(1)
+def _with_before(points: Points) -> Points:
+    later = {name: values[1:] for name, values in points.items()}
+    return {**later, "before": points["at"][:-1], "was": points["low"][:-1]}
 
 
-def _filled(points: pl.DataFrame, parts: list[str]) -> list[str]:
-    """The parts, a line each, for every row."""
+def _filled(points: Points, parts: list[str]) -> list[str]:
+    """The parts, a line each, for every mark."""
     text = "\n".join(parts)
-    names = [piece.split("}")[0] for piece in text.split("{")[1:]]
-    for name in set(names):
-        text = text.replace(f"{{{name}}}", "{}")
-    return points.select(pl.format(text, *names)).to_series().to_list()
+    for place, name in enumerate(points):
+        text = text.replace(f"{{{name}}}", f"{{{place}}}")
+    return list(map(text.format, *points.values()))
 
 
 _FORMS = {"bars": _bars, "stairs": _stairs, "line": _line, "dots": _dots}

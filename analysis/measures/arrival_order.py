@@ -14,52 +14,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median, quantiles
 
-import polars as pl
-
 from analysis.flows.both_ends import match_readings
 from analysis.measures import metric_keys
 from analysis.measures.metric_keys import MetricKey, SpreadKeys
 from analysis.measures.trial_captures import End
+from analysis.tabular.column_table import ColumnTable
 
 DUPLICATES = 3
 """Duplicate acknowledgements after which a segment counts as lost (RFC 5681, section 3.2)."""
 
 
-def order(sender: End, receiver: End) -> pl.DataFrame:
-    """The data segments in the order of sending, as `matching.Way.packets`.
+def order(sender: End, receiver: End) -> ColumnTable:
+    """The data segments in the order of sending, as `matching.DirectionMatch.packets`.
 
-    No row without a common connection.
+    Without a common connection neither rows nor columns.
     """
     matches = match_readings(sender.alone, receiver.alone)
-    return matches[0].forward.packets if matches else pl.DataFrame()
+    return matches[0].forward.packets if matches else ColumnTable({})
 
 
-def late(packets: pl.DataFrame) -> pl.DataFrame:
+def late(packets: ColumnTable) -> ColumnTable:
     """The reordered ones: `extent` in packets, `extent_time` in ns, `n_reordered` the largest n."""
-    if not packets.height:
+    if not len(packets):
         return packets
-    return packets.filter(pl.col("extent") > 0).select("extent", "extent_time", "n_reordered")
+    some = packets.select("extent", "extent_time", "n_reordered")
+    return some.rows(some["extent"].values > 0)
 
 
-def values_of(packets: pl.DataFrame) -> dict[MetricKey, float]:
+def values_of(packets: ColumnTable) -> dict[MetricKey, float]:
     """The order: counts, shares in % of what arrived, extents in packets, times in ms."""
-    delays = packets["delay"].drop_nulls().to_list() if packets.height else []
+    delays = packets["delay"].known.tolist() if len(packets) else []
     if not delays:
         return {}
     reordered, arrived = late(packets), len(delays)
-    many = int((reordered["n_reordered"] >= DUPLICATES).sum())
+    many = int((reordered["n_reordered"].values >= DUPLICATES).sum())
     values: dict[MetricKey, float] = {
-        metric_keys.ORDER_SENT: packets.height,
+        metric_keys.ORDER_SENT: len(packets),
         metric_keys.ORDER_ARRIVED: arrived,
-        metric_keys.ORDER_LOST: packets.height - arrived,
-        metric_keys.ORDER_LATE: reordered.height,
-        metric_keys.ORDER_SHARE: 100 * reordered.height / arrived,
+        metric_keys.ORDER_LOST: len(packets) - arrived,
+        metric_keys.ORDER_LATE: len(reordered),
+        metric_keys.ORDER_SHARE: 100 * len(reordered) / arrived,
         metric_keys.ORDER_SHARE_3: 100 * many / arrived,
         metric_keys.DELAY_LEAST: min(delays) / 1e6,
         metric_keys.DELAY_MOST: max(delays) / 1e6,
     }
     values |= _spread(metric_keys.ORDER_EXTENT, reordered["extent"].to_list())
-    return values | _spread(metric_keys.ORDER_TIME, (reordered["extent_time"] / 1e6).to_list())
+    return values | _spread(
+        metric_keys.ORDER_TIME, (reordered["extent_time"].values / 1e6).tolist()
+    )
 
 
 def _spread(keys: SpreadKeys, values: Sequence[float]) -> dict[MetricKey, float]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import polars as pl
+import numpy as np
 
 from analysis.flows import Reading, read
 from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial
+from analysis.tabular.column_table import ColumnTable
 from topologies.errors import TcplabError
 
 COLUMNS = (
@@ -62,19 +63,21 @@ class End:
     interface: str
     reading: Reading
     row: dict[str, Any]
-    packets: pl.DataFrame
+    packets: ColumnTable
     by_a: bool
 
     @property
-    def data(self) -> pl.DataFrame:
+    def data(self) -> ColumnTable:
         """The segments with payload towards the receiver, in the order of the file."""
-        return self.packets.filter((pl.col("forward") == self.by_a) & (pl.col("payload") > 0))
+        is_forward = self.packets["forward"].values == self.by_a
+        return self.packets.rows(is_forward & (self.packets["payload"].values > 0))
 
     @property
     def alone(self) -> Reading:
         """The capture with nothing but `data`."""
-        rows = self.reading.connections.filter(pl.col("connection") == self.row["connection"])
-        return replace(self.reading, connections=rows, packets=self.data)
+        every = self.reading.connection_table
+        own = every.rows(every["connection"].values == self.row["connection"])
+        return replace(self.reading, connection_table=own, packet_table=self.data)
 
     def values(self) -> dict[MetricKey, float]:
         """The columns of the data, of the ACKs and of both; no unknown one."""
@@ -125,34 +128,35 @@ def _end(
     role: Role, interface: str, reading: Reading, name: str, port: int, problems: Problems
 ) -> End | None:
     """The capture with the largest of the connections at `port`."""
-    assert reading.packets is not None
-    connections = at_port(reading.connections, port)
-    if connections.height != 1:
-        problems.add(f"{name}: there are {connections.height} connections at port {port}, not one.")
-    if not connections.height:
+    packets = reading.packet_table
+    assert packets is not None
+    connections = at_port(reading.connection_table, port)
+    if len(connections) != 1:
+        problems.add(f"{name}: there are {len(connections)} connections at port {port}, not one.")
+    if not len(connections):
         return None
-    row = connections.row(0, named=True)
-    packets = reading.packets
-    if reading.connections.height > 1:
-        packets = packets.filter(pl.col("connection") == row["connection"])
+    row = next(connections.as_rows())
+    if len(reading.connection_table) > 1:
+        packets = packets.rows(packets["connection"].values == row["connection"])
     return End(role, interface, reading, row, packets, by_a=row["port_b"] == port)
 
 
-def at_port(connections: pl.DataFrame, port: int) -> pl.DataFrame:
+def at_port(connections: ColumnTable, port: int) -> ColumnTable:
     """The connections of which either end has `port`, that with most packets first."""
-    either = (pl.col("port_a") == port) | (pl.col("port_b") == port)
-    total = pl.col("total_packets_a2b") + pl.col("total_packets_b2a")
-    return connections.filter(either).sort(total, descending=True, maintain_order=True)
+    either = (connections["port_a"].values == port) | (connections["port_b"].values == port)
+    some = connections.rows(either)
+    total = some.whole("total_packets_a2b") + some.whole("total_packets_b2a")
+    return some.rows(np.argsort(-total, kind="stable"))
 
 
-def pauses(data: pl.DataFrame, shortest: float) -> list[float]:
+def pauses(data: ColumnTable, shortest: float) -> list[float]:
     """The gaps in seconds of at least `shortest` seconds between one data segment and the next."""
-    gaps = data["time"].diff().drop_nulls() / 1e9
-    return [float(gap) for gap in gaps.filter(gaps >= shortest)]
+    gaps = np.diff(data.whole("time")) / 1e9
+    return [float(gap) for gap in gaps[gaps >= shortest]]
 
 
-def resent(data: pl.DataFrame) -> int:
+def resent(data: ColumnTable) -> int:
     """How many segments of one connection carry only bytes that were sent before."""
-    end = pl.col("sequence") + pl.col("payload")
-    before = end.cum_max().shift(1, fill_value=0)
-    return int(data.select((end <= before).sum()).item())
+    end = data.whole("sequence") + data.whole("payload")
+    before = np.maximum.accumulate(end[:-1])
+    return int((end[1:] <= before).sum())

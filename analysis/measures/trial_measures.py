@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analysis.measures import arrival_order, drop_causes, flow_measures, metric_keys, trial_captures
 from analysis.measures.flow_measures import FlowMeasures
@@ -14,11 +14,21 @@ from analysis.records import iperf, socket_samples
 from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, run_of
+from analysis.tabular.column_table import ColumnTable
 from topologies import untrusted
 from topologies.errors import TcplabError
 
+<<<<<<< HEAD
 if TYPE_CHECKING:
     from polars import DataFrame
+=======
+PAUSE = 0.25
+"""Seconds without a data segment that count as a pause.
+
+More than the published path's round trip of 80 ms, and less than that and the kernel's least
+retransmission time-out (200 ms) together.
+"""
+>>>>>>> tcolumns
 
 
 @dataclass(frozen=True)
@@ -32,7 +42,7 @@ class Measured:
     trial: Trial
     values: MetricValues
     flows: tuple[FlowMeasures, ...]
-    late: DataFrame | None = None
+    late: ColumnTable | None = None
     ends: tuple[End, ...] = ()
 
     def value(self, key: MetricKey) -> float | None:
@@ -130,8 +140,8 @@ def _counters(run: RunRecord, trial: Trial, problems: Problems) -> dict[MetricKe
     return values
 
 
-def _pauses(data: DataFrame) -> dict[MetricKey, float]:
-    if not data.height:
+def _pauses(data: ColumnTable) -> dict[MetricKey, float]:
+    if not len(data):
         return {}
     gaps = trial_captures.pauses(data, metric_keys.PAUSE)
     return {

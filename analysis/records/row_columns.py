@@ -1,4 +1,4 @@
-"""The columns of rows.parquet: what a sweep keeps of each condition and flow of a run."""
+"""The columns of rows.csv: what a sweep keeps of each condition and flow of a run."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ class SweepFile(Provenance, frozen=True):
 class SweptFactor:
     """One swept parameter, with its values as the user wrote them.
 
-    `column` of rows.parquet has their amounts; it is empty if the values are words. `codes` maps
+    `column` of rows.csv has their amounts; it is empty if the values are words. `codes` maps
     what the rows say to a value's place.
     """
 

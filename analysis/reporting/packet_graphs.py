@@ -41,26 +41,26 @@ def _data(end: End) -> CaptureDirection | None:
 
 
 def _capture(end: End) -> graphs.Capture:
-    assert end.reading.packets is not None
-    return graphs.Capture(end.interface, end.reading.packets, end.reading.connections)
+    assert end.reading.packet_table is not None
+    return graphs.Capture(end.interface, end.reading.packet_table, end.reading.connection_table)
 
 
 def _flow(end: End) -> graphs.Capture:
-    return graphs.Capture(end.interface, end.packets, end.reading.connections)
+    return graphs.Capture(end.interface, end.packets, end.reading.connection_table)
 
 
 def _samples(trial: Measured) -> Samples:
     """The sockets' samples by the connection's number in the first capture."""
     if not trial.ends:
         return {}
-    rows = trial.ends[0].reading.connections
+    rows = trial.ends[0].reading.connection_table
     connections = {
         flow.flow.port: at_port(rows, flow.flow.port) for flow in trial.flows if flow.samples
     }
     numbers = {
-        port: int(matches["connection"][0])
+        port: int(matches["connection"].values[0])
         for port, matches in connections.items()
-        if matches.height
+        if len(matches)
     }
     return {
         numbers[flow.flow.port]: flow.samples

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from analysis.measures.flow_rows import value_of
 from analysis.measures.run_results import spread
 from analysis.records.sweep_folder import SweepRecord
+from analysis.records.sweep_rows import read_rows
 from analysis.reporting.tables import Listing
+from topologies.untrusted import StrangeFile
 
 Row = dict[str, Any]
 
@@ -38,7 +38,7 @@ def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listi
         return ()
     try:
         return make(sweep, _cells(sweep))
-    except (OSError, KeyError, ValueError, TypeError, pl.exceptions.PolarsError):
+    except (OSError, KeyError, ValueError, TypeError, StrangeFile):
         return ()
 
 
@@ -46,7 +46,7 @@ def _cells(sweep: SweepRecord) -> list[SweptCell]:
     """Every cell that has runs, in the order of the grid."""
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     codes = [dict(factor.codes) for factor in sweep.factors]
-    for row in pl.read_parquet(sweep.path / "rows.parquet").to_dicts():
+    for row in read_rows(sweep).as_rows():
         place = tuple(
             levels[row[factor.name]] for factor, levels in zip(sweep.factors, codes, strict=True)
         )

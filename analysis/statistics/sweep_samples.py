@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import isfinite, prod
 
 import numpy as np
-import polars as pl
 
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS, Metric
-from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
+from analysis.records.sweep_folder import SweepRecord, SweptFactor
+from analysis.records.sweep_rows import ROWS, read_rows
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
+from analysis.tabular.column_table import ColumnTable, TableColumn
+from analysis.tabular.row_groups import RowGroups
 from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile
 
 Place = tuple[int, ...]
 """For each factor, which of its values."""
@@ -63,11 +66,7 @@ class SweepSamples:
     @cached_property
     def median(self) -> Numbers:
         """The median of each cell, NaN where there is no value."""
-        counts = (~np.isnan(self.values)).sum(axis=-1)
-        medians = np.full(counts.shape, np.nan)
-        if counts.any():
-            medians[counts > 0] = np.nanmedian(self.values[counts > 0], axis=-1)
-        return medians
+        return _median(self.values)
 
     @property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
@@ -83,151 +82,136 @@ class SweepSamples:
 
 
 def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
-    """Reads rows.parquet.
+    """Reads rows.csv.
 
     Whatever is missing or broken in it is a problem, and the samples are then empty.
     """
     rows = _usable(_read(sweep, problems), sweep, problems)
-    runs = rows.group_by("cell", "seed").agg(*map(_of_run, METRICS))
-    missing = runs[sweep.metric.name].null_count()
+    groups = RowGroups(rows["cell"].values, rows["seed"].values)
+    runs = {metric.name: _of_run(rows[metric.name].values, groups, metric) for metric in METRICS}
+    missing = int(np.isnan(runs[sweep.metric.name]).sum())
     if missing:
         problems.add(
-            f"{missing} of {len(runs)} runs have no value of the chosen metric: they are left out."
+            f"{missing} of {len(groups)} runs have no value of the chosen metric: they are left"
+            " out."
         )
     units = {metric.name: _unit(metric, runs[metric.name]) for metric in METRICS}
     unit, divisor = units[sweep.metric.name]
-    seeds = tuple(sorted(runs["seed"].unique().to_list()))
-    many = len(rows) > len(runs)
+    first = rows.rows(groups.first)
+    seeds = tuple(np.unique(first["seed"].values).tolist())
+    many = len(rows) > len(groups)
     return SweepSamples(
-        _cube(sweep, runs, seeds) / divisor,
+        _cube(sweep, first, seeds, runs[sweep.metric.name]) / divisor,
         unit,
         seeds,
-        _medians(sweep, runs, units),
+        {name: _median(_cube(sweep, first, seeds, runs[name])) / units[name][1] for name in units},
         {name: unit for name, (unit, _) in units.items()},
-        tuple(_amounts(rows, factor, place) for place, factor in enumerate(sweep.factors)),
+        tuple(_amounts(rows, factor) for factor in sweep.factors),
         _by_flow(sweep, rows, divisor) if many and not sweep.metric.of_run else {},
         many,
     )
 
 
-def _read(sweep: SweepRecord, problems: Problems) -> pl.DataFrame:
-    names = {factor.name for factor in sweep.factors} | {CONDITION}
-    numbers = {factor.column for factor in sweep.factors if factor.is_quantity} | {
-        metric.name for metric in METRICS
-    }
-    schema = (
-        dict.fromkeys(names, pl.String) | dict.fromkeys(numbers, pl.Float64) | {"seed": pl.Int64()}
-    )
+def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
+    """All columns that are needed, without rows if the file cannot be used."""
+    needed = {"seed", *(factor.name for factor in sweep.factors), sweep.metric.name}
+    amounts = {factor.column for factor in sweep.factors if factor.is_quantity}
+    every = [*needed, *amounts, *(metric.name for metric in METRICS)]
+    nothing = ColumnTable({name: TableColumn.of([]) for name in every})
     try:
-        rows = pl.read_parquet(sweep.path / "rows.parquet")
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        rows = read_rows(sweep)
+    except (OSError, ValueError, StrangeFile) as error:
         missing = isinstance(error, FileNotFoundError)
         problems.add(
-            f"rows.parquet {'is missing' if missing else 'cannot be read'}: there is nothing to"
-            " compare."
+            f"{ROWS} {'is missing' if missing else 'cannot be read'}: there is nothing to compare."
         )
-        return pl.DataFrame(schema=schema)
-    absent = (names | {"seed", sweep.metric.name}) - set(rows.columns)
+        return nothing
+    absent = sorted(needed - set(rows))
     if absent:
-        problems.add(
-            f"rows.parquet has no column {sorted(absent)[0]}: there is nothing to compare."
-        )
-        return pl.DataFrame(schema=schema)
-    return rows.select(
-        (
-            pl.col(name).cast(kind, strict=False) if name in rows.columns else pl.lit(None, kind)
-        ).alias(name)
-        for name, kind in schema.items()
-    )
+        problems.add(f"{ROWS} has no column {absent[0]}: there is nothing to compare.")
+        return nothing
+    lacking = TableColumn(np.zeros(len(rows)), np.zeros(len(rows), np.bool_))
+    return ColumnTable({name: rows.columns.get(name, lacking) for name in every})
 
 
-def _usable(rows: pl.DataFrame, sweep: SweepRecord, problems: Problems) -> pl.DataFrame:
-    """The rows with the number of their cell, without those that sweep.json knows nothing of."""
-    cell = pl.lit(0, pl.Int64)
-    for place, factor in enumerate(sweep.factors):
-        cell = cell * len(factor.values) + _level(factor, place)
-    finite = [_finite(metric.name) for metric in METRICS]
-    numbered = rows.with_columns(cell.alias("cell"), *finite).drop_nulls(("cell", "seed"))
-    lost = len(rows) - len(numbered)
+def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> ColumnTable:
+    """The rows with the number of their cell, without those that sweep.json knows nothing of.
+
+    Metrics are NaN where they are missing or beyond all that can be.
+    """
+    cell, is_known = np.zeros(len(rows), np.int64), rows["seed"].is_known
+    for factor in sweep.factors:
+        places = dict(factor.codes)
+        level = np.array([places.get(value, -1) for value in rows[factor.name].to_list()], np.int64)
+        cell, is_known = cell * len(factor.values) + level, is_known & (level >= 0)
+    lost = len(rows) - int(is_known.sum())
     if lost:
         problems.add(
-            f"{lost} rows of rows.parquet have a value that sweep.json does not list: they are left"
-            " out."
+            f"{lost} rows of {ROWS} have a value that sweep.json does not list: they are left out."
         )
-    return numbered
+    metrics = {metric.name: _finite(rows[metric.name]) for metric in METRICS}
+    numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
+    return numbered.rows(is_known)
 
 
-def _level(factor: SweptFactor, place: int) -> pl.Expr:
-    """The place of the factor's value, null where it is not listed."""
-    values, places = zip(*factor.codes, strict=True)
-    return pl.col(factor.name).replace_strict(values, places, default=None, return_dtype=pl.Int64)
+def _finite(column: TableColumn) -> Numbers:
+    values: Numbers = column.filled(np.nan).astype(np.float64)
+    return np.where(abs(values) < _GREATEST, values, np.nan)
 
 
-def _finite(name: str) -> pl.Expr:
-    return pl.when(pl.col(name).abs() < _GREATEST).then(pl.col(name)).alias(name)
-
-
-def _of_run(metric: Metric) -> pl.Expr:
+def _of_run(values: Numbers, runs: RowGroups, metric: Metric) -> Numbers:
     """The run's value: flows of one run are not independent.
 
     It has none if a flow has none, or starved ones hide.
     """
-    column = pl.col(metric.name)
-    if metric.of_run:
-        return column.first()
-    return pl.when(column.null_count() == 0).then(column.mean()).alias(metric.name)
+    return values[runs.first] if metric.of_run else runs.sums(values) / runs.sizes
 
 
-def _unit(metric: Metric, values: pl.Series) -> tuple[str, float]:
+def _unit(metric: Metric, values: Numbers) -> tuple[str, float]:
     """The unit that the page uses for a metric, and how many of the metric's own it holds."""
-    greatest = values.max()
-    if metric.unit == "kbit/s" and isinstance(greatest, float) and greatest >= 10_000:
+    if metric.unit == "kbit/s" and (values >= 10_000).any():
         return "Mbit/s", 1000.0
     return metric.unit, 1.0
 
 
-def _cube(sweep: SweepRecord, runs: pl.DataFrame, seeds: tuple[int, ...]) -> Numbers:
+def _cube(
+    sweep: SweepRecord, runs: ColumnTable, seeds: tuple[int, ...], of_runs: Numbers
+) -> Numbers:
+    """A value of each run, with an axis per factor and a last one for the seeds."""
     cells = prod(sweep.shape)
     if cells * len(seeds) > _MOST_VALUES:
         raise TcplabError(
             f"The sweep has {cells:,} cells and {len(seeds):,} seeds.", "Sweep fewer values."
         )
     values = np.full((cells, len(seeds)), np.nan)
-    places = np.searchsorted(np.array(seeds, dtype=np.int64), runs["seed"].to_numpy())
-    values[runs["cell"].to_numpy(), places] = (
-        runs[sweep.metric.name].fill_null(float("nan")).to_numpy()
-    )
+    places = np.searchsorted(np.array(seeds, dtype=np.int64), runs["seed"].values)
+    values[runs["cell"].values, places] = of_runs
     return values.reshape(*sweep.shape, len(seeds))
 
 
-def _medians(
-    sweep: SweepRecord, runs: pl.DataFrame, units: dict[str, tuple[str, float]]
-) -> dict[str, Numbers]:
-    cells = runs.group_by("cell").agg(pl.col(metric.name).median() for metric in METRICS)
-    medians = {}
-    for name, (_, divisor) in units.items():
-        values = np.full(prod(sweep.shape), np.nan)
-        values[cells["cell"].to_numpy()] = cells[name].fill_null(float("nan")).to_numpy() / divisor
-        medians[name] = values.reshape(sweep.shape)
+def _median(values: Numbers) -> Numbers:
+    """Over the last axis, of the values that are there; NaN where there is none."""
+    counts = (~np.isnan(values)).sum(axis=-1)
+    medians = np.full(counts.shape, np.nan)
+    if counts.any():
+        medians[counts > 0] = np.nanmedian(values[counts > 0], axis=-1)
     return medians
 
 
-def _amounts(rows: pl.DataFrame, factor: SweptFactor, place: int) -> tuple[float | None, ...]:
+def _amounts(rows: ColumnTable, factor: SweptFactor) -> tuple[float | None, ...]:
     """The numbers behind the factor's values, as the rows have them."""
     if not factor.is_quantity:
         return (None,) * len(factor.values)
-    first = rows.group_by(factor.name).agg(
-        pl.col(factor.column).filter(pl.col(factor.column).is_finite()).first()
-    )
-    known = dict(first.iter_rows())
+    known: dict[str, float] = {}
+    columns = (rows[name].to_list() for name in (factor.name, factor.column))
+    for value, amount in zip(*columns, strict=True):
+        if amount is not None and isfinite(amount):
+            known.setdefault(value, amount)
     return tuple(known.get(value) for value in factor.values)
 
 
-def _by_flow(sweep: SweepRecord, rows: pl.DataFrame, divisor: float) -> dict[Place, Numbers]:
-    grouped = (
-        rows.select("cell", pl.col(sweep.metric.name) / divisor).drop_nulls().group_by("cell").all()
-    )
+def _by_flow(sweep: SweepRecord, rows: ColumnTable, divisor: float) -> dict[Place, Numbers]:
+    values = rows[sweep.metric.name].values
+    measured = rows.select("cell").having(values=values / divisor).rows(~np.isnan(values))
     places = list(np.ndindex(sweep.shape))
-    return {
-        places[cell]: np.array(values, dtype=np.float64) for cell, values in grouped.iter_rows()
-    }
+    return {places[cell]: part["values"].values for cell, part in measured.parts("cell").items()}

@@ -34,7 +34,7 @@ def column_pages() -> dict[str, str]:
 
 
 _ROWS = (
-    "`rows.csv` and `rows.parquet` of a sweep have a row for each flow, condition, seed and"
+    "`rows.csv` of a sweep has a row for each flow, condition, seed and"
     " combination: `point` (the key), each varied name (and, if it is a quantity, the number of its"
     " base unit), `condition`, `flow`, `seed`, `network` (the verdict), and these."
 )

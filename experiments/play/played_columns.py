@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from analysis.flows.columns import KINDS
 from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
+from analysis.tabular.column_table import ColumnTable, TableColumn
+from analysis.tabular.row_groups import RowGroups
 from experiments.playground import FIRST_PORT
 
 Columns = dict[str, np.ndarray[Any, Any]]
@@ -97,94 +98,103 @@ def packets(folder: Path, begun: float) -> list[Frame]:
     """What a condition's folder of captures tells: packets, rates, queue and drops."""
     with ThreadPoolExecutor(2) as turns:
         near, far = turns.map(_seen, (folder / f"{host}-eth0.pcap" for host in ("h1", "h2")))
+<<<<<<< HEAD
         going = turns.submit(_trips, begun, near, far, pl.col("forward"))
         coming = turns.submit(_trips, begun, far, near, ~pl.col("forward"))
         outward, answers = going.result(), coming.result()
     data = outward.filter(pl.col("payload") > 0)
     back = answers.filter(pl.col("arrived").is_not_null())
+=======
+        going = turns.submit(_trips, begun, near, far, True)
+        coming = turns.submit(_trips, begun, far, near, False)
+        outward, answers = going.result(), coming.result()
+    came, data = outward["arrived"].is_known, outward["payload"].values > 0
+    probes = data & (outward["kind"].values == _PROBE)
+>>>>>>> tcolumns
     return [
-        Frame("packets", _segments(data, back)),
-        Frame("rates", _rates(data)),
-        Frame("queue", _queue(outward.filter(pl.col("arrived").is_not_null()))),
-        Frame("drops", _columns(data.filter(pl.col("arrived").is_null()), "sequence")),
-        Frame(PROBES, _columns(data.filter(pl.col("kind") == _PROBE), "sequence")),
+        Frame(
+            "packets",
+            _segments(outward.rows(data), answers.rows(answers["arrived"].is_known)),
+        ),
+        Frame("rates", _rates(outward.rows(data & came))),
+        Frame("queue", _queue(outward.rows(came))),
+        Frame("drops", _columns(outward.rows(data & ~came), "sequence")),
+        Frame(PROBES, _columns(outward.rows(probes), "sequence")),
     ]
 
 
-def _seen(capture: Path) -> pl.DataFrame:
+def _seen(capture: Path) -> ColumnTable:
     """The packets of a capture with their flow. They go `forward` from h1, which opens all."""
     reading = read(capture, packets=True)
-    assert reading.packets is not None
-    flows = reading.connections.select("connection", flow=pl.col("port_b") - FIRST_PORT)
-    return reading.packets.select(_USED).join(flows, on="connection", maintain_order="left")
+    packets, connections = reading.packet_table, reading.connection_table
+    assert packets is not None
+    place = np.searchsorted(connections["connection"].values, packets["connection"].values)
+    flows = connections.whole("port_b") - FIRST_PORT
+    return packets.select(*_USED).having(flow=flows[place])
 
 
+<<<<<<< HEAD
 def _trips(begun: float, sent: pl.DataFrame, arrived: pl.DataFrame, way: pl.Expr) -> pl.DataFrame:
     """The packets of one way, and when they arrived, in seconds since the flows began."""
     trips = arrivals(sent.filter(way), arrived.filter(way))
     since = [(pl.col(name) - int(begun * _NANO)) / _NANO for name in ("time", "arrived")]
     return trips.with_columns(since)
+=======
+def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool) -> ColumnTable:
+    """The packets of one way, and when they arrived, in seconds since the flows began."""
+    trips = arrivals(*(each.rows(each["forward"].values == forward) for each in (sent, arrived)))
+    start = int(begun * _NANO)
+    since = {
+        name: TableColumn((trips.whole(name) - start) / _NANO, trips[name].valid)
+        for name in ("time", "arrived")
+    }
+    return trips.having(**since)
+>>>>>>> tcolumns
 
 
-def _segments(data: pl.DataFrame, back: pl.DataFrame) -> Columns:
+def _segments(data: ColumnTable, back: ColumnTable) -> Columns:
     """Data as it left the sender, and ACKs as they reached it, with the blocks of their SACKs."""
-    again = ~pl.col("kind").is_in(_NEW)
-    lost = pl.col("arrived").is_null()
-    sent = data.select(
-        "time",
-        "flow",
-        "sequence",
-        length=pl.col("payload"),
-        kind=pl.when(lost).then(LOST).when(again).then(AGAIN).otherwise(DATA),
-        again=again,
+    again = ~np.isin(data["kind"].values, _NEW)
+    lost = ~data["arrived"].is_known
+    parts = (
+        (
+            *(data[name].values for name in ("time", "flow", "sequence", "payload")),
+            np.where(lost, LOST, np.where(again, AGAIN, DATA)),
+            again,
+        ),
+        (back["arrived"].values, back["flow"].values, back.whole("acknowledgement"), 0, ACK, False),
+        _blocks(back),
     )
-    acks = back.select(
-        pl.col("arrived").alias("time"),
-        "flow",
-        sequence=pl.col("acknowledgement"),
-        length=pl.lit(0),
-        kind=pl.lit(ACK),
-        again=pl.lit(False),
-    )
-    blocks = _blocks(back)
-    frames = [
-        frame.select(pl.col(name).cast(kind) for name, kind in _SEGMENT.items())
-        for frame in (sent, acks, blocks)
-    ]
-    whole = pl.concat(frames).sort("time", maintain_order=True)
-    return {name: whole[name].to_numpy() for name in _SEGMENT}
+    columns = {
+        name: np.concatenate([np.broadcast_to(part[at], len(part[0])) for part in parts])
+        for at, name in enumerate(_SEGMENT)
+    }
+    order = np.argsort(columns["time"], kind="stable")
+    return {name: column[order].astype(_SEGMENT[name]) for name, column in columns.items()}
 
 
 _SEGMENT: dict[str, Any] = {
-    "time": pl.Float64,
-    "flow": pl.UInt8,
-    "sequence": pl.Float64,
-    "length": pl.Int32,
-    "kind": pl.UInt8,
-    "again": pl.UInt8,
+    "time": np.float64,
+    "flow": np.uint8,
+    "sequence": np.float64,
+    "length": np.int32,
+    "kind": np.uint8,
+    "again": np.uint8,
 }
 
 
-def _blocks(back: pl.DataFrame) -> pl.DataFrame:
-    """The left edge and length of each SACK block: `sacks` holds pairs of edges."""
-    rows = back.filter(pl.col("sacks").list.len() > 0)
-    pairs = rows.select(
-        pl.col("arrived").alias("time"),
-        "flow",
-        sequence=pl.col("sacks").list.gather_every(2),
-        right=pl.col("sacks").list.gather_every(2, 1),
-    ).explode("sequence", "right")
-    length = (pl.col("right") - pl.col("sequence")).cast(pl.Int32)
-    return pairs.select(
-        "time", "flow", "sequence", length=length, kind=pl.lit(SACKED), again=pl.lit(False)
-    )
+def _blocks(back: ColumnTable) -> tuple[Any, ...]:
+    """The columns of _SEGMENT of each SACK block: `sacks` holds pairs of edges."""
+    sacks = back.lists("sacks")
+    left, right = sacks.values.astype(np.int64).reshape(-1, 2).T
+    row = np.repeat(np.arange(len(back)), sacks.lengths // 2)
+    return back["arrived"].values[row], back["flow"].values[row], left, right - left, SACKED, False
 
 
-def _rates(data: pl.DataFrame) -> Columns:
+def _rates(came: ColumnTable) -> Columns:
     """Goodput at the receiver, of each flow: new bytes in each BUCKET."""
-    came = data.filter(pl.col("arrived").is_not_null()).unique(["flow", "sequence"], keep="first")
-    flows = came["flow"].to_numpy()
-    times, sizes = came["arrived"].to_numpy(), came["payload"].to_numpy()
+    new = came.rows(RowGroups(came["flow"].values, came["sequence"].values).first)
+    flows, times, sizes = (new[name].values for name in ("flow", "arrived", "payload"))
     buckets = (np.maximum(times, 0) / BUCKET).astype(np.int64)
     length = int(buckets.max(initial=-1)) + 1
     present = np.unique(flows)
@@ -199,18 +209,18 @@ def _rates(data: pl.DataFrame) -> Columns:
     }
 
 
-def _queue(trips: pl.DataFrame) -> Columns:
+def _queue(trips: ColumnTable) -> Columns:
     """How long each packet waited beyond the quickest, and how many came while it did."""
-    left, came = trips["time"].to_numpy(), trips["arrived"].to_numpy()
+    left, came = trips["time"].values, trips["arrived"].values
     waited = came - left - (came - left).min(initial=np.inf)
     order = np.sort(came)
     ahead = np.searchsorted(order, came) - np.searchsorted(order, came - waited)
     return {"time": left, "delay": waited * 1000, "packets": ahead.astype(np.int32)}
 
 
-def _columns(frame: pl.DataFrame, name: str) -> Columns:
+def _columns(table: ColumnTable, name: str) -> Columns:
     return {
-        "time": frame["time"].to_numpy(),
-        "flow": frame["flow"].to_numpy().astype(np.uint8),
-        name: frame[name].to_numpy().astype(np.float64),
+        "time": table["time"].values,
+        "flow": table["flow"].values.astype(np.uint8),
+        name: table[name].values.astype(np.float64),
     }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
 import anywidget
 import numpy as np
 import traitlets
 
+from analysis.tabular.column_table import ColumnTable
 from experiments.play.events import PlayEvent
 from experiments.play.lesson_files import all_lessons
 from experiments.play.offer import PageOffer
@@ -22,9 +23,6 @@ from experiments.play.player import Player
 from experiments.play.settings import PlaySettings
 from experiments.play.turns import Turns
 from testbed.host.capacity import allowed_processors
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class PlayWidget(anywidget.AnyWidget):
@@ -52,7 +50,7 @@ class PlayWidget(anywidget.AnyWidget):
     def frame(self) -> dict[str, Any]:
         """The newest run by kind of frame (samples, packets, rates, queue, drops).
 
-        Data frames of pandas if it is installed, else of Polars.
+        Data frames of pandas if it is installed, else of Polars. Raises UsageError if neither is.
         """
         whole = {
             kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -125,11 +123,5 @@ def _data_frame(columns: Columns) -> Any:
     try:
         import pandas
     except ImportError:
-        return _polars_frame(columns)
+        return ColumnTable.of(**columns).to_polars()
     return pandas.DataFrame(columns)
-
-
-def _polars_frame(columns: Columns) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(columns)

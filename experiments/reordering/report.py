@@ -172,7 +172,7 @@ def graphs(results: RunResults) -> list[GraphGroup]:
 
 
 def _lateness(results: RunResults) -> GraphGroup | None:
-    late = [one for one in results.first if one.late is not None and one.late.height]
+    late = [one for one in results.first if one.late is not None and len(one.late)]
     if not late:
         return None
     trips = [
@@ -214,7 +214,7 @@ def _late_by(
 
 def _late_curve(measured: Measured, column: str, scale: float, number: int) -> Layer:
     assert measured.late is not None
-    ordered = np.sort(measured.late[column].to_numpy()) * scale
+    ordered = np.sort(measured.late[column].values) * scale
     arrived = max(measured.value(metric_keys.ORDER_ARRIVED) or 0.0, 1.0)
     shares = 100 * np.arange(len(ordered), 0, -1) / arrived
     label = measured.trial.condition.label

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from polars import DataFrame
+from analysis.tabular.column_table import ColumnTable
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
 
-def segments_by_round(packets: DataFrame, by_a: bool) -> list[int]:
+def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
     """How many data segments the sender sent in each round trip; the last may be cut short.
 
     A round trip ends with the first ACK of anything that was sent in it: what is sent from then on
@@ -16,7 +16,8 @@ def segments_by_round(packets: DataFrame, by_a: bool) -> list[int]:
     analysis.measures.trial_captures.End. Empty if nothing was sent.
     """
     rounds, sent, highest, end = [], 0, 0, None
-    for forward, sequence, acknowledged, payload in packets.select(_COLUMNS).iter_rows():
+    columns = (packets[name].to_list() for name in _COLUMNS)
+    for forward, sequence, acknowledged, payload in zip(*columns, strict=True):
         if forward == by_a and payload:
             sent, highest = sent + 1, max(highest, sequence + payload)
         elif sent and forward != by_a and (acknowledged or 0) > (end or 1):

@@ -13,6 +13,7 @@ from statistics import fmean
 from typing import Any
 
 import testbed
+from analysis.records.sweep_rows import write_rows
 from analysis.statistics.paired_tests import precision
 from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
@@ -65,7 +66,7 @@ class _Progress:
 def carry_out(plan: Plan, out: Path, way: PointRunner, watch: Watch) -> Path:
     """Run what is not known, and return the finished folder.
 
-    It holds rows.parquet, rows.csv and sweep.json.
+    It holds rows.csv and sweep.json.
 
     Raises TcplabError if nothing can be run or written. What was run is kept in any case: the
     same plan goes on.
@@ -152,7 +153,7 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
     plan = progress.plan
     ended = list(progress.in_order())
     proved = [(point, record) for point, record in ended if record["status"] == "complete"]
-    row_table.write(row_table.table(plan.factors, proved), folder)
+    write_rows(row_table.table(plan.factors, proved), folder)
     for point, record in ended:
         _keep_statistics(folder, plan, point, record)
     failures = [

@@ -9,7 +9,7 @@ from experiments.running.strictness import GOOD
 from experiments.sweep.point import Point, Record
 
 NETWORK = "network"
-"""The column of rows.parquet, and the place in sweep.json and in records."""
+"""The column of rows.csv, and the place in sweep.json and in records."""
 
 
 def verdict_of(record: Record) -> str | None:

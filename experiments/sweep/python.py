@@ -1,7 +1,8 @@
 """Sweeps from Python.
 
-The table of a sweep is a Polars frame:
+The table of a sweep is a Polars frame, for who has it installed:
 
+    import polars
     import tcplab
 
     grid = {"delay": ["10ms", "50ms"], "cc": ["cubic", "bbr"]}
@@ -13,11 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import polars
-
+from analysis.records.problems import Problems
+from analysis.records.sweep_folder import read_sweep
+from analysis.records.sweep_rows import read_rows
+from analysis.tabular.column_table import ColumnTable
 from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Point, Record
@@ -25,13 +29,25 @@ from experiments.sweep.running_points import Watch, way_to_workers
 from experiments.sweep.sweep_definition import from_mapping
 from testbed.lab.ready import lab_for
 
+if TYPE_CHECKING:
+    import polars
+
 
 @dataclass(frozen=True)
 class SweepResult:
     """A finished sweep: its folder, and the tidy table of docs/sweeps.md."""
 
     folder: Path
-    table: polars.DataFrame
+
+    @cached_property
+    def columns(self) -> ColumnTable:
+        """The table as NumPy's arrays."""
+        return read_rows(read_sweep(self.folder, Problems()))
+
+    @cached_property
+    def table(self) -> polars.DataFrame:
+        """The same as a data frame of Polars. Raises UsageError if Polars is not installed."""
+        return self.columns.to_polars()
 
 
 class SilentWatch:
@@ -72,4 +88,4 @@ def sweep(
     ready = lab_for(spec.kernel for spec in specs)
     way = way_to_workers(ready, specs, workers, scheduler, force=force)
     folder = carry_out(planned, out, way, watch or SilentWatch())
-    return SweepResult(folder, polars.read_parquet(folder / "rows.parquet"))
+    return SweepResult(folder)

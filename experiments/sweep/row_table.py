@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-
-import polars
 
 from analysis.records.row_columns import METRICS
+from analysis.tabular.column_table import ColumnTable, TableColumn
 from experiments.definition.grid import Factor
 from experiments.sweep.network_verdicts import NETWORK, verdict_of
 from experiments.sweep.point import Point, Record
 
 
-def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> polars.DataFrame:
+def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> ColumnTable:
     """All rows of proved points, in the order of `points`, each with its network's verdict.
 
     Factors are text and, if they are quantities, a number.
     """
-    schema: dict[str, type[polars.DataType]] = {"point": polars.String}
+    kinds: dict[str, type] = {"point": str}
     for factor in factors:
-        schema |= {factor.name: polars.String}
-        schema |= {factor.column: polars.Float64} if factor.column != factor.name else {}
-    schema |= {"condition": polars.String, "flow": polars.String, "seed": polars.Int64}
-    schema |= {NETWORK: polars.String}
-    schema |= {metric.name: polars.Float64 for metric in METRICS}
+        kinds |= {factor.name: str}
+        kinds |= {factor.column: float} if factor.column != factor.name else {}
+    kinds |= {"condition": str, "flow": str, "seed": int, NETWORK: str}
+    kinds |= {metric.name: float for metric in METRICS}
     numbers = {
         factor.name: {value: factor.number(value) for value in factor.values}
         for factor in factors
         if factor.column != factor.name
     }
-    columns: dict[str, list[object]] = {name: [] for name in schema}
+    columns: dict[str, list[object]] = {name: [] for name in kinds}
     for point, record in points:
         chosen = _chosen(factors, dict(point.combination.values), numbers)
         for row in record["rows"]:
@@ -38,7 +35,9 @@ def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> 
             values = {**own, **chosen, **row}
             for name, column in columns.items():
                 column.append(values.get(name))
-    return polars.DataFrame(columns, schema=schema)
+    return ColumnTable(
+        {name: TableColumn.of(column, kinds[name]) for name, column in columns.items()}
+    )
 
 
 def _chosen(
@@ -50,9 +49,3 @@ def _chosen(
         if factor.name in numbers:
             chosen[factor.column] = numbers[factor.name][values[factor.name]]
     return chosen
-
-
-def write(frame: polars.DataFrame, folder: Path) -> None:
-    """rows.parquet and rows.csv."""
-    frame.write_parquet(folder / "rows.parquet")
-    frame.write_csv(folder / "rows.csv")

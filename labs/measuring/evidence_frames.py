@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from analysis import flows
 from analysis.flows.columns import KIND, RETRANSMISSIONS
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.socket_samples import by_port
+from analysis.tabular.column_table import ColumnTable, Truths
+from analysis.tabular.row_groups import RowGroups
 from topologies import untrusted
 from topologies.errors import TcplabError
-
-if TYPE_CHECKING:
-    import polars
 
 PREFIX = "frame."
 _MOST = 3000
@@ -33,10 +33,10 @@ def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
     values: dict[str, float] = {}
     for name in captures:
         try:
-            packets = flows.read(folder / f"{name}.pcap", packets=True).packets
+            packets = flows.read(folder / f"{name}.pcap", packets=True).packet_table
         except (TcplabError, OSError):
             continue
-        if packets is not None and packets.height:
+        if packets is not None and len(packets):
             values |= dict(_named(name, packets))
     return values
 
@@ -70,37 +70,42 @@ def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
     return values
 
 
-def _named(interface: str, packets: polars.DataFrame) -> Iterator[tuple[str, float]]:
-    first = packets["time"][0]
-    for event, rows in events(packets).items():
-        if rows.height <= _MOST:
-            for number, time in rows.select("number", "time").iter_rows():
-                yield f"{PREFIX}{interface}.{event}.{number}", (time - first) / 1e9
+def _named(interface: str, packets: ColumnTable) -> Iterator[tuple[str, float]]:
+    number, times = packets.whole("number"), packets.whole("time")
+    since = (times - times[0]) / 1e9
+    for event, fits in events(packets).items():
+        if fits.sum() <= _MOST:
+            for at in np.flatnonzero(fits):
+                yield f"{PREFIX}{interface}.{event}.{number[at]}", float(since[at])
 
 
-def events(packets: polars.DataFrame) -> dict[str, polars.DataFrame]:
-    """The packets that each event names."""
-    import polars
-
-    kind, flags = polars.col("kind"), polars.col("flags")
-    opens, acknowledges = (flags & 2) > 0, (flags & 16) > 0
-    data = packets.filter(polars.col("payload") > 0)
-    sent_again = kind.is_in([KIND[name] for name in RETRANSMISSIONS])
-    place = ["connection", "forward", "sequence"]
-    again = data.filter(sent_again)
-    pauses = data.with_columns(
-        before=polars.col("time").diff().over("connection", "forward"),
-        after=-polars.col("time").diff(-1).over("connection", "forward"),
-    )
-    acknowledgements = packets.filter(polars.col("payload") == 0)
+def events(packets: ColumnTable) -> dict[str, Truths]:
+    """For each event the packets that it names."""
+    kind, flags, payload = (packets[name].values for name in ("kind", "flags", "payload"))
+    forward, connection = packets["forward"].values, packets["connection"].values
+    opens, acknowledges, data = flags & 2 > 0, flags & 16 > 0, payload > 0
+    again = data & np.isin(kind, [KIND[name] for name in RETRANSMISSIONS])
+    copies = RowGroups(connection, forward, packets["sequence"].values)
+    before, after = _pauses(packets, data)
     return {
-        "syn": packets.filter(opens & ~acknowledges),
-        "syn_ack": packets.filter(opens & acknowledges),
+        "syn": opens & ~acknowledges,
+        "syn_ack": opens & acknowledges,
         "resent": again,
-        **{name: data.filter(kind == KIND[name]) for name in RETRANSMISSIONS},
-        "first_copy": data.filter(~sent_again).join(again, on=place, how="semi"),
-        "after_pause": pauses.filter(polars.col("before") >= _PAUSE),
-        "before_pause": pauses.filter(polars.col("after") >= _PAUSE),
-        "with_blocks": acknowledgements.filter(polars.col("sacks").list.len() > 0),
-        "dsack": acknowledgements.filter(polars.col("dsack")),
+        **{name: data & (kind == KIND[name]) for name in RETRANSMISSIONS},
+        "first_copy": data & ~again & (copies.spread(copies.sums(again)) > 0),
+        "after_pause": after,
+        "before_pause": before,
+        "with_blocks": ~data & (packets.lists("sacks").lengths > 0),
+        "dsack": ~data & packets["dsack"].values,
     }
+
+
+def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
+    """The segments of data before and after a pause of their direction."""
+    rows, times = np.flatnonzero(data), packets.whole("time")[data]
+    names = ("connection", "forward")
+    previous = RowGroups(*(packets[name].values[data] for name in names)).previous
+    late = np.flatnonzero((previous >= 0) & (times - times[previous] >= _PAUSE))
+    before, after = np.zeros((2, len(packets)), np.bool_)
+    before[rows[previous[late]]] = after[rows[late]] = True
+    return before, after

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.tabular.column_table import ColumnTable, TableColumn
 from labs.definition import lab_catalogue
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment
@@ -68,13 +69,15 @@ def table(run: Path) -> polars.DataFrame:
     """What a run measured under its first seed: a row for each value, a column a condition.
 
     Counters that stayed zero are left out, and what is there under the name of a flow too.
+    Raises UsageError if Polars is not installed.
     """
-    import polars
-
     values = measured(run)
     names = [name for name in sorted(set().union(*values.values())) if _tells(name, values)]
-    rows = [(name, *(condition.get(name) for condition in values.values())) for name in names]
-    return polars.DataFrame(rows, schema=["what", *values], orient="row")
+    columns = {
+        name: TableColumn.of([measures.get(each) for each in names], float)
+        for name, measures in values.items()
+    }
+    return ColumnTable({"what": TableColumn.of(names), **columns}).to_polars()
 
 
 def _tells(name: str, values: Values) -> bool:

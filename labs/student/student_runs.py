@@ -106,6 +106,6 @@ def carry_out_run(
 
 def _judged(run: Path) -> dict[str, Any]:
     """The verdict on the network, as the manifest keeps it."""
-    from analysis.network.network_verdict import judge_network  # polars: a quarter of a second
+    from analysis.network.network_verdict import judge_network  # NumPy takes its time
 
     return judge_network(read_run(run, Problems())).as_data()

@@ -1,4 +1,4 @@
-"""Frames as analysis.flows gives them, of made-up traffic: a small TCP over a link with loss.
+"""Captures as analysis.flows gives them, of made-up traffic: a small TCP over a link with loss.
 
 The sender is a plain Reno: one window, fast retransmission after three duplicate ACKs (of the
 first hole, or with SACK of each reported one), a fixed time-out. It is there to draw graphs of,
@@ -20,6 +20,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 from analysis.graphs import Capture
+from tests.analysis.tables_of_frames import table_of
 
 MSS = 1448
 START = 1_700_000_000_000_000_000
@@ -257,13 +258,13 @@ def both_ends(*made: Made) -> tuple[Capture, Capture]:
     return (
         Capture(
             "h1-eth0",
-            frame(row for connection in made for row in connection.near),
-            connections(numbers, "a"),
+            table_of(frame(row for connection in made for row in connection.near)),
+            table_of(connections(numbers, "a")),
         ),
         Capture(
             "h2-eth0",
-            frame(row for connection in made for row in connection.far),
-            connections(numbers, "b"),
+            table_of(frame(row for connection in made for row in connection.far)),
+            table_of(connections(numbers, "b")),
         ),
     )
 
@@ -310,7 +311,7 @@ def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Captur
         ip_id=pl.lit(None),
         rtt=pl.when("forward").then(None).otherwise(pl.Series(chance.integers(5e5, 9e5, segments))),
     )
-    return Capture("h1-eth0", made.select(*SCHEMA).cast(SCHEMA), connections([1]))
+    return _capture(made.select(*SCHEMA).cast(SCHEMA))
 
 
 def read_sample(path: Path) -> Capture:
@@ -355,4 +356,8 @@ def read_sample(path: Path) -> Capture:
                 "rtt": None,
             }
         )
-    return Capture("h1-eth0", frame(rows), connections([1]))
+    return _capture(frame(rows))
+
+
+def _capture(packets: pl.DataFrame) -> Capture:
+    return Capture("h1-eth0", table_of(packets), table_of(connections([1])))

@@ -88,7 +88,7 @@ def test_data_that_the_connection_s_second_end_sent_is_found(
     """The capture begins with an ACK."""
     found, _ = end(build_capture(SENT_TWICE[2:3] + SENT_TWICE))
     assert found is not None
-    assert (found.by_a, found.data.height, found.values()[metric_keys.SENDER.total_packets]) == (
+    assert (found.by_a, len(found.data), found.values()[metric_keys.SENDER.total_packets]) == (
         False,
         4,
         4,
@@ -100,7 +100,7 @@ def test_of_several_connections_the_largest_counts_and_the_others_are_told(
 ) -> None:
     found, problems = end(build_capture([(0.5, 39999, 5001, 1, 500), *SENT_TWICE]))
     assert found is not None
-    assert found.data.height == 4
+    assert len(found.data) == 4
     assert "there are 2 connections at port 5001, not one" in problems[0]
 
 

@@ -82,7 +82,7 @@ def test_the_table_names_every_reader() -> None:
     ours = [
         f"ours, {engine}, {what}"
         for engine in engines()
-        for what in ("reading", "frame", "packets too")
+        for what in ("reading", "table", "packets too")
     ]
     for name in (
         "ours, loading only",

@@ -75,7 +75,7 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engin
     connection = only(match_captures(*path.write(tmp_path), engine=engine))
     assert connection.forward.packets["lost"].to_list() == [False, False, False, True, False, False]
     assert connection.back.packets["lost"].to_list() == [False, True, False, False]
-    assert set(connection.forward.packets["delay"].drop_nulls()) == {20 * MS}
+    assert set(connection.forward.packets["delay"].known) == {20 * MS}
     assert summary(connection.back).lost == 1
 
 
@@ -87,9 +87,9 @@ def test_the_order_of_the_captures_says_whose_way_is_forward(
     path.put("b", "ack", 0.12, to=1001)
     near, far = path.write(tmp_path)
     connection = only(match_captures(far, near, engine=engine))
-    assert connection.forward.packets["payload"].sum() == 0
-    assert connection.back.packets["payload"].sum() == 1000
-    assert connection.back.packets["delay"].min() == 20 * MS
+    assert connection.forward.packets["payload"].values.sum() == 0
+    assert connection.back.packets["payload"].values.sum() == 1000
+    assert connection.back.packets["delay"].known.min() == 20 * MS
 
 
 def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
@@ -111,10 +111,14 @@ def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engin
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     files = path.write(tmp_path)
-    assert only(match_captures(*files, engine=engine)).forward.packets["delay"][0] == -2980 * MS
+    assert (
+        only(match_captures(*files, engine=engine)).forward.packets["delay"].to_list()[0]
+        == -2980 * MS
+    )
     aligned = only(match_captures(*files, engine=engine, aligned=True))
     assert aligned.offset == -3000 * MS
-    assert aligned.forward.packets["delay"][0] == aligned.back.packets["delay"][0] == 20 * MS
+    for way in (aligned.forward, aligned.back):
+        assert way.packets["delay"].to_list()[0] == 20 * MS
 
 
 def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
@@ -169,7 +173,7 @@ def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine:
         "10.0.0.1",
         "10.0.0.1",
     ]  # the second one's a is another here
-    packets = journeys(near, far)
+    packets = journeys(near, far).to_polars()
     assert (
         len(packets) == near.file.tcp_segments - 1
     )  # the SYN that its sender's capture lacks is not known as sent

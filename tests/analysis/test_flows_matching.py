@@ -11,6 +11,8 @@ import pytest
 
 from analysis.flows.displacement import reordering
 from analysis.flows.matching import align_clocks, match, summary
+from analysis.tabular.column_table import ColumnTable
+from tests.analysis.tables_of_frames import table_of
 from topologies.errors import TcplabError
 
 MS = 10**6
@@ -53,6 +55,10 @@ class Path:
         self.sent.append({**packet, "number": 2 * len(self.sent) + 1, "time": at * MS})
         self.arrived += [{**packet, "time": time * MS} for time in arrivals]
 
+    def tables(self) -> tuple[ColumnTable, ColumnTable]:
+        sent, arrived = self.frames()
+        return table_of(sent), table_of(arrived)
+
     def frames(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         self.arrived.sort(key=lambda row: row["time"] or 0)
         numbered = [{**row, "number": number} for number, row in enumerate(self.arrived, 1)]
@@ -70,7 +76,7 @@ def test_what_did_not_arrive_is_lost_and_delays_are_one_way() -> None:
     path.put(0, 1, 40)
     path.put(1, 1001)
     path.put(2, 2001, 45)
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     assert way.packets["lost"].to_list() == [False, True, False]
     assert way.packets["delay"].to_list() == [40 * MS, None, 43 * MS]
     assert way.packets["arrival"].to_list() == [1, None, 2]
@@ -84,7 +90,7 @@ def test_the_retransmission_arrived_and_the_first_was_lost(told_by: dict[str, in
     path.put(0, 1, 40)
     path.put(1, 1001)
     path.put(201, 1001, 242, **told_by)
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     assert way.packets["lost"].to_list() == [False, True, False]
     assert way.packets["needless"].to_list() == [False] * 3
 
@@ -93,7 +99,7 @@ def test_a_retransmission_of_what_arrived_is_needless() -> None:
     path = Path()
     path.put(0, 1, 40)
     path.put(200, 1, 240, ip_id=2)
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     assert way.packets["needless"].to_list() == [False, True]
     assert summary(way).lost == 0
 
@@ -102,7 +108,7 @@ def test_a_copy_that_the_network_made_is_no_retransmission() -> None:
     path = Path()
     path.put(0, 1, 40, 41)
     path.put(1, 1001, 42)
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     assert way.packets["copies"].to_list() == [1, 0]
     assert (summary(way).copies, summary(way).unsent) == (1, 0)
 
@@ -112,16 +118,16 @@ def test_what_the_senders_capture_missed_is_kept_apart() -> None:
     path.put(0, 1, 40)
     sent, arrived = path.frames()
     stranger = arrived.with_columns(sequence=pl.lit(5001, pl.UInt64), number=pl.lit(2, pl.UInt64))
-    assert match(sent, pl.concat([arrived, stranger]), Always()).unsent["sequence"].to_list() == [
-        5001
-    ]
+    assert match(table_of(sent), table_of(pl.concat([arrived, stranger])), Always()).unsent[
+        "sequence"
+    ].to_list() == [5001]
 
 
 def test_what_the_receivers_capture_cannot_have_seen_is_not_called_lost() -> None:
     path = Path()
     for at in (0, 100, 200, 300):
         path.put(at, 1 + at, *([at + 40] if at == 100 else []))
-    way = match(*path.frames(), Always(first=100 * MS, last=300 * MS))
+    way = match(*path.tables(), Always(first=100 * MS, last=300 * MS))
     assert way.packets["lost"].to_list() == [None, False, True, None]
     assert summary(way).undecided == 2
 
@@ -130,7 +136,7 @@ def test_the_extent_of_reordering_is_in_packets_time_and_bytes() -> None:
     path = Path()
     for number, arrival in enumerate([10, 25, 13, 16, 26]):  # the second comes after the fourth
         path.put(number, 1 + 1000 * number, arrival)
-    packets = match(*path.frames(), Always()).packets
+    packets = match(*path.tables(), Always()).packets
     assert packets["extent"].to_list() == [0, 2, 0, 0, 0]
     assert packets["extent_time"].to_list() == [0, 12 * MS, 0, 0, 0]
     assert packets["extent_bytes"].to_list() == [0, 2000, 0, 0, 0]
@@ -145,7 +151,9 @@ def test_a_super_packet_is_matched_segment_by_segment() -> None:
         )
     sent, arrived = path.frames()
     whole = sent.head(1).with_columns(payload=pl.lit(3000, pl.UInt32))
-    assert match(whole, arrived, Always(), mss=1000).packets["lost"].to_list() == [
+    assert match(table_of(whole), table_of(arrived), Always(), mss=1000).packets[
+        "lost"
+    ].to_list() == [
         False,
         True,
         False,
@@ -156,17 +164,17 @@ def test_the_clocks_are_left_alone_unless_asked() -> None:
     ahead, forward, back = 500, Path(), Path()
     forward.put(0, 1, 20 + ahead)
     back.put(30 + ahead, 1, 50)
-    ways = [match(*path.frames(), Always()) for path in (forward, back)]
-    assert [way.packets["delay"][0] for way in ways] == [520 * MS, -480 * MS]
+    ways = [match(*path.tables(), Always()) for path in (forward, back)]
+    assert [way.packets["delay"].to_list()[0] for way in ways] == [520 * MS, -480 * MS]
     *aligned, offset = align_clocks(*ways)
     assert offset == ahead * MS
-    assert [way.packets["delay"][0] for way in aligned] == [20 * MS, 20 * MS]
+    assert [way.packets["delay"].to_list()[0] for way in aligned] == [20 * MS, 20 * MS]
 
 
 def test_clocks_without_a_matched_packet_are_one_clear_error() -> None:
     path = Path()
     path.put(0, 1)
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     with pytest.raises(TcplabError, match="cannot be aligned"):
         align_clocks(way, way)
 
@@ -182,7 +190,7 @@ def test_a_random_path_is_found_again(seed: int) -> None:
         path.put(number, 1 + 1000 * (number // 2), *arrivals, ip_id=number % 2**16)
         lost.append(not arrivals)
         copied.append(max(len(arrivals) - 1, 0))
-    way = match(*path.frames(), Always())
+    way = match(*path.tables(), Always())
     assert way.packets["lost"].to_list() == lost
     assert way.packets["copies"].to_list() == copied
     assert len(way.unsent) == 0
@@ -219,5 +227,5 @@ def test_a_capture_of_shorter_packets_invents_no_loss(flags: int) -> None:
     cut = arrived.with_columns(
         pl.lit(None, pl.UInt32).alias(name) for name in ("timestamp", "echo")
     )
-    figures = summary(match(sent, cut, Always()))
+    figures = summary(match(table_of(sent), table_of(cut), Always()))
     assert (figures.lost, figures.unsent, figures.delay_median) == (1, 0, 5 * MS)

@@ -9,13 +9,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from polars.testing import assert_frame_equal
 
 from analysis import flows
 from analysis.bench import made_captures
 from analysis.flows import __main__ as text
-from analysis.flows import frames
-from analysis.flows.reader import Engine
+from analysis.flows.engine_columns import listed
+from analysis.flows.reader import Engine, columns
 
 
 @pytest.fixture
@@ -78,17 +77,8 @@ def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:
     assert not {"polars", "numpy", "click", "rich"} & loaded
 
 
-def test_few_rows_and_many_make_the_same_frames(
-    capture: Path, engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    few = flows.read(capture, packets=True, engine=engine)
-    monkeypatch.setattr(frames, "_FEW", -1)
-    many = flows.read(capture, packets=True, engine=engine)
-    assert few.packets is not None
-    assert many.packets is not None
-    assert_frame_equal(few.connections, many.connections, check_exact=True)
-    assert_frame_equal(few.packets, many.packets, check_exact=True)
-    monkeypatch.setattr(frames, "_FEW", 10**6)
-    lists = flows.read(capture, packets=True, engine=engine)
-    assert lists.packets is not None
-    assert_frame_equal(lists.packets, many.packets, check_exact=True)
+def test_the_columns_as_lists_are_those_of_the_table(capture: Path, engine: Engine) -> None:
+    handed, _ = columns(capture, engine=engine)
+    for name, values in flows.read(capture, engine=engine).connection_table.columns.items():
+        cells = listed(*handed["connections"][name])
+        assert values.to_list() == (cells if len(cells) == len(values) else cells * len(values))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 
 from analysis import flows, graphs
@@ -50,7 +49,7 @@ def _open(page: Page, folder: Path, captures: Sequence[graphs.Capture], width: i
 
 def _marks(capture: graphs.Capture) -> Counter[str]:
     """How many segments of each kind that is drawn one by one were sent."""
-    names = Counter(KINDS[kind] for kind in capture.packets["kind"])
+    names = Counter(KINDS[kind] for kind in capture.packet_table.to_polars()["kind"])
     return Counter({name: count for name, count in names.items() if LOOKS[name].every})
 
 
@@ -72,7 +71,7 @@ def test_every_segment_of_a_small_capture_is_drawn(page: Page, tmp_path: Path, m
     capture = both_ends(made)[0]
     _open(page, tmp_path, [capture])
     drawn = page.run("tcplabGraphs.counts()")["time_sequence"]
-    kinds = Counter(capture.packets["kind"])
+    kinds = Counter(capture.packet_table.to_polars()["kind"])
     assert drawn["data"] == kinds[1] + 1  # and the SYN
     assert {name: drawn[name] for name in _marks(capture)} == _marks(capture)
     assert ("sack" in drawn) == (made.loss > 0 and made.sack)
@@ -113,7 +112,11 @@ def test_wheel_drag_keys_and_double_click_move_all_graphs_together(
 def test_the_pointer_is_told_which_segment_it_is_on(page: Page, tmp_path: Path) -> None:
     capture = both_ends(Made(loss=0.1))[0]
     _open(page, tmp_path, [capture])
-    again = capture.packets.filter(capture.packets["kind"] == 3).row(5, named=True)
+    again = (
+        capture.packet_table.to_polars()
+        .filter(capture.packet_table.to_polars()["kind"] == 3)
+        .row(5, named=True)
+    )
     _place(page, "time_sequence")
     x, y = page.run(
         "(() => { const [plot] = board.plots; const box ="
@@ -149,8 +152,10 @@ def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path
     near, far = both_ends(Made(loss=0.1))
     _open(page, tmp_path, [near, far])
     drawn = page.run("tcplabGraphs.counts()")
-    assert drawn["ladder"]["lost"] == len(near.packets) - len(far.packets) > 10
-    assert drawn["queue_time"]["waited"] == len(far.packets.filter(far.packets["forward"]))
+    assert drawn["ladder"]["lost"] == len(near.packet_table) - len(far.packet_table) > 10
+    assert drawn["queue_time"]["waited"] == len(
+        far.packet_table.to_polars().filter(far.packet_table.to_polars()["forward"])
+    )
     took = page.run(
         "(() => { const arrow = board.plots.find(one => one.graph.key === 'ladder').layers[0];"
         "return arrow.end[0] - arrow.x[0] })()"
@@ -199,8 +204,14 @@ def test_a_million_packets_keep_every_retransmission_in_five_megabytes(
     assert max(drawn["time_sequence"][name] for name in ("data", "ack", "window")) < 5000
     page.run("tcplabGraphs.zoom(5e9, 5.01e9)")
     page.run("tcplabGraphs.drawAll()")
-    times = (capture.packets["time"].to_numpy() - capture.start + 500) // 1000 * 1000
-    seen = (times >= 5e9) & (times <= 5.01e9) & (capture.packets["kind"].to_numpy() == 1)
+    times = (
+        (capture.packet_table.to_polars()["time"].to_numpy() - capture.start + 500) // 1000 * 1000
+    )
+    seen = (
+        (times >= 5e9)
+        & (times <= 5.01e9)
+        & (capture.packet_table.to_polars()["kind"].to_numpy() == 1)
+    )
     assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] == seen.sum() > 300
 
 
@@ -233,8 +244,8 @@ def test_lines_and_rates_are_of_all_packets_at_every_zoom(
             if number % 2:
                 flow.b.ack(0.11 + number * 250e-6 + port * 1e-5)
     read = flows.read(capture.write(tmp_path), packets=True)
-    assert read.packets is not None
-    _open(page, tmp_path, [graphs.Capture("made", read.packets, read.connections)])
+    assert read.packet_table is not None
+    _open(page, tmp_path, [graphs.Capture("made", read.packet_table, read.connection_table)])
     page.run("tcplabGraphs.zoom(1.6e8, 2.4e8)")
     steps = "layer.y.slice(1).map((y, at) => y - layer.y[at])"
     layer = (
@@ -251,8 +262,8 @@ def test_zooming_ends_at_the_clocks_resolution(page: Page, tmp_path: Path) -> No
     """Twenty ticks: 20 ns, or 20 us if all times are whole microseconds."""
     for odd, narrowest in ((0, 20_000), (1, 20)):
         made = both_ends(Made())[0]
-        times = pl.col("time") // 1000 * 1000 + odd
-        _open(page, tmp_path, [replace(made, packets=made.packets.with_columns(times))])
+        times = made.packet_table.whole("time") // 1000 * 1000 + odd
+        _open(page, tmp_path, [replace(made, packet_table=made.packet_table.having(time=times))])
         page.run("tcplabGraphs.zoom(1e7, 1e7)")
         left, right = page.run("tcplabGraphs.range()")
         assert right - left == pytest.approx(narrowest, rel=1e-3)
@@ -267,7 +278,7 @@ def test_a_ladder_names_both_ends_in_full(page: Page, tmp_path: Path) -> None:
         " board.plots.find(plot => plot.graph.key === 'ladder').draw();"
         " CanvasRenderingContext2D.prototype.fillText = write; return seen; })()"
     )
-    facts = both_ends(Made())[0].connections.row(0, named=True)
+    facts = next(both_ends(Made())[0].connection_table.as_rows())
     for end in "ab":
         assert f"{facts[f'host_{end}']}:{facts[f'port_{end}']}" in labels
 
@@ -282,7 +293,9 @@ def test_names_from_outside_stay_text(page: Page, tmp_path: Path) -> None:
 def test_a_capture_without_connections_is_said(page: Page, tmp_path: Path) -> None:
     capture = both_ends(Made())[0]
     empty = replace(
-        capture, packets=capture.packets.clear(), connections=capture.connections.clear()
+        capture,
+        packet_table=capture.packet_table.rows(slice(0)),
+        connection_table=capture.connection_table.rows(slice(0)),
     )
     _open(page, tmp_path, [empty])
     assert "no TCP connection" in page.run("document.getElementById('graphs').textContent")

@@ -31,6 +31,7 @@ from analysis.graphs.looks import KINDS, LOOKS
 from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
+from tests.analysis.tables_of_frames import table_of
 from topologies.errors import TcplabError
 
 SVG = b"<svg"
@@ -58,7 +59,7 @@ def _layer(graph: Graph, look: str) -> Layer:
 def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
     lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
 ) -> None:
-    packets = lossy[0].packets
+    packets = lossy[0].packet_table.to_polars()
     drawn = segments_over_time.draw(sender)
     kinds = Counter(packets.filter("forward")["kind"])
     assert kinds.pop(0) == 1  # the SYN, which is drawn with the data
@@ -74,10 +75,10 @@ def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
 def test_only_the_first_block_of_a_dsack_is_a_duplicate(
     lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
 ) -> None:
-    reports = lossy[0].packets.filter("dsack")
+    reports = lossy[0].packet_table.to_polars().filter("dsack")
     assert len(reports) > 0
     assert sender.blocks.duplicate.sum() == len(reports)
-    assert len(sender.blocks.time) == sum(map(len, lossy[0].packets["sacks"])) // 2
+    assert len(sender.blocks.time) == sum(map(len, lossy[0].packet_table.to_polars()["sacks"])) // 2
     firsts = sender.blocks.left[sender.blocks.duplicate]
     assert firsts.tolist() == [blocks[0] for blocks in reports["sacks"]]
 
@@ -85,28 +86,28 @@ def test_only_the_first_block_of_a_dsack_is_a_duplicate(
 def test_a_reset_and_an_old_ack_do_not_bend_the_lines(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
-    packets = lossy[0].packets
+    packets = lossy[0].packet_table.to_polars()
     last = packets.tail(1).with_columns(
         forward=pl.lit(False), acknowledgement=pl.lit(1, pl.UInt64), time=pl.col("time") + 1
     )
     reset = last.with_columns(
         flags=pl.lit(4, pl.UInt16), window=pl.lit(0, pl.UInt64), time=pl.col("time") + 1
     )
-    changed = replace(lossy[0], packets=pl.concat([packets, last, reset]))
+    changed = replace(lossy[0], packet_table=table_of(pl.concat([packets, last, reset])))
     before, after = (all_directions([capture])[0].answers for capture in (lossy[0], changed))
     assert after.highest[-1] == before.highest[-1]
     assert len(after.time) == len(before.time) + 1
 
 
 def test_times_that_go_back_are_put_in_order(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
-    mixed = replace(lossy[0], packets=lossy[0].packets.reverse())
+    mixed = replace(lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().reverse()))
     for direction in all_directions([mixed]):
         assert (np.diff(direction.sent.time) >= 0).all()
         assert (np.diff(direction.answers.time) >= 0).all()
 
 
 def test_round_trips_and_their_distribution(lossy: tuple[graphs.Capture, graphs.Capture]) -> None:
-    measured = lossy[0].packets["rtt"].drop_nulls().to_numpy()
+    measured = lossy[0].packet_table.to_polars()["rtt"].drop_nulls().to_numpy()
     assert _layer(_graph(lossy, "rtt"), "rtt").y.tolist() == measured.tolist()
     share = _layer(_graph(lossy, "rtt_distribution"), "share")
     middle = share.x[np.searchsorted(share.y, 0.5)]
@@ -133,16 +134,16 @@ def test_the_same_packets_are_found_in_both_captures(
     lossy: tuple[graphs.Capture, graphs.Capture], turned: bool
 ) -> None:
     near, far = lossy
-    seen = far.packets.with_columns(
+    seen = far.packet_table.to_polars().with_columns(
         kind=pl.when(pl.col("kind") == 3).then(11).otherwise("kind").cast(pl.UInt8)
     )
-    far = replace(far, packets=seen)  # the receiver's capture takes them for late
-    both = journeys(far, near) if turned else journeys(near, far)
+    far = replace(far, packet_table=table_of(seen))  # the receiver's capture takes them for late
+    both = (journeys(far, near) if turned else journeys(near, far)).to_polars()
     lost = both.filter(pl.col("arrived").is_null())
-    assert len(lost) == len(near.packets) - len(far.packets) > 10
+    assert len(lost) == len(near.packet_table) - len(far.packet_table) > 10
     assert both["outward"].to_list() == [forward != turned for forward in both["forward"]]
     assert Counter(both.filter("forward")["kind"]) == Counter(
-        near.packets.filter("forward")["kind"]
+        near.packet_table.to_polars().filter("forward")["kind"]
     )
     took = both["arrived"] - both["time"]
     assert took.drop_nulls().min() == 40_000_000
@@ -151,13 +152,18 @@ def test_the_same_packets_are_found_in_both_captures(
 def test_a_wrong_clock_does_not_turn_the_arrows(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
-    late = replace(lossy[1], packets=lossy[1].packets.with_columns(pl.col("time") - 3_600 * 10**9))
-    both = journeys(lossy[0], late).drop_nulls("arrived")
+    late = replace(
+        lossy[1],
+        packet_table=table_of(
+            lossy[1].packet_table.to_polars().with_columns(pl.col("time") - 3_600 * 10**9)
+        ),
+    )
+    both = journeys(lossy[0], late).to_polars().drop_nulls("arrived")
     forward = (both["arrived"] - both["time"]).filter(both["forward"])
     assert (
         forward.min() == 40_000_000 - 3_600 * 10**9
     )  # still from a to b, by the clocks as they are
-    [waited, _] = queue.draw(all_directions([lossy[0]])[0], both.filter("outward"))
+    [waited, _] = queue.draw(all_directions([lossy[0]])[0], table_of(both.filter("outward")))
     assert waited.layers[0].y.min() == 0
 
 
@@ -179,7 +185,9 @@ def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
 def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
-    alone = replace(lossy[0], packets=lossy[0].packets.filter("forward"))
+    alone = replace(
+        lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().filter("forward"))
+    )
     drawn = {graph.key: len(graph.layers) for graph in all_graphs.views([alone])[0].graphs}
     assert drawn["in_flight"] == 0
     assert drawn["time_sequence"] > 0
@@ -350,11 +358,12 @@ def test_any_beginning_of_a_capture_gives_graphs(
     lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path, count: int, whole_way: bool
 ) -> None:
     cut = [
-        replace(capture, packets=capture.packets.head(count)) for capture in lossy[: 1 + whole_way]
+        replace(capture, packet_table=table_of(capture.packet_table.to_polars().head(count)))
+        for capture in lossy[: 1 + whole_way]
     ]
     document = webpage.document(cut)
     assert len(document["views"]) == sum(
-        len({True, False} & set(capture.packets["forward"])) > 0 for capture in cut
+        len({True, False} & set(capture.packet_table.to_polars()["forward"])) > 0 for capture in cut
     )
     written = graphs.write_xplot(cut, tmp_path)
     assert all(

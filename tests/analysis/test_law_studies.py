@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
 
-import polars as pl
 import pytest
 
 from analysis.measures.run_results import RunResults, measure_all
@@ -15,6 +14,7 @@ from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.reporting.study_reports import report_of
+from analysis.tabular.column_table import ColumnTable
 from analysis.theory.cubic_law import cubic_window, plateau_time
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine
@@ -37,8 +37,8 @@ STUDIES = (
 PACKET = ("forward", "sequence", "acknowledgement", "payload")
 
 
-def packets(*rows: tuple[bool, int, int, int]) -> pl.DataFrame:
-    return pl.DataFrame(rows, PACKET, orient="row")
+def packets(*rows: tuple[bool, int, int, int]) -> ColumnTable:
+    return ColumnTable.of_rows([dict(zip(PACKET, row, strict=True)) for row in rows])
 
 
 def data(*numbers: int) -> Iterator[tuple[bool, int, int, int]]:
@@ -58,7 +58,7 @@ def test_a_round_trip_ends_with_the_first_ack_of_what_was_sent_in_it() -> None:
     )  # fmt: skip
     assert segments_by_round(made, by_a=True) == [2, 4, 1]
     assert segments_by_round(made, by_a=False) == []
-    turned = made.with_columns(~pl.col("forward"))
+    turned = made.having(forward=~made["forward"].values)
     assert segments_by_round(turned, by_a=False) == [2, 4, 1]
 
 

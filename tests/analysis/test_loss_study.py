@@ -49,7 +49,7 @@ def folder_of(out: Path, keep: pl.Expr | bool = True, **changes: Any) -> Path:
     folder.mkdir()
     facts = json.loads((DATA / "sweep.json").read_text())
     (folder / "sweep.json").write_text(json.dumps(facts | changes))
-    pl.read_csv(DATA / "rows.csv").filter(keep).write_parquet(folder / "rows.parquet")
+    pl.read_csv(DATA / "rows.csv").filter(keep).write_csv(folder / "rows.csv")
     return folder
 
 

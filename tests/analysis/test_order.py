@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from analysis import flows
 from analysis.measures import metric_keys
 from analysis.measures.arrival_order import late, order, values_of
 from analysis.measures.trial_captures import End
+from analysis.tabular.column_table import ColumnTable
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 MSS = 1000
@@ -34,20 +34,20 @@ def end(build_capture: Build, tmp_path: Path) -> Callable[..., End]:
         path = tmp_path / f"{role}.pcap"
         path.write_bytes(content)
         reading = flows.read(path, packets=True)
-        assert reading.packets is not None
+        assert reading.packet_table is not None
         return End(
             role,
             "h1-eth0",
             reading,
             reading.connections.row(0, named=True),
-            reading.packets,
+            reading.packet_table,
             by_a=True,
         )
 
     return build
 
 
-def both(end: Callable[..., End], *places: int) -> pl.DataFrame:
+def both(end: Callable[..., End], *places: int) -> ColumnTable:
     """Sent one each 10 ms, arriving in the order of `places` one each 10 ms from 1 s on."""
     sent = [(0.01 * place, place, place) for place in range(max(places) + 1)]
     return order(
@@ -65,7 +65,7 @@ def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
         values[metric_keys.ORDER_LATE],
     ) == (5, 5, 0)
     assert (values[metric_keys.DELAY_LEAST], values[metric_keys.DELAY_MOST]) == (1000, 1000)
-    assert not late(result).height
+    assert not len(late(result))
 
 
 def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., End]) -> None:
@@ -75,7 +75,7 @@ def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., E
     """
     result = both(end, 0, 2, 3, 4, 1)
     values = values_of(result)
-    assert late(result).rows() == [(3, 30_000_000, 3)]
+    assert late(result).to_polars().rows() == [(3, 30_000_000, 3)]
     assert (values[metric_keys.ORDER_SHARE], values[metric_keys.ORDER_SHARE_3]) == (20, 20)
     assert (values[metric_keys.ORDER_EXTENT.median], values[metric_keys.ORDER_EXTENT.most]) == (
         3,
@@ -91,7 +91,7 @@ def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_bef
 
     4 came right after 7 alone (1-reordered), though 5, 6 and 7 had passed it.
     """
-    frame = late(both(end, 0, 5, 1, 6, 2, 7, 4))
+    frame = late(both(end, 0, 5, 1, 6, 2, 7, 4)).to_polars()
     assert frame.select("extent", "n_reordered").rows() == [(1, 1), (3, 1), (5, 1)]
 
 
@@ -103,9 +103,9 @@ def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -
     )
     values = values_of(result)
     assert (values[metric_keys.ORDER_ARRIVED], values[metric_keys.ORDER_LOST]) == (2, 1)
-    assert late(result).rows() == [(1, 250_000_000, 1)]
+    assert late(result).to_polars().rows() == [(1, 250_000_000, 1)]
 
 
 def test_where_nothing_arrived_there_are_no_values(end: Callable[..., End]) -> None:
     assert values_of(order(end("sender", (0.1, 0, 7)), end("receiver", (0.2, 0, 8)))) == {}
-    assert values_of(pl.DataFrame()) == {}
+    assert values_of(ColumnTable({})) == {}

@@ -250,7 +250,7 @@ def swept(
     blank = dict.fromkeys((metric.name for metric in METRICS), None)
     pl.DataFrame(
         [{"condition": "only", **blank, **row} for row in rows], infer_schema_length=None
-    ).write_parquet(folder / "rows.parquet")
+    ).write_csv(folder / "rows.csv")
     levels = list(dict.fromkeys(row["level"] for row in rows))
     facts = {
         "format": 1,
@@ -299,7 +299,7 @@ def test_a_sweep_of_the_dropper_has_the_originals_lines(tmp_path: Path) -> None:
 
 def test_broken_rows_give_no_table(tmp_path: Path) -> None:
     assert swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
-    (tmp_path / "rows.parquet").write_bytes(b"PAR1")
+    (tmp_path / "rows.csv").write_text("level,seed\na\n")
     sweep = read_sweep(tmp_path, Problems())
     assert sweep_listings(sweep, report_of("udp_fairness").sweep_listings) == ()
 

@@ -65,7 +65,7 @@ def write_sweep(
         }
         for delay, cc, seed, flow in itertools.product(DELAYS, EFFECTS, range(seeds), range(flows))
     ]
-    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    pl.DataFrame(rows).write_csv(folder / "rows.csv")
     facts = {
         "format": 1,
         "id": "first",
@@ -115,8 +115,8 @@ def _change(folder: Path, **changes: Any) -> None:
 
 
 def _change_rows(folder: Path, *columns: pl.Expr, keep: pl.Expr | bool = True) -> None:
-    rows = pl.read_parquet(folder / "rows.parquet").with_columns(*columns).filter(keep)
-    rows.write_parquet(folder / "rows.parquet")
+    rows = pl.read_csv(folder / "rows.csv").with_columns(*columns).filter(keep)
+    rows.write_csv(folder / "rows.csv")
 
 
 def _sweep(*arguments: str | Path) -> Result:
@@ -276,7 +276,7 @@ def test_a_runs_value_is_the_mean_of_its_flows_and_needs_all_of_them(tmp_path: P
     starved = (pl.col("point") == "10ms-cubic-0") & (pl.col("flow") == "flow2")
     _change_rows(folder, pl.when(~starved).then(pl.col("goodput_kbit_s")).alias("goodput_kbit_s"))
     _, samples, problems = _read(folder)
-    rows = pl.read_parquet(folder / "rows.parquet").filter(pl.col("point") == "50ms-reno-5")
+    rows = pl.read_csv(folder / "rows.csv").filter(pl.col("point") == "50ms-reno-5")
     assert samples.values[1, 1, 5] == pytest.approx(rows["goodput_kbit_s"].mean())
     assert np.isnan(samples.values[0, 0, 0])
     assert list(samples.counts.ravel()) == [5, 6, 6, 6, 6, 6]
@@ -342,9 +342,10 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         ("sweep.json", b"[]", "holds no JSON object"),
         ("sweep.json", b'{"format": 2, "metric": "x"}', "git pull"),
         ("sweep.json", b'{"format": 1, "metric": "x"}', "the metric 'x'"),
-        ("rows.parquet", None, "rows.parquet is missing"),
-        ("rows.parquet", b"PAR1 and nothing", "rows.parquet cannot be read"),
-        ("rows.parquet", b"", "rows.parquet cannot be read"),
+        ("rows.csv", None, "rows.csv is missing"),
+        ("rows.csv", b"delay,seed\n10ms\n", "rows.csv cannot be read"),
+        ("rows.csv", b"\xff", "rows.csv cannot be read"),
+        ("rows.csv", b"", "rows.csv cannot be read"),
     ],
 )
 def test_a_broken_folder_gives_one_clear_sentence(
@@ -361,7 +362,7 @@ def test_a_broken_folder_gives_one_clear_sentence(
 @pytest.mark.parametrize("column", ["cc", "seed", "goodput_kbit_s"])
 def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
     folder = write_sweep(tmp_path, seeds=6)
-    pl.read_parquet(folder / "rows.parquet").drop(column).write_parquet(folder / "rows.parquet")
+    pl.read_csv(folder / "rows.csv").drop(column).write_csv(folder / "rows.csv")
     result = _sweep(folder)
     assert result.exit_code == 1
     assert f"no column {column}" in result.output
@@ -508,7 +509,7 @@ def test_many_levels_are_rows_of_the_terminals_table(
         "column": "delay_s",
     }
     folder = write_sweep(tmp_path, seeds=1, compare="delay", factors=[factor])
-    pl.DataFrame(rows).write_parquet(folder / "rows.parquet")
+    pl.DataFrame(rows).write_csv(folder / "rows.csv")
     print_sweep(make_sweep_report(folder))
     told = [unfolded(line) for line in capsys.readouterr().out.splitlines()]
     assert any(line.split()[1::2] == ["delay", "median"] for line in told)

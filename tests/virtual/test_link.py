@@ -71,7 +71,7 @@ def test_the_queue_holds_as_many_packets_as_it_should(in_guest: InGuest) -> None
     """Those that wait, without the one on the line: exact to a packet."""
     rate, delay = Rate.parse("10mbit"), Duration.parse("20ms")
     folder = in_guest(one_flow(Channel(rate, delay, queue=Packets(QUEUE))))[0] / "only"
-    trips = journeys(*both_ends(folder)).filter("outward")
+    trips = journeys(*both_ends(folder)).to_polars().filter("outward")
     longest = (trips["arrived"] - trips["time"]).max()
     waited = (longest - delay.base) / own_time(FRAME, rate)
     assert QUEUE < waited <= QUEUE + 1
@@ -93,7 +93,8 @@ def fate(folder: Path) -> list[bool]:
     """Whether each packet from h1 was lost, in the order in which they came to the link."""
     near, far = both_ends(folder)
     assert far.file.last is not None
-    outward = journeys(near, far).filter("outward", pl.col("time") < far.file.last - 10**9)
+    trips = journeys(near, far).to_polars()
+    outward = trips.filter("outward", pl.col("time") < far.file.last - 10**9)
     return [arrived is None for arrived in outward["arrived"]]
 
 

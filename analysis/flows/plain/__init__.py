@@ -22,7 +22,7 @@ def analyse(
 ) -> dict[str, Any]:
     """The facts of the file, `connections`, and `packets_pieces`; of packets in the period alone.
 
-    analysis.flows.frames describes the columns. Raises OSError for a file that cannot be read,
+    analysis.flows.engine_columns describes them. Raises OSError for a file that cannot be read,
     ValueError for one that is no capture.
     """
     table, headers = ConnectionTable(compatible, packets, period), packet_records.FileHeaders()

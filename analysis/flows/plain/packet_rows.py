@@ -106,7 +106,7 @@ class PacketRows:
             self._join()
 
     def pieces(self) -> list[dict[str, Handed]]:
-        """The frame's pieces, for analysis.flows.frames."""
+        """The frame's pieces, for analysis.flows.engine_tables."""
         self._join()
         pieces_of_rows, at = [], 0
         for columns in self._joined:

@@ -1,0 +1,1 @@
+"""Tables of NumPy columns: what captures, their matching, graphs and sweeps are computed with."""
