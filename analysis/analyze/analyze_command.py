@@ -229,7 +229,7 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
 
     if len(paths) != 1:
         raise UsageError("--live follows one capture.", "For example: ./tcplab analyze --live eth0")
-    if options.in_frames or options.match or options.period or options.compatible:
+    if options.in_tables or options.match or options.period or options.compatible:
         raise UsageError(
             "--live prints the tables of all connections, and nothing else.",
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"

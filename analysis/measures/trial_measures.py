@@ -18,18 +18,6 @@ from analysis.tabular.column_table import ColumnTable
 from topologies import untrusted
 from topologies.errors import TcplabError
 
-<<<<<<< HEAD
-if TYPE_CHECKING:
-    from polars import DataFrame
-=======
-PAUSE = 0.25
-"""Seconds without a data segment that count as a pause.
-
-More than the published path's round trip of 80 ms, and less than that and the kernel's least
-retransmission time-out (200 ms) together.
-"""
->>>>>>> tcolumns
-
 
 @dataclass(frozen=True)
 class Measured:

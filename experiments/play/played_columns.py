@@ -98,19 +98,11 @@ def packets(folder: Path, begun: float) -> list[Frame]:
     """What a condition's folder of captures tells: packets, rates, queue and drops."""
     with ThreadPoolExecutor(2) as turns:
         near, far = turns.map(_seen, (folder / f"{host}-eth0.pcap" for host in ("h1", "h2")))
-<<<<<<< HEAD
-        going = turns.submit(_trips, begun, near, far, pl.col("forward"))
-        coming = turns.submit(_trips, begun, far, near, ~pl.col("forward"))
-        outward, answers = going.result(), coming.result()
-    data = outward.filter(pl.col("payload") > 0)
-    back = answers.filter(pl.col("arrived").is_not_null())
-=======
         going = turns.submit(_trips, begun, near, far, True)
         coming = turns.submit(_trips, begun, far, near, False)
         outward, answers = going.result(), coming.result()
     came, data = outward["arrived"].is_known, outward["payload"].values > 0
     probes = data & (outward["kind"].values == _PROBE)
->>>>>>> tcolumns
     return [
         Frame(
             "packets",
@@ -133,13 +125,6 @@ def _seen(capture: Path) -> ColumnTable:
     return packets.select(*_USED).having(flow=flows[place])
 
 
-<<<<<<< HEAD
-def _trips(begun: float, sent: pl.DataFrame, arrived: pl.DataFrame, way: pl.Expr) -> pl.DataFrame:
-    """The packets of one way, and when they arrived, in seconds since the flows began."""
-    trips = arrivals(sent.filter(way), arrived.filter(way))
-    since = [(pl.col(name) - int(begun * _NANO)) / _NANO for name in ("time", "arrived")]
-    return trips.with_columns(since)
-=======
 def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool) -> ColumnTable:
     """The packets of one way, and when they arrived, in seconds since the flows began."""
     trips = arrivals(*(each.rows(each["forward"].values == forward) for each in (sent, arrived)))
@@ -149,7 +134,6 @@ def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool)
         for name in ("time", "arrived")
     }
     return trips.having(**since)
->>>>>>> tcolumns
 
 
 def _segments(data: ColumnTable, back: ColumnTable) -> Columns:
