@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from analysis import graphs
@@ -55,7 +54,7 @@ def _utc(nanoseconds: int) -> str:
 def _by_sack(capture: graphs.Capture) -> list[tuple[int, int]]:
     """Number and time of each retransmission by SACK."""
     kind, number, time = (
-        np.asarray(capture.packets[name]).tolist() for name in ("kind", "number", "time")
+        capture.packet_table[name].values.tolist() for name in ("kind", "number", "time")
     )
     rows = zip(kind, number, time, strict=True)
     return [(number, time) for kind, number, time in rows if kind == 3]
