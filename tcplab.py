@@ -5,7 +5,7 @@
     folder = tcplab.run("sack", {"loss": "2%"})      # a run directory with its report
     tcplab.report(folder).results                    # what it measured, trial by trial
     tcplab.sweep("sack", {"loss": ["0%", "2%"]}, seeds=30).table
-    tcplab.read("trace.pcap", packets=True).packets  # any capture, as Polars frames
+    tcplab.read("trace.pcap", packets=True).packets  # any capture, as data frames
     tcplab.lab.start("sack", "ann")                  # a lab's assignment
     tcplab.play(loss="1%")                           # the live page in a notebook's cell
 

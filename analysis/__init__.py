@@ -7,7 +7,7 @@ which is untrusted input (see `analysis.records.run_directory`). Any capture is 
 
     import analysis
     read = analysis.read("trace.pcap", packets=True)
-    read.connections, read.packets  # Polars frames; analysis.flows.columns defines their columns
+    read.connections, read.packets  # data frames; analysis.flows.columns defines their columns
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["FileFacts", "Reading", "read"]
 
 
 def __getattr__(name: str) -> Any:
-    """Polars and the engine are loaded by whoever asks for them first."""
+    """NumPy and the engine are loaded by whoever asks for them first."""
     if name in __all__:
         return getattr(import_module(f"{__name__}.flows"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

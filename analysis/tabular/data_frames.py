@@ -21,7 +21,8 @@ def frame_library() -> ModuleType:
     except ImportError as error:
         raise UsageError(
             "This needs Polars, which is not installed.",
-            "pip install 'tcplab[frames]', or in a checkout: .venv/bin/pip install polars",
+            "Install it beside tcplab, in a checkout by .venv/bin/pip install polars. The archive"
+            " of a release takes no libraries: install its wheel, or use CSV.",
         ) from error
     return polars
 

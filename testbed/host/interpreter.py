@@ -18,7 +18,6 @@ _LIBRARIES = (
     "matplotlib",
     "msgspec",
     "numpy",
-    "polars",
     "rich",
     "starlette",
     "uvicorn",
