@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from analysis.analyze.sql_conditions import fulfilling
 from analysis.tabular import row_groups
 from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 from analysis.tabular.row_groups import RowGroups
@@ -85,6 +86,25 @@ def test_lists_stay_with_their_rows(lists: list[list[int]], data: some.DataObjec
     assert column[np.array(chosen, np.int64)].to_list() == [lists[row] for row in chosen]
     table = ColumnTable({"values": ListColumn.joined([column, column])})
     assert table.to_polars()["values"].to_list() == lists + lists
+
+
+@pytest.mark.parametrize(
+    ("condition", "rows"),
+    [
+        ("rtt > 3 and RTT < 1.5", [False, False, True]),
+        ("host = 'it''s rtt' or \"rtt\" is null", [True, True, False]),
+        ("rtt / 2.0 > 2", [True, False, True]),
+        ("large > 1.8e19", [True, True, True]),
+    ],
+)
+def test_conditions_tell_capitals_apart_and_keep_texts(condition: str, rows: list[bool]) -> None:
+    table = ColumnTable.of(
+        rtt=TableColumn.of([5, None, 7], int),
+        RTT=np.array([2.5, 1.0, 1.0]),
+        host=TableColumn.of(["it's rtt", "b", "c"]),
+        large=np.full(3, 2**64 - 1, np.uint64),
+    )
+    assert fulfilling(table, condition).tolist() == rows
 
 
 WITHOUT = """
