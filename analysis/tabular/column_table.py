@@ -29,6 +29,7 @@ Rows = NDArray[np.integer[Any]] | NDArray[np.bool_] | slice
 Whole = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 _TRUTHS = {True: "true", False: "false"}
+_TOO_LARGE = 2**63  # for a whole number
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,9 +268,10 @@ def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListCo
 def _reading(kind: type) -> Callable[[str], Any]:
     def value(cell: str) -> Any:
         try:
-            return kind(cell) if cell else None
+            made = kind(cell) if cell else None
         except ValueError:
             return None
+        return None if isinstance(made, int) and abs(made) >= _TOO_LARGE else made
 
     return value
 

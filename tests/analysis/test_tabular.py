@@ -76,6 +76,14 @@ def test_what_is_no_table_is_refused(text: str) -> None:
         ColumnTable.of_csv(text, {})
 
 
+def test_a_number_that_is_too_large_is_missing() -> None:
+    table = ColumnTable.of_csv(f"seed,rate\n{2**63},1e400\n7,x\n", {"seed": int, "rate": float})
+    assert list(table.as_rows()) == [
+        {"seed": None, "rate": float("inf")},
+        {"seed": 7, "rate": None},
+    ]
+
+
 @given(some.lists(some.lists(some.integers(0, 9), max_size=4), max_size=9), some.data())
 def test_lists_stay_with_their_rows(lists: list[list[int]], data: some.DataObject) -> None:
     rows = [row for row, values in enumerate(lists) for _ in values]
