@@ -55,7 +55,7 @@ class AnalyzeOptions:
         return ConnectionChoice(self.connection, self.host, self.port, self.where)
 
     @property
-    def in_frames(self) -> bool:
+    def in_tables(self) -> bool:
         """Whether connections are chosen or written, or events told, which takes NumPy's tables."""
         return bool(self.choice or self.out or self.events)
 
@@ -208,7 +208,7 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         return _both(paths, options, console)
     labels, faults, data = written_files.labels(paths), [], []
     for path, label in zip(paths, labels, strict=True):
-        reading, in_all = _chosen(path, options) if options.in_frames else (None, None)
+        reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
         capture = of_reading(reading) if reading else _listed(path, options)
         faults += _faults(capture.file)
         if options.as_json:
