@@ -56,7 +56,12 @@ POLICIES: dict[str, Policy] = {
     "max_owin": _OWIN,
     "min_non-zero_owin": _OWIN,
     "avg_owin": _MEAN_OWIN,
-    "wavg_owin": _MEAN_OWIN,
+    "wavg_owin": Policy(
+        "repaired",
+        "tcptrace cuts each segment's bytes times seconds to a whole number: too low; and subtracts"
+        " 32-bit numbers",
+        1,
+    ),
     "mss_requested": Policy("repaired", "tcptrace takes 32768 bytes and more for negative"),
     "ttl_stream_length": Policy(
         "repaired", "tcptrace counts to the last RST or FIN, which may be an old one"

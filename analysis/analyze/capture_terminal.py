@@ -46,18 +46,22 @@ _LEFT_OUT = {
 
 
 def show(
-    capture: ListedCapture, console: Console, in_all: int | None = None, most: int = MOST
+    capture: ListedCapture,
+    console: Console,
+    in_all: int | None = None,
+    most: int = MOST,
+    tells_how: bool = True,
 ) -> None:
     """Prints connections of a capture, then the facts of its file, which may have more `in_all`.
 
-    The table of many has the `most` largest.
+    The table of many has the `most` largest; `tells_how` the others are seen.
     """
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
     if 0 < capture.height <= FEW:
         for row in capture.rows():
             _block(connection(row), console)
     elif capture.height:
-        _many(capture, console, most)
+        _many(capture, console, most, tells_how)
     else:
         console.print("No TCP connection is in it.")
     for sentence in file_sentences(capture, in_all):
@@ -170,7 +174,7 @@ def _limited(direction: DirectionFacts) -> str:
     )
 
 
-def _many(capture: ListedCapture, console: Console, most: int) -> None:
+def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) -> None:
     ways = [capture.column(f"unique_bytes_sent_{way}") for way in ("a2b", "b2a")]
     octets = [sum(both) for both in zip(*ways, strict=True)]
     largest = sorted(range(capture.height), key=lambda at: -octets[at])[:most]
@@ -187,8 +191,10 @@ def _many(capture: ListedCapture, console: Console, most: int) -> None:
     left = capture.height - len(shown)
     if left:
         rest = short_numbers.size(sum(octets) - sum(octets[at] for at in largest))
-        console.print(f"And {left:,} more, with {rest} together; --out FOLDER writes them all.")
-        console.print("--connection N shows one of them alone.")
+        how = "; --out FOLDER writes them all." if tells_how else "."
+        console.print(f"And {left:,} more, with {rest} together{how}")
+        if tells_how:
+            console.print("--connection N shows one of them alone.")
     _endings(Counter(capture.column("complete")), console)
     _vantages(Counter(capture.column("vantage")), console)
 

@@ -48,7 +48,7 @@ def follow(name: str, engine: Engine, interval: float, console: Console) -> List
     finally:
         listed, in_all = _listed(capture)
         if listed.file.format:
-            show(listed, console, in_all)
+            show(listed, console, in_all, tells_how=False)
             _tell_forgotten(listed, in_all, console)
     if not listed.file.format:
         raise TcplabError(f"No packets came from {capture.name}.", "Is tcpdump running, with -U?")
@@ -129,7 +129,8 @@ def _tables(capture: FollowedCapture, console: Console) -> Text:
     )
     screen.print(Text("Ctrl-C ends it.", style="dim"))
     if listed.file.format:
-        show(listed, screen, in_all, max(3, min(MOST, (height - _BESIDE) // 3)))
+        most = max(3, min(MOST, (height - _BESIDE) // 3))
+        show(listed, screen, in_all, most, tells_how=False)
         _tell_forgotten(listed, in_all, screen)
     else:
         screen.print(f"No packets came from {capture.name} yet.")

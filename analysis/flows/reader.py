@@ -62,7 +62,7 @@ class CapturePeriod:
         return alike and self.until.nanoseconds < self.since.nanoseconds
 
 
-class Follower(Protocol):
+class CaptureFollower(Protocol):
     """An engine's part that takes a capture piece by piece.
 
     Of more than `most` connections it forgets the half that is silent longest.
@@ -83,7 +83,7 @@ class Follower(Protocol):
 class Analyser(Protocol):
     """An engine: a module with this function and this class."""
 
-    Follower: type[Follower]
+    Follower: type[CaptureFollower]
 
     def analyse(
         self, path: str, packets: bool, compatible: bool, period: EnginePeriod | None

@@ -27,6 +27,7 @@ PLACES = (
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
+    "analysis/analyze/growing_sources.py": "a capture that is named on the command line",
     "analysis/bench": "captures that the benchmark made",
     "analysis/flows/columns.py": "the package's own tables",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",

@@ -11,7 +11,7 @@ from typing import Any
 from analysis.flows.plain import connection_rows, packet_records, pcapng_blocks
 from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable, Period
-from analysis.flows.plain.following import Follower
+from analysis.flows.plain.growing import Follower
 from analysis.flows.plain.stream import ByteStream, open_source
 
 __all__ = ["Follower", "analyse"]

@@ -11,8 +11,8 @@ const KEPT: usize = 6;
 /// No connection yet.
 pub const NONE: u32 = u32::MAX;
 
-/// A connection as the table has it: its number from 1, its pair of ends, and whether a is the second
-/// of them.
+/// A connection as the table has it: its number from 1, its pair of ends, and whether a is the
+/// second of them.
 pub struct TableEntry {
     pub number: u32,
     pub pair: u32,

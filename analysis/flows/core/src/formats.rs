@@ -58,8 +58,8 @@ pub fn recognise(source: &mut Source) -> Option<(Format, bool)> {
     }
 }
 
-/// The records of a file whose header was read. Reading goes on where it stopped, so that a file may
-/// grow.
+/// The records of a file whose header was read. Reading goes on where it stopped, so that a file
+/// may grow.
 pub enum Records {
     Pcap(PcapLayout),
     Pcapng(Section),

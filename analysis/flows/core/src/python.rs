@@ -3,7 +3,7 @@
 
 use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::{Table, TableEntry};
-use crate::following::Following;
+use crate::growing::GrowingCapture;
 use crate::link_layer::NAMES;
 use crate::networks::Networks;
 use crate::packet_parser::{Facts, Moment, PacketParser, Period};
@@ -114,14 +114,14 @@ fn identity(known: &TableEntry, pairs: &Pairs, networks: &Networks) -> Identity 
 
 /// A capture that grows; the thread that makes it feeds it.
 #[pyclass(unsendable)]
-struct Follower(Following);
+struct Follower(GrowingCapture);
 
 #[pymethods]
 impl Follower {
     /// Of more than `most` connections half are forgotten.
     #[new]
     fn new(most: usize) -> Follower {
-        Follower(Following::new(most))
+        Follower(GrowingCapture::new(most))
     }
 
     /// Takes the next bytes of the file.

@@ -6,8 +6,8 @@
 use _core::column_frame::Frame;
 use _core::connection_rows;
 use _core::connection_table::Table;
-use _core::following::Following;
 use _core::formats;
+use _core::growing::GrowingCapture;
 use _core::packet_records::Fault;
 use _core::pipeline;
 use _core::stream::Source;
@@ -60,7 +60,7 @@ fn read(bytes: &[u8], compatible: bool, packets: bool) -> Option<Outcome> {
 }
 
 fn fed(bytes: &[u8], piece: usize) -> Option<Outcome> {
-    let mut following = Following::new(MOST);
+    let mut following = GrowingCapture::new(MOST);
     for part in bytes.chunks(piece) {
         following.feed(part).ok()?;
     }

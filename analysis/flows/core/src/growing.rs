@@ -12,7 +12,7 @@ use crate::stream::Source;
 use crate::Refused;
 use std::cmp::Reverse;
 
-pub struct Following {
+pub struct GrowingCapture {
     source: Source,
     begun: Option<(Format, Records)>,
     pub fault: Option<(Fault, u64)>,
@@ -28,12 +28,12 @@ pub struct Counting {
     segment: Segment,
 }
 
-impl Following {
-    pub fn new(most: usize) -> Following {
+impl GrowingCapture {
+    pub fn new(most: usize) -> GrowingCapture {
         let parser = PacketParser::new(false, None);
         let counting =
             Counting { parser, table: Table::new(false, false), segment: Segment::default() };
-        Following { source: Source::growing(), begun: None, fault: None, counting, most }
+        GrowingCapture { source: Source::growing(), begun: None, fault: None, counting, most }
     }
 
     /// Takes the next bytes of the file; nothing is taken after damage.
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn bytes_may_come_one_by_one() {
-        let mut following = Following::new(9);
+        let mut following = GrowingCapture::new(9);
         let all = [header(), record(1, 7, 1), record(2, 7, 2)].concat();
         for byte in &all {
             assert!(following.feed(&[*byte]).is_ok());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_not_whole_at_the_end_is_cut() {
-        let mut following = Following::new(9);
+        let mut following = GrowingCapture::new(9);
         assert!(following.feed(&[header(), record(1, 7, 1)].concat()[..60]).is_ok());
         assert_eq!(following.fault, None);
         following.end();
@@ -177,13 +177,13 @@ mod tests {
 
     #[test]
     fn the_connections_of_the_latest_packets_are_kept() {
-        let mut following = Following::new(9);
+        let mut following = GrowingCapture::new(9);
         assert!(following.feed(&header()).is_ok());
         for (second, port) in (1..=9).map(|port| (u32::from(port), port)).chain([(10, 2), (11, 10)])
         {
             assert!(following.feed(&record(second, port, second)).is_ok());
         }
-        let numbers = |following: &Following| {
+        let numbers = |following: &GrowingCapture| {
             let entries = following.counting.table.connections.iter();
             entries.map(|entry| entry.number).collect::<Vec<_>>()
         };
