@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +64,22 @@ def measured(run: Path) -> Values:
     """What a run measured under its first seed: condition to name to value."""
     values: dict[str, Values] = values_of(str(run))["values"]
     return next(iter(values.values()))
+
+
+@dataclass(frozen=True)
+class ShownHandout:
+    """A handout in Markdown, which Jupyter shows as a page with its drawings."""
+
+    markdown: str
+
+    def _repr_markdown_(self) -> str:  # ipython.readthedocs.io, "Rich display"
+        return self.markdown
+
+
+def handout(assignment: Assignment) -> ShownHandout:
+    """The assignment's handout, for a notebook beside its folder."""
+    text = (assignment.folder / starting.HANDOUT).read_text("utf-8")
+    return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 
 
 def table(run: Path) -> polars.DataFrame:
