@@ -19,7 +19,7 @@ _BEGINNING = """\
 This does what `./tcplab lab start`, `run`, `check` and `pack` do, from Python. Install Jupyter
 beside tcplab's own Python, and start it in a folder of yours:
 
-    PATH_OF_TCPLAB/.venv/bin/pip install jupyterlab
+    PATH_OF_TCPLAB/.venv/bin/pip install jupyterlab polars
     PATH_OF_TCPLAB/.venv/bin/jupyter lab
 
 The handout is also a page of its own, `handout.html` in the assignment's folder."""
