@@ -19,6 +19,7 @@ from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, runs_to_make
 from testbed.lab.ready import lab_for
+from topologies import untrusted
 from topologies.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class ShownHandout:
 
 def handout(assignment: Assignment) -> ShownHandout:
     """The assignment's handout, for a notebook beside its folder."""
-    text = (assignment.folder / starting.HANDOUT).read_text("utf-8")
+    text = untrusted.text_if_any(assignment.folder, starting.HANDOUT)
     return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 
 
