@@ -65,7 +65,8 @@ class LabSpec:
     """A lab. `claim` is the lesson in one sentence, which every variant must show.
 
     Students are asked `asks` instead. `level` is 1 (first course) to 3 (advanced). `reads` are the
-    kinds of values of which the handout shows how they are read.
+    kinds of values of which the handout shows how they are read. It tells the round trip of an
+    empty path unless the lab `asks_for_round_trip`.
     """
 
     name: str
@@ -79,6 +80,7 @@ class LabSpec:
     questions: tuple[Question, ...]
     level: int = 1
     reads: tuple[ValueSource, ...] = ()
+    asks_for_round_trip: bool = False
     language: str = "en"
 
     def __post_init__(self) -> None:

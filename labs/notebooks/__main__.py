@@ -45,11 +45,9 @@ def notebook(lab: LabSpec) -> str:
             " gave out"
         ),
         _code(
-            "import tcplab\n"
-            "from IPython.display import Markdown\n\n"
+            "import tcplab\n\n"
             f'assignment = tcplab.lab.start("{lab.name}", STUDENT, variants=VARIANTS)\n'
-            'handout = (assignment.folder / "handout.md").read_text()\n'
-            'Markdown(handout.replace("](drawings/", f"]({assignment.folder}/drawings/"))'
+            "tcplab.lab.handout(assignment)"
         ),
         _text("Your predictions. They are recorded before a run is made."),
         _code("predictions = {\n" + "".join(map(_line, predicted)) + "}\n" + _ANSWER),

@@ -46,7 +46,7 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
     out.
     """
     open_variant = told(lab, variant)
-    parts = [_part(lab, run, open_variant) for run in lab.runs]
+    parts = _without_repetition([_part(lab, run, open_variant) for run in lab.runs])
     words = _words(lab.language)
     context = {
         "lab": lab,
@@ -93,6 +93,19 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     return part | _network(lab, run, variant)
 
 
+def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each run after the first says only what is not as in the first."""
+    first = parts[0]
+    return [first | {"like": ""}, *(_beside(first, part) for part in parts[1:])]
+
+
+def _beside(first: Mapping[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """What a handout says of a run that comes after the first."""
+    same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
+    settings = [setting for setting in part["settings"] if setting not in first["settings"]]
+    return part | dict.fromkeys(same) | {"like": first["name"], "settings": settings}
+
+
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     """What is set, by the lab, the variant or the experiment, and what it means in the language."""
     parameters = find(run.experiment).parameters()
@@ -124,7 +137,7 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
         "conditions": spec.conditions,
         "flows": list(_flows(spec.flows, words)),
         "diagram": _drawn(network, words),
-        "round_trip": str(round_trip) if round_trip.base else "",
+        "round_trip": None if run.chosen else str(round_trip if round_trip.base else ""),
         "captures": spec.captures,
     }
 

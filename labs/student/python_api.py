@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, runs_to_make
 from testbed.lab.ready import lab_for
+from topologies import untrusted
 from topologies.errors import UsageError
 
 if TYPE_CHECKING:
@@ -63,6 +65,22 @@ def measured(run: Path) -> Values:
     """What a run measured under its first seed: condition to name to value."""
     values: dict[str, Values] = values_of(str(run))["values"]
     return next(iter(values.values()))
+
+
+@dataclass(frozen=True)
+class ShownHandout:
+    """A handout in Markdown, which Jupyter shows as a page with its drawings."""
+
+    markdown: str
+
+    def _repr_markdown_(self) -> str:  # ipython.readthedocs.io, "Rich display"
+        return self.markdown
+
+
+def handout(assignment: Assignment) -> ShownHandout:
+    """The assignment's handout, for a notebook beside its folder."""
+    text = untrusted.text_if_any(assignment.folder, starting.HANDOUT)
+    return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 
 
 def table(run: Path) -> polars.DataFrame:

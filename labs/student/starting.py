@@ -12,7 +12,7 @@ from labs.student.handout import drawings_of, handout_text, sheet_text
 from labs.templates.rendering import markdown_page
 from topologies.errors import UsageError
 
-_HANDOUT = "handout.md"
+HANDOUT = "handout.md"
 
 
 def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
@@ -38,4 +38,4 @@ def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:
     """The handout as Markdown with its drawings beside it, and as one page with them in it."""
     handout, drawings = handout_text(lab, variant), drawings_of(lab).files()
     page = markdown_page(f"{lab.title}, {variant.student}", handout, lab.language, drawings)
-    return {_HANDOUT: handout, "handout.html": page, **drawings}
+    return {HANDOUT: handout, "handout.html": page, **drawings}

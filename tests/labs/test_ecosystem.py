@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,11 @@ def test_a_notebook_does_the_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             exec(source, names)
     rates = names["tables"]["sack"].filter(polars.col("what") == "server.rate")
     assert rates["sack_on"].item() > 0
+    page = names["tcplab"].lab.handout(names["assignment"])._repr_markdown_()
+    drawings = re.findall(r"\]\((.*?\.svg)\)", page)
+    assert drawings and all((tmp_path / name).is_file() for name in drawings)
+    counters = names["tables"]["sack"].filter(polars.col("what").str.starts_with("nstat."))
+    assert 10 < len(counters) < 100, "those that stayed zero are left out"
     assert names["runs"].keys() == {"sack"}, "the second run waits for its settings"
     names["tcplab"].lab.pack(names["assignment"])
     assert (tmp_path / "sack-ann" / "sack-ann.zip").stat().st_size > 10_000

@@ -73,6 +73,17 @@ def test_links_and_devices_are_refused(kind: int, tmp_path: Path, target: Path) 
         unpack(source, target)
 
 
+def test_a_misspelt_question_is_named_in_what_could_not_be_read(
+    tmp_path: Path, target: Path
+) -> None:
+    sheet = SHEET.replace(b"goodput_off", b"goodput_of")
+    inspected = inspect(
+        str(zipped(tmp_path / "hand-in.zip", {ANSWERS: sheet})), str(target), "sack"
+    )
+    named = "goodput_of in answers.toml: no question has this name; is goodput_off meant?"
+    assert named in inspected["problems"]
+
+
 def test_bombs_are_refused_before_they_go_off(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from labs.definition.assignment import ANSWERS, FILE
 from labs.grading.roster import Person
-from tests.labs.downloads import SHEET, below, hand_in, tar_of
+from tests.labs.downloads import SHEET, below, hand_in, tar_of, zip_of
 from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOPLE, taken_in
 
 
@@ -177,3 +177,11 @@ def test_a_student_who_handed_in_something_else_is_told_so(tmp_path: Path) -> No
         download.report.summary
         == "7 files: 2 hand-ins of 2 students, 3 hand-ins that could not be graded, 3 ignored."
     )
+
+
+@pytest.mark.parametrize("assignment", [{}, {FILE: b"{ broken"}])
+def test_a_hand_in_of_nobody_says_so(assignment: dict[str, bytes], tmp_path: Path) -> None:
+    members = {"ann.zip": ANN, "someone.zip": zip_of({ANSWERS: SHEET, **assignment})}
+    cases = taken_in(members, tmp_path).chosen.cases
+    (refused,) = [case.refused for case in cases if case.refused]
+    assert refused.startswith(f"It is not known whose it is: {FILE} is missing, broken")

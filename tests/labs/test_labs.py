@@ -194,6 +194,16 @@ def test_a_folder_is_made_once(assignment: Assignment, sack: LabSpec) -> None:
         start(sack, assignment.variant, assignment.folder)
 
 
+def test_a_handout_tells_the_channel_once_and_no_round_trip_that_is_asked() -> None:
+    fairness, first_look = (
+        handout_text(lab, variant(COURSE, lab, "ann"))
+        for lab in map(lab_catalogue.find, ("fairness", "first_look"))
+    )
+    assert fairness.count("* `bw` is **100mbit**") == 1
+    assert fairness.count("* The same as in run `fifo`, except for this:") == 2
+    assert "when no packet waits" in fairness and "when no packet waits" not in first_look
+
+
 def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) -> None:
     findings = [f"{finding.where}: {finding.text}" for finding in check(assignment)]
     assert "sack: this run is not there yet: ./tcplab lab run" in findings

@@ -9,7 +9,9 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
+from click.testing import CliRunner
 
+from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, written_frames
 from labs.definition.answer_key import Key
 from labs.definition.answer_sheet import read_sheet
@@ -175,6 +177,16 @@ def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment)
     assert read_sheet(assignment.folder / ANSWERS, assignment.lab)["goodput_off"] == []
 
 
+def test_packing_names_blanks_and_misspelt_questions(
+    assignment: Assignment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("labs.student.packing.pack", lambda *_: assignment.folder / ANSWERS)
+    (assignment.folder / ANSWERS).write_text('[answers]\ngoodput_of = "231 kbit/s"\n')
+    lines = CliRunner().invoke(lab_commands, ["pack", str(assignment.folder)]).output.splitlines()
+    assert lines[0].startswith("Not answered: ") and "goodput_off" in lines[0]
+    assert "goodput_of: no question has this name; is goodput_off meant?" in lines
+
+
 def test_a_question_of_a_kind_has_what_the_kind_needs() -> None:
     with pytest.raises(UsageError, match="says before which run"):
         Question("guess", "prediction", "What?", 1, "so")
@@ -190,6 +202,7 @@ def test_reading_values_off_earns_a_third_at_most(name: str) -> None:
     assert lab.reading <= MOST_READING
     kinds = {question.kind for question in lab.questions}
     assert {"prediction", "text"} <= kinds and {"evidence", "design"} & kinds
+    assert "graph" in kinds or name == "first_look"
 
 
 @pytest.mark.parametrize("name", LABS)
