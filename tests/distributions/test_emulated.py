@@ -17,7 +17,8 @@ import pytest
 from tests.distributions.emulated import EmulatedComputer, release_disk
 from tests.native.stock_kernel import QEMU
 
-SHORT = "--seed 1 --repeat 1 --duration 1s"
+SHORT = "--seed 1 --repeat 1 --duration 1s --limit 40min"
+"""The limit is of the emulated computer's own clock, and a busy machine may be very slow."""
 
 
 @pytest.fixture(scope="module")
