@@ -96,12 +96,3 @@ class Bubblewrap(Sandbox):
     def _variables(self) -> list[str]:
         words = [word for name, value in VARIABLES.items() for word in ("--setenv", name, value)]
         return ["--clearenv", *words, "--chdir", "/"]
-
-
-class SetUidBubblewrap(Bubblewrap):
-    """The same by a bubblewrap that is installed set-uid root, where users make no namespaces."""
-
-    name: ClassVar[str] = "set-uid bubblewrap"
-
-    def _identity(self) -> list[str]:
-        return []

@@ -10,8 +10,6 @@ import ctypes
 import errno
 import functools
 import os
-import shutil
-import stat
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +20,7 @@ from testbed.host.scratch import scratch
 from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import Limits
-from testbed.virtual.bubblewrap import Bubblewrap, SetUidBubblewrap
+from testbed.virtual.bubblewrap import Bubblewrap
 from testbed.virtual.sandbox import Sandbox
 from testbed.virtual.supervised import Supervised
 from topologies.errors import TcplabError
@@ -30,7 +28,7 @@ from topologies.errors import TcplabError
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
-KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, SetUidBubblewrap, Supervised)
+KINDS: tuple[type[Sandbox], ...] = (Bubblewrap, Supervised)
 """The best first."""
 _PATIENCE = 60.0  # seconds
 _NOBODY = 65534
@@ -94,8 +92,6 @@ def allowed_sandbox(confine: Path) -> SandboxChoice:
     """The best sandbox that works. `confine` is the lab's. Raises TcplabError if none does."""
     refused: list[tuple[str, str]] = []
     for kind in KINDS:
-        if kind is SetUidBubblewrap and not _is_set_uid():
-            continue
         words = _failure(kind, confine)
         if not words:
             return SandboxChoice(kind, tuple(refused), landlock_version())
@@ -120,11 +116,6 @@ def ordinary_user() -> tuple[int, int] | None:
     if os.geteuid() != 0 or Path("/proc/self/uid_map").read_text().split() != _ALL_USERS:
         return None
     return invoking_user() or (_NOBODY, _NOBODY)
-
-
-def _is_set_uid() -> bool:
-    program = shutil.which("bwrap")
-    return program is not None and bool(os.stat(program).st_mode & stat.S_ISUID)
 
 
 def _failure(kind: type[Sandbox], confine: Path) -> str:

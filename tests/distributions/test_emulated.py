@@ -17,7 +17,8 @@ import pytest
 from tests.distributions.emulated import EmulatedComputer, release_disk
 from tests.native.stock_kernel import QEMU
 
-SHORT = "--seed 1 --repeat 1 --duration 1s"
+SHORT = "--seed 1 --repeat 1 --duration 1s --limit 40min"
+"""The limit is of the emulated computer's own clock, and a busy machine may be very slow."""
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,11 @@ def sandbox(out: Path, name: str) -> dict[str, Any]:
 def test_any_processor_gives_the_same_packets(
     disk: Path, here: dict[str, str], tmp_path: Path, processor: str
 ) -> None:
-    """Nehalem has SSE 4.2 and no AVX, `max` has AVX2 and no AVX-512."""
+    """Nehalem (2008) has SSE 4.2 and no AVX, `max` has AVX2 and no AVX-512; both have a report."""
     EmulatedComputer(disk, tmp_path).carry_out(processor, f"run short {SHORT}")
-    assert packets(tmp_path, "short") == here, (tmp_path / "short").read_text()
+    printed = (tmp_path / "short").read_text()
+    assert packets(tmp_path, "short") == here, printed
+    assert "report.html" in printed
 
 
 def test_a_processor_without_anything_new_gives_the_same_packets(
@@ -78,32 +81,19 @@ def test_a_processor_without_anything_new_gives_the_same_packets(
     assert packets(tmp_path, "plain") == here, (tmp_path / "plain").read_text()
     printed = (tmp_path / "plain").read_text()
     assert "has no report" in printed and "lacks instructions" in printed
-    assert "no AVX2" in (tmp_path / "doctor").read_text()
+    assert "no ssse3" in (tmp_path / "doctor").read_text()
 
 
 _NO_NAMESPACES = "echo 0 >/proc/sys/user/max_user_namespaces\n"
-_SET_UID = """
-mkdir -p /lib64 /lib/x86_64-linux-gnu /usr/bin
-brought=/release/python/lib/python3/dist-packages/tcplab/brought/bubblewrap
-cp "$brought"/lib* /lib/x86_64-linux-gnu
-cp "$brought/ld-linux-x86-64.so.2" /lib64
-cp "$brought/bwrap" /usr/bin
-chmod 4755 /usr/bin/bwrap
-"""
 
 
-@pytest.mark.parametrize(
-    ("name", "commands"), [("supervisor", ""), ("set-uid bubblewrap", _SET_UID)]
-)
 def test_without_user_namespaces_on_debians_own_kernel_the_packets_are_the_same(
-    disk: Path, here: dict[str, str], tmp_path: Path, name: str, commands: str
+    disk: Path, here: dict[str, str], tmp_path: Path
 ) -> None:
-    EmulatedComputer(disk, tmp_path).carry_out(
-        "max", f"{_NO_NAMESPACES}{commands}run short {SHORT}"
-    )
+    EmulatedComputer(disk, tmp_path).carry_out("max", f"{_NO_NAMESPACES}run short {SHORT}")
     printed = (tmp_path / "short").read_text()
     assert packets(tmp_path, "short") == here, printed
-    assert sandbox(tmp_path, "short")["name"] == name, printed
+    assert sandbox(tmp_path, "short")["name"] == "supervisor", printed
 
 
 @pytest.mark.parametrize(

@@ -235,12 +235,11 @@ def test_the_sandbox_is_named_with_what_it_lacks() -> None:
 
 
 def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:
-    assert (
-        system.instructions(machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 avx2\n"})).state
-        == "ok"
-    )
-    old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2\nbugs: avx2\n"})
-    assert system.instructions(old).state == "warning"
+    flags = "flags\t\t: fpu sse2 ssse3 sse4_1 sse4_2 popcnt\n"
+    assert system.instructions(machine_with({"proc/cpuinfo": flags})).state == "ok"
+    old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 ssse3\nbugs: sse4_2\n"})
+    finding = system.instructions(old)
+    assert finding.state == "warning" and "no sse4_1, sse4_2, popcnt:" in finding.said
 
 
 def test_windows(machine_with) -> None:

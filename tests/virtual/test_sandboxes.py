@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
@@ -86,6 +87,22 @@ def test_where_the_number_of_user_namespaces_is_zero(
         pytest.skip("no user namespace can be made here, so none can be closed")
     run = elsewhere({"TMPDIR": str(tmp_path)}, os.geteuid(), before=before)
     assert run.sandbox.get("name") == "supervisor", run.sandbox
+    assert run.digests == usual
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can install a program set-uid")
+def test_a_set_uid_bubblewrap_is_not_used(elsewhere: Callable[..., RunElsewhere], usual) -> None:
+    """It refuses to bound the sizes of a guest's folders (bwrap(1), --size)."""
+    installed = shutil.which("bwrap")
+    assert installed
+    with TemporaryDirectory(dir="/var/tmp") as name:
+        place = Path(name)
+        place.chmod(0o755)
+        shutil.copy(installed, place / "bwrap")
+        (place / "bwrap").chmod(0o4755)
+        run = elsewhere({"PATH": f"{place}:{os.environ['PATH']}"}, NOBODY)
+    assert run.sandbox.get("name") == "supervisor", run.sandbox
+    assert "--size" in run.sandbox["refused"]["bubblewrap"]
     assert run.digests == usual
 
 
