@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from analysis.graphs.looks import Mark, SeriesLook
 from analysis.graphs.plain_layers import REFERENCE
 
 Direction = Literal["x", "y"]
+_Row = TypeVar("_Row")
+_MOST_ROWS = 16
 _ROOM = 0.7
 """Rows that stay free above the first and below the last."""
 
@@ -92,9 +94,14 @@ def rows(names: Sequence[str]) -> Axis:
     return Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
 
 
-def ratio_axis(label: str, values: Sequence[RangedValue]) -> Axis:
+def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
+    """As many rows together as an A4 page holds."""
+    return [of_rows[at : at + _MOST_ROWS] for at in range(0, len(of_rows), _MOST_ROWS)]
+
+
+def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
     """Logarithmic with 1 in the middle: half and twice are equally far."""
-    ends = [end for end in extremes(values) if end > 0]
+    ends = [end for end in numbers if end > 0]
     widest = 1.05 * max([1.2, *ends, *(1 / end for end in ends)])
     return Axis(label, "", log=True, range=(1 / widest, widest))
 

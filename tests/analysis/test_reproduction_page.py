@@ -104,7 +104,7 @@ def test_its_graphs_are_drawn_and_name_the_rows(tmp_path: Path, width: int) -> N
         named = page.run("tcplabGraphs.board.plots.map(plot => plot.current.x)")
         wide = page.run("document.documentElement.scrollWidth")
         assert not page.complaints
-    assert len(drawn) == 6 and all(sum(marks.values()) > 5 for marks in drawn.values())
+    assert len(drawn) == 8 and all(sum(marks.values()) > 5 for marks in drawn.values())
     assert (max(named) > 100) == (width == 1400) and wide <= width  # names beside, or inside
 
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from analysis.graphs.layers import Graph, GraphGroup, Layer
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.ranged_values import (
     RangedValue,
+    extremes,
+    in_panels,
     look,
     no_difference,
     ranged,
@@ -167,26 +169,28 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
         "A mark is the typical ratio over the seeds, its bar the 95 % interval. Triangles: shown to"
         " be larger on the second kernel; diamonds: smaller; dots: alike, or not shown to differ."
     )
+    numbers = extremes([value for *_, value in drawn])
+    axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
+    panels = tuple(
+        _panel(f"ratios_{at}", axis, panel, new) for at, panel in enumerate(in_panels(drawn))
+    )
+    return GraphGroup("ratios", f"What Linux {new} does otherwise than {old}", caption, panels)
+
+
+def _panel(
+    key: str, axis: Axis, drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str
+) -> Graph:
+    layers = (*_layers(drawn, new), no_difference("no difference"))
+    names = rows([name for _, name, _ in drawn])
+    height = _AROUND + _ROW * len(drawn)
+    return Graph(key, "", "", axis, names, layers, over_time=False, height=height)
+
+
+def _layers(drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str) -> list[Layer]:
     values = {word: list[RangedValue]() for word in (*DIFFERENT, "")}
     for place, (figure, name, value) in enumerate(drawn):
         word = figure.verdict if figure.verdict in DIFFERENT else ""
         values[word].append(replace(value, at=-place, name=name))
-    graph = Graph(
-        "ratios",
-        f"What Linux {new} does otherwise than {old}",
-        "",
-        ratio_axis(
-            f"Linux {new} divided by Linux {old}", [v for of in values.values() for v in of]
-        ),
-        rows([name for _, name, _ in drawn]),
-        (*_layers(values, new), no_difference("no difference")),
-        over_time=False,
-        height=_AROUND + _ROW * len(drawn),
-    )
-    return GraphGroup("ratios", graph.title, caption, (graph,))
-
-
-def _layers(values: dict[str, list[RangedValue]], new: str) -> list[Layer]:
     return [
         layer
         for word, of in values.items()

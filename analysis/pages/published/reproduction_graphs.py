@@ -14,6 +14,7 @@ from analysis.graphs.plain_layers import holding
 from analysis.graphs.ranged_values import (
     RangedValue,
     extremes,
+    in_panels,
     look,
     no_difference,
     ranged,
@@ -140,25 +141,29 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
         return None
     quantities = list(dict.fromkeys(map(_quantity, shown)))
     names = [_label(judged, len(quantities) > 1) for judged in shown]
-    marks = _marks(shown, [-float(at) for at in range(len(shown))], is_ratio)
-    across = _across(marks, quantities, is_ratio)
+    panels = in_panels(shown)
+    marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
+    across = _across(_numbers(marks), quantities, is_ratio)
+    drawn = tuple(
+        _rows(f"{key}_{at}" if at else key, across, in_panels(names)[at], of, is_ratio)
+        for at, of in enumerate(marks)
+    )
+    caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
+    return GraphGroup(f"{key}_rows", _title(study), caption, drawn)
+
+
+def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
     layers = [layer for source in marks for layer in _row_layers(source, marks[source])]
     if is_ratio:
         layers.append(no_difference("the published number"))
-    how = _AS_RATIOS if is_ratio else ""
-    height = _AROUND + _ROW * len(shown)
-    graph = Graph(
-        key, _title(study), "", across, rows(names), tuple(layers), over_time=False, height=height
-    )
-    caption = _caption(len(study.rows) - len(shown), how)
-    return GraphGroup(key, graph.title, caption, (graph,))
+    height = _AROUND + _ROW * len(names)
+    return Graph(key, "", "", across, rows(names), tuple(layers), over_time=False, height=height)
 
 
-def _across(marks: Marks, quantities: Sequence[str], is_ratio: bool) -> Axis:
-    values = [value for of_source in marks.values() for value in of_source]
+def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:
     if is_ratio:
-        return ratio_axis("ours divided by the published number", values)
-    return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), extremes(values))
+        return ratio_axis("ours divided by the published number", numbers)
+    return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
 
 
 def _row_layers(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
