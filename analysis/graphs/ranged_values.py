@@ -16,6 +16,7 @@ from analysis.graphs.plain_layers import REFERENCE
 Direction = Literal["x", "y"]
 _Row = TypeVar("_Row")
 _MOST_ROWS = 16
+"""Rows of a graph that fits on an A4 page."""
 _ROOM = 0.7
 """Rows that stay free above the first and below the last."""
 
