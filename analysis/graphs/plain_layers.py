@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,6 +51,16 @@ def line(x: Numbers, y: Numbers, series: int, words: str) -> tuple[Layer, Layer]
         Layer(look, "line", x, y, words=words, series=series),
         Layer(look, "dots", x, y, words=words, series=series),
     )
+
+
+def holding(axis: Axis, values: Sequence[float]) -> Axis:
+    """The axis with room for all values: logarithmic over decades, else from zero."""
+    known = [value for value in values if np.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if spans_decades(known):
+        return replace(axis, log=True, range=(low / 1.3, high * 1.3))
+    room = 0.08 * (high - min(low, 0.0)) or 1.0
+    return replace(axis, zero=True, range=(min(0.0, low - room if low < 0 else 0), high + room))
 
 
 def spans_decades(values: Sequence[float]) -> bool:

@@ -16,7 +16,7 @@ from topologies import untrusted
 _OPEN, _DISORDER, _CWR, _RECOVERY, _LOSS = range(5)  # enum tcp_ca_state, include/uapi/linux/tcp.h
 _HYSTART = ("TcpExtTCPHystartTrainDetect", "TcpExtTCPHystartDelayDetect")
 _PROBED = "TcpExtTCPLossProbes"
-_KIB = 1024
+_KB = 1000  # as on the graphs' axes
 
 
 @dataclass(frozen=True)
@@ -68,31 +68,33 @@ def _of_flow(rows: dict[str, Any], flow: int, grown: dict[str, int]) -> Iterator
             yield PlayEvent(time, flow, "slow start left", _left(rows, at, grown))
         if state[at] != state[at - 1] and state[at] in _ENTERED:
             kind, sentence = _ENTERED[int(state[at])]
-            window = (rows[name][at] / _KIB for name in ("cwnd", "ssthresh"))
-            yield PlayEvent(time, flow, kind, sentence.format(*(f"{kib:.3g}" for kib in window)))
+            window = (rows[name][at] / _KB for name in ("cwnd", "ssthresh"))
+            yield PlayEvent(
+                time, flow, kind, sentence.format(*(f"{amount:.3g}" for amount in window))
+            )
 
 
 _ENTERED = {
     _CWR: (
         "window reduced",
         "The receiver reported a mark of congestion (ECN, RFC 3168), or the host's own queue was"
-        " full: the window shrinks although nothing was lost. It is {0} KiB, on its way to {1}.",
+        " full: the window shrinks although nothing was lost. It is {0} kB, on its way to {1}.",
     ),
     _RECOVERY: (
         "fast recovery",
         "ACKs showed that a segment is missing, so it is sent again at once (RFC 5681, RFC 6675)."
-        " The window is {0} KiB, and slow start would end at {1} KiB.",
+        " The window is {0} kB, and slow start would end at {1} kB.",
     ),
     _LOSS: (
         "time-out",
         "No ACK came until the retransmission timer ran out (RFC 6298). All that is on its way"
-        " counts as lost: the window falls to {0} KiB, and slow start goes up to {1} KiB.",
+        " counts as lost: the window falls to {0} kB, and slow start goes up to {1} kB.",
     ),
 }
 
 
 def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
-    window = f"at a window of {rows['cwnd'][at - 1] / _KIB:.3g} KiB"
+    window = f"at a window of {rows['cwnd'][at - 1] / _KB:.3g} kB"
     if rows["state"][at] in (_RECOVERY, _LOSS, _CWR, _DISORDER):
         return f"Slow start ended {window}: a loss or a mark showed that the path is full."
     if any(grown.get(name, 0) for name in _HYSTART):

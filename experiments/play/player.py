@@ -105,8 +105,8 @@ class Player:
 
     def save(self, settings: PlaySettings) -> Path:
         """An ordinary run of the same packets, with its report: its directory."""
-        data = settings.as_data()
-        return run(settings.spec().name, data, seeds=[int(data.pop("seed"))], testbed="virtual")
+        changed = settings.changed()
+        return run(settings.spec().name, changed, seeds=[settings.seed], testbed="virtual")
 
 
 @dataclass

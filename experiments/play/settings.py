@@ -47,19 +47,22 @@ class PlaySettings:
             "seed": str(self.seed)
         }
 
+    def changed(self) -> dict[str, str]:
+        """The parameters that differ from the playground's own, as text, by name."""
+        usual = PlaygroundParameters()
+        return {
+            name: str(value)
+            for name in _names()
+            if (value := getattr(self.parameters, name)) != getattr(usual, name)
+        }
+
     def spec(self) -> ExperimentSpec:
         """What is run."""
         return experiment(self.parameters)
 
     def command(self) -> str:
         """The command line that gives the same packets."""
-        usual = PlaygroundParameters()
-        options = [
-            word
-            for name in _names()
-            if (value := getattr(self.parameters, name)) != getattr(usual, name)
-            for word in (f"--{name}", str(value))
-        ]
+        options = [word for name, value in self.changed().items() for word in (f"--{name}", value)]
         return shlex.join(
             [
                 "./tcplab",

@@ -12,7 +12,6 @@ import pytest
 
 from analysis import flows
 from analysis.flows.reader import engines
-from analysis.pages.published import reproduction_page
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.looking import Look
 
@@ -25,12 +24,6 @@ Packet = tuple[float, int, int, int, int]
 def run_directory(tmp_path: Path) -> Path:
     """A copy of the checked-in run, which a test may spoil."""
     return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
-
-
-@pytest.fixture
-def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests of a reproduction's words alone: drawing takes most of a page's time."""
-    monkeypatch.setattr(reproduction_page, "picture", lambda *_: None)
 
 
 def _frame(packet: Packet) -> bytes:

@@ -9,7 +9,9 @@ import pytest
 
 from analysis.pages.published import reproduction_page
 from analysis.statistics.verdict import AGREES, DIFFERS, FEW, LISTED, UNRUN, UNSTATED, WITHIN
+from tests.analysis.browser import CHROMIUM, browser
 from tests.analysis.made_reproductions import Object, Tags, row, run, study, table, write
+from tests.analysis.stored_graphs import graphs_of
 
 STUDIES = Path(__file__).resolve().parents[2] / "experiments"
 
@@ -83,18 +85,29 @@ def test_every_row_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
     agree = sum(line["outcome"] == AGREES for line in lines)
     assert f"Of {len(lines)} published numbers {agree} agree with ours" in page
     assert all(link.startswith(("data:", "#study-")) for link in tags.links)
-    assert page.count("data:image/png") == 5
-    assert {path.name for path in (folder / "plots").iterdir()} == {
-        f"study-{number}.png" for number in range(1, 6)
-    }
+    drawn = {graph["key"].split("_")[1] for graph in graphs_of(page)}
+    assert drawn == {"1", "2", "3", "4", "5"} and "<img" not in page
+    assert not (folder / "plots").exists()
     assert str(folder) not in page
-    from matplotlib.image import imread
-
-    for path in (folder / "plots").iterdir():
-        assert len({tuple(pixel) for pixel in imread(path).reshape(-1, 4)[::97]}) > 3, path.name
 
 
-@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.browser
+@pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: sudo apt-get install chromium")
+@pytest.mark.parametrize("width", [390, 1400])
+def test_its_graphs_are_drawn_and_name_the_rows(tmp_path: Path, width: int) -> None:
+    write(tmp_path, *_all_studies())
+    run(tmp_path)
+    with browser(tmp_path / "chromium") as page:
+        page.open(tmp_path / "reproduction.html", width=width)
+        page.run("tcplabGraphs.board.drawAll()")
+        drawn = page.run("tcplabGraphs.counts()")
+        named = page.run("tcplabGraphs.board.plots.map(plot => plot.current.x)")
+        wide = page.run("document.documentElement.scrollWidth")
+        assert not page.complaints
+    assert len(drawn) == 8 and all(sum(marks.values()) > 5 for marks in drawn.values())
+    assert max(named) <= width / 2 and wide <= width  # longer names stand inside
+
+
 def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) -> None:
     rows = [
         row(10.0, "a"),
@@ -126,18 +139,17 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     assert "1 row was not run" in page and "1 row has fewer than 6 runs" in page
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_without_a_profile_there_is_one_column_and_no_word_of_two(tmp_path: Path) -> None:
     rows = [row(10.0, str(at), period=[], today=[20.0, 21.0] * 3) for at in range(3)]
     result = run(write(tmp_path, study(*rows, profile=[])))
     page = (tmp_path / "reproduction.html").read_text()
     assert result.exit_code == 0, result.output
     assert "Of 1" not in page and "0 agree with ours" in page
+    page = page.partition("<script")[0]
     for absent in ("two ways", "its time", "ettings of the study", "By today"):
         assert absent not in page, absent
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) -> None:
     """Also if nothing was run with the settings of its time."""
     run(write(tmp_path, study(row(10.0, period=[], today=[10.0] * 6))))
@@ -146,7 +158,6 @@ def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) 
     assert "Nothing was run with the settings of its time: ours are today" in page
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("rows", "changes", "sentence", "command"),
     [
@@ -182,7 +193,6 @@ def test_what_the_page_says_of_itself_holds_for_it(
     assert "Every published number was run" not in page
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(("each", "is_open"), [(3, True), (30, False)])
 def test_groups_have_their_counts_and_many_rows_are_folded(
     tmp_path: Path, each: int, is_open: bool
@@ -197,7 +207,6 @@ def test_groups_have_their_counts_and_many_rows_are_folded(
     assert "details::details-content" in page  # a printed page has what is folded
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_a_command_that_runs_a_whole_group_stands_once(tmp_path: Path) -> None:
     same = [row(1.0, str(at), group="rates", command="./tcplab run sack_on") for at in range(3)]
     other = [row(1.0, f"{at}", group="times", command=f"./tcplab run {at}") for at in range(3, 5)]
@@ -207,7 +216,6 @@ def test_a_command_that_runs_a_whole_group_stands_once(tmp_path: Path) -> None:
     assert "<span>3</span>" in page and "<span>4</span>" in page
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("runs", [1, 2, 6, 30])
 def test_intervals_are_in_the_table_from_six_runs(tmp_path: Path, runs: int) -> None:
     run(write(tmp_path, study(row(10.0, period=[9.0 + at / 10 for at in range(runs)]))))
@@ -218,7 +226,6 @@ def test_intervals_are_in_the_table_from_six_runs(tmp_path: Path, runs: int) -> 
     assert len(line["period_values"].split()) == runs
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_what_is_not_whole_or_failed_is_marked(tmp_path: Path) -> None:
     failures = [
         {"where": "here, seed 3", "problem": "The guest ended.", "log": "failures/ab.log"},
@@ -233,7 +240,6 @@ def test_what_is_not_whole_or_failed_is_marked(tmp_path: Path) -> None:
     assert [link for link in links if link.startswith(("fail", "."))] == ["failures/ab.log"]
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_long_tables_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reproduction_page, "MOST_ROWS", 2)
     run(write(tmp_path, study(*(row(1.0, str(at)) for at in range(5)))))

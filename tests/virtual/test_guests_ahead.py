@@ -7,9 +7,10 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from experiments.play.played_columns import Frame
+from experiments.play.played_columns import Frame, packets
 from experiments.play.player import Player, PlayEvent
 from experiments.play.settings import PlaySettings
 from experiments.play.waiting import MovedOn
@@ -22,6 +23,8 @@ from tests.virtual.conftest import digests
 from topologies.data import to_data
 
 pytestmark = pytest.mark.virtual
+EPOCH = 1_700_000_000.0
+"""When every guest starts, in seconds since 1970."""
 SETTINGS = PlaySettings.from_data(
     {"bw": "3mbit", "loss": "1%", "flows": "cubic+bbr@1s", "duration": "3s", "seed": "5"}
 )
@@ -102,6 +105,21 @@ def test_a_run_that_nobody_wants_any_more_ends(player: Player) -> None:
     long = PlaySettings.from_data({"bw": "100mbit", "queue": "500", "duration": "1h"})
     with pytest.raises(MovedOn):
         player.play(long, lambda _piece: ended.set(), ended)
+
+
+@pytest.mark.parametrize("change", ["", "1s bw=1mbit"])
+def test_a_saved_run_has_the_packets_that_were_played(
+    player: Player, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = PlaySettings.from_data({"bw": "3mbit", "duration": "2s", "change": change})
+    played: list[Frame] = []
+    player.play(settings, played.append, threading.Event())  # type: ignore[arg-type]
+    saved = player.save(settings)
+    assert (saved / "report.html").is_file()
+    times = [piece.columns["time"] for piece in played if piece.kind == "packets"]
+    again = packets(saved / "raw/seed-1/as_set", EPOCH)[0].columns["time"]
+    assert len(again) > 100 and np.ptp(times[0]) == pytest.approx(np.ptp(again), abs=1e-6)
 
 
 def test_several_seeds_give_a_band(player: Player) -> None:

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal
 
-from analysis.figures.picture import Picture
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
+from analysis.graphs.ranged_values import (
+    RangedValue,
+    extremes,
+    in_panels,
+    look,
+    no_difference,
+    ranged,
+    ratio_axis,
+    rows,
+)
+from analysis.graphs.stored_graphs import board_data
 from analysis.measures.run_results import written
 from analysis.records.kernel_folder import (
     ComparedCase,
@@ -18,11 +29,16 @@ from analysis.records.kernel_folder import (
     read_comparison,
 )
 from analysis.rendering import page_files
+from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.statistics.metric_wording import probability
 from analysis.statistics.paired_tests import Paired
 from analysis.statistics.paired_wording import estimate, interval
 
 DIFFERENT = ("larger", "smaller")
+_LOOKS = {"larger": look(VERMILLION, "triangle"), "smaller": look(BLUE, "diamond")}
+_UNSHOWN = look(GREY, "circle")
+_ROW, _AROUND = 36, 76
+"""Pixels of a row, which may hold its name above its mark, and of what is around them."""
 Scale = Literal["ratio", "difference"]
 
 
@@ -82,7 +98,7 @@ class KernelReport:
 
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
-    """Write kernels.html and plots/ into `out`, or into the comparison's folder.
+    """Write kernels.html into `out`, or into the comparison's folder.
 
     Raises UsageError if there is no comparison, TcplabError if it cannot be used or written.
     """
@@ -93,14 +109,13 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
 
 
 def _files(report: KernelReport) -> Iterator[tuple[str, bytes]]:
-    picture = _picture(report)
-    if picture:
-        yield f"plots/{picture.name}", picture.png
+    group = _ratios(report)
     context = {
         "report": report,
         "facts": report.record.facts,
         "names": report.names,
-        "picture": picture,
+        "group": group,
+        "graphs": board_data([group] if group else []),
         "cases": [
             (case, [row(figure) for figure in case.figures]) for case in report.record.facts.cases
         ],
@@ -135,25 +150,57 @@ def _median(values: Sequence[float]) -> str:
     return written(median(values)) if values else "-"
 
 
-def _picture(report: KernelReport) -> Picture | None:
+def _ratios(report: KernelReport) -> GraphGroup | None:
     """All ratios on one axis; what is compared by differences is in the tables only."""
-    from analysis.figures.kernel_ratios import RatioMark, draw
-
-    marks = [
-        RatioMark(_label(case, figure), pair.estimate, pair.low, pair.high, figure.verdict)
+    drawn = [
+        (
+            figure,
+            _label(case, figure),
+            RangedValue(0, pair.estimate, interval=(pair.low, pair.high)),
+        )
         for case in report.record.facts.cases
         for figure in case.figures
         if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
     ]
-    if not marks:
+    if not drawn:
         return None
     old, new = report.names
     caption = (
-        "A dot is the typical ratio over the seeds, its bar the 95 % interval. Red: shown to be"
-        " larger on the second kernel; blue: smaller; grey: alike, or not shown to differ."
+        "A mark is the typical ratio over the seeds, its bar the 95 % interval. Triangles: shown to"
+        " be larger on the second kernel; diamonds: smaller; dots: alike, or not shown to differ."
     )
-    drawn = draw(marks, f"Linux {new} divided by Linux {old}")
-    return Picture("ratios.png", f"What Linux {new} does otherwise than {old}", caption, drawn)
+    numbers = extremes([value for *_, value in drawn])
+    axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
+    panels = tuple(
+        _panel(f"ratios_{at}", axis, panel, new) for at, panel in enumerate(in_panels(drawn))
+    )
+    return GraphGroup("ratios", f"What Linux {new} does otherwise than {old}", caption, panels)
+
+
+def _panel(
+    key: str, axis: Axis, drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str
+) -> Graph:
+    layers = (*_layers(drawn, new), no_difference("no difference"))
+    names = rows([name for _, name, _ in drawn])
+    height = _AROUND + _ROW * len(drawn)
+    return Graph(key, "", "", axis, names, layers, over_time=False, height=height)
+
+
+def _layers(drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str) -> list[Layer]:
+    values = {word: list[RangedValue]() for word in (*DIFFERENT, "")}
+    for place, (figure, name, value) in enumerate(drawn):
+        word = figure.verdict if figure.verdict in DIFFERENT else ""
+        values[word].append(replace(value, at=-place, name=name))
+    return [
+        layer
+        for word, of in values.items()
+        for layer in ranged(
+            of,
+            _LOOKS.get(word, _UNSHOWN),
+            f"{word} on {new}" if word else "alike, or not shown to differ",
+            "x",
+        )
+    ]
 
 
 def _label(case: ComparedCase, figure: KernelFigure) -> str:

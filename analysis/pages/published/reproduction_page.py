@@ -1,4 +1,4 @@
-"""Writes reproduction.html, reproduction.csv, profiles.csv and the plots of a reproduction."""
+"""Writes reproduction.html, reproduction.csv and profiles.csv of a reproduction."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.figures.picture import Picture
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored_graphs import board_data
 from analysis.pages.published.imitation_table import imitation_line, profiles_csv
-from analysis.pages.published.reproduction_pictures import picture
+from analysis.pages.published.reproduction_graphs import graphs
 from analysis.pages.published.reproduction_rows import csv_text, groups, numbered, parts, reasons
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
@@ -142,8 +143,7 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
 
 
 def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
-    drawn = [picture(one, number) for number, one in enumerate(report.studies, 1)]
-    yield from ((f"plots/{one.name}", one.png) for one in drawn if one)
+    drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
     yield "reproduction.csv", csv_text(report.studies).encode()
     yield "profiles.csv", profiles_csv(report.studies).encode()
     yield (
@@ -152,7 +152,7 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     )
 
 
-def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[str, Any]:
+def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
     reproduction, facts = report.reproduction, report.reproduction.facts
     return {
         "report": report,
@@ -164,6 +164,8 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
         "repeat": report.repeat,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
         "with_kernel": [one.study.name for one in report.studies if one.has_period_kernel],
+        "drawn": any(drawn),
+        "graphs": board_data([group for group in drawn if group]),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
@@ -176,7 +178,7 @@ def _context(report: ReproductionReport, drawn: list[Picture | None]) -> dict[st
     }
 
 
-def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
+def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
     study, listed = judged.study, reasons(judged.rows)
     imitated, kernel = imitations(judged.rows), study.kernel.taken if study.kernel else ""
     return {
@@ -188,7 +190,7 @@ def _shown(judged: JudgedStudy, drawn: Picture | None) -> dict[str, Any]:
         "counts": judged.counts,
         "today": judged.today_counts if study.profile or judged.has_period_kernel else None,
         "sentence": ", ".join(parts(judged.counts)),
-        "picture": drawn,
+        "graphs": drawn,
         "reasons": listed,
         "groups": groups(judged.rows[:MOST_ROWS], listed),
         "is_long": len(judged.rows) > MOST_OPEN,

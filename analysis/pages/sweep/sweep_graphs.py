@@ -9,8 +9,8 @@ import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import SeriesLook
-from analysis.graphs.plain_layers import DOT, level, line, marked, named, spans_decades, spread
-from analysis.graphs.swept_places import SweptAxis, swept
+from analysis.graphs.plain_layers import DOT, holding, level, line, marked, named, spread
+from analysis.graphs.swept_places import SweptAxis, swept, ticked
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
@@ -27,7 +27,6 @@ _SPACING = {
 }
 _MOST_DOTS = 400
 """Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
-_MARGIN = 0.08
 _BAND = replace(DOT, mark="")
 
 
@@ -62,38 +61,21 @@ def _seeds(samples: SweepSamples) -> str:
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
     """The metric's axis, which all panels share: logarithmic over decades, else from zero."""
-    known = [value for value in values if np.isfinite(value)]
-    low, high = min(known, default=0.0), max(known, default=1.0)
     name = labelled(sweep.metric, samples.unit)
     plain = Axis(name, "")
     if samples.unit in _RATES:
         label = name.removesuffix(f" ({samples.unit})")
         plain = Axis(label, "bit/s", _RATES[samples.unit])
-    if spans_decades(known):
-        return replace(plain, log=True, range=(low / 1.3, high * 1.3))
-    room = 0.08 * (high - min(low, 0.0)) or 1.0
-    return replace(plain, zero=True, range=(min(0.0, low - room if low < 0 else 0), high + room))
+    return holding(plain, values)
 
 
 _RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}
 
 
-def _swept_axis(axis: SweptAxis, label: str) -> Axis:
-    """The swept values as ticks, at their places."""
-    is_log = axis.spacing == "log"
-    places = np.array(axis.positions, dtype=float)
-    scaled = np.log10(places) if is_log else places
-    room = _MARGIN * float(np.ptp(scaled)) or 1.0
-    low, high = float(scaled.min()) - room, float(scaled.max()) + room
-    ends = (10**low, 10**high) if is_log else (low, high)
-    ticks = tuple(sorted(zip(places.tolist(), axis.labels, strict=True)))
-    return Axis(label, "", ticks=ticks, log=is_log, range=ends)
-
-
 def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
     factor, metric = shape.sweep.factors[across], shape.sweep.metric
     axis = swept(factor.values, samples.amounts[across])
-    below = _swept_axis(axis, layout.axis_name(factor))
+    below = ticked(axis, layout.axis_name(factor))
     ends = [end for interval in samples.intervals.values() for end in (interval.low, interval.high)]
     beside = value_axis(shape.sweep, samples, [*samples.median[samples.counts > 0], *ends])
     drawn = tuple(

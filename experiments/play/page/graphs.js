@@ -26,7 +26,7 @@ export const GRAPHS = [
     key: "rate",
     kinds: ["rates"],
     title: "Throughput",
-    caption: "What arrived for the first time, in steps of 100 ms; dotted: the link's rate.",
+    caption: "What arrived new, in steps of 100 ms; dotted: the link's rate, headers included.",
     y: { label: "throughput", unit: "bit/s", zero: true },
   },
   {

@@ -393,7 +393,11 @@ const TOLD = {
     run.finish(outcome);
     play.ended(run, outcome.side);
   },
-  banded: (play) => play.say(`The band holds ${SEEDS} seeds.`),
+  banded: (play, { settings }) => {
+    const isFree = parsed("share", settings.loss) > 0 || parsed("time", settings.jitter) > 0;
+    const why = isFree ? "" : " Without loss and jitter, they hardly differ.";
+    play.say(`The band holds ${SEEDS} seeds.${why}`);
+  },
   stopped: () => {},
   problem: (play, run, { side, field, sentence }) => {
     run.finish({ flows: [], phases: {}, measures: {}, verdict: sentence });

@@ -37,7 +37,8 @@ export function comparison(kept, moved) {
 export function latency(run) {
   const parts = [];
   if (run.times.samples) parts.push(`first samples after ${Math.round(run.times.samples)} ms`);
-  if (run.times.whole) parts.push(`all after ${Math.round(run.times.whole)} ms`);
+  const isPlayed = run.times.samples && run.times.whole;
+  if (isPlayed) parts.push(`all after ${Math.round(run.times.whole)} ms`);
   const phases = run.outcome ? Object.entries(run.outcome.phases) : [];
   const times = phases.map(([name, seconds]) => `${name} ${Math.round(1000 * seconds)}`);
   if (times.length) parts.push(`of these: ${times.join(", ")}`);

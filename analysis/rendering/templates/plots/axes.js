@@ -6,6 +6,7 @@ const PREFIXES = [
   ["k", 1e3],
   ["", 1],
 ];
+const INSIDE = 8; // px left of an axis whose names stand inside
 const FONT = "12px system-ui, sans-serif";
 
 // 1, 2 or 5 times a power of ten: the first that is at least `rough`.
@@ -90,14 +91,31 @@ function prefixFor(unit, value) {
 
 // One value as text, with the digits that the zoom can tell apart.
 function valueText(axis, value, span) {
-  const named = (axis.ticks || []).find(([tick]) => tick === value);
-  if (named) return named[1];
+  if (axis.ticks && axis.ticks.length) return nearestName(axis, value);
   const shown = value * axis.scale;
   if (axis.unit === "B") return `${Math.round(shown).toLocaleString("en")} bytes`;
   const [prefix, size] = prefixFor(axis.unit, Math.abs(shown));
   if (axis.log) return `${number(shown / size, null)} ${prefix}${axis.unit}`.trim();
   const digits = axis.unit === "bit/s" ? 2 : Math.min(9, decimals((span * axis.scale) / 1e5));
   return `${Number((shown / size).toFixed(digits))} ${prefix}${axis.unit}`.trim();
+}
+
+const measure = document.createElement("canvas").getContext("2d");
+
+// Names of rows stand beside the axis if they leave half of the width to the marks, else inside.
+// Graphs over time keep one margin, so that a moment is below itself in all of them.
+function leftMargin({ y: { ticks: named }, overTime }, whole) {
+  if (overTime || !named || !named.length) return MARGIN.left;
+  measure.font = FONT;
+  const needed = Math.max(...named.map(([, name]) => measure.measureText(name).width)) + 16;
+  if (needed <= MARGIN.left) return MARGIN.left;
+  return needed < whole / 2 ? needed : INSIDE;
+}
+
+// Marks may stand a little beside what they are of.
+function nearestName({ ticks: named, log }, value) {
+  const away = ([tick]) => Math.abs(toScale({ log }, tick) - toScale({ log }, value));
+  return named.reduce((best, tick) => (away(tick) < away(best) ? tick : best))[1];
 }
 
 function drawAxes(pen, graph, frame) {
@@ -117,7 +135,8 @@ function drawAxes(pen, graph, frame) {
   pen.fillText(axisTitle(graph.y, up.unit), 4, 10, whole - 4);
 }
 
-// The ticks at the left; names that are longer than the margin stand inside, at their line.
+// The ticks at the left; names that are longer than the margin stand inside: above their line, or
+// if there are two, off the edges.
 function drawHeights(pen, axis, frame) {
   const marks = ticks(axis, frame.low, frame.high, frame.height / 45);
   const inside = marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
@@ -128,9 +147,10 @@ function drawHeights(pen, axis, frame) {
     const y = frame.Y(value);
     line(pen, frame.x, y, frame.x + frame.width, y);
     if (inside) {
-      const away = 2 * value > frame.low + frame.high ? -9 : 9;
+      const isBelow = marks.length === 2 && 2 * value <= frame.low + frame.high;
+      const away = isBelow ? 9 : -11;
       pen.textAlign = "left";
-      pen.fillText(label, frame.x + 6, y + away);
+      pen.fillText(label, frame.x + 6, y + away, frame.width);
     } else if (free - y > 11) {
       pen.textAlign = "right";
       pen.fillText(label, frame.x - 6, y);

@@ -128,7 +128,7 @@ function description(mark, graph, frame) {
   else if (layer.shape === "moments") return lines;
   else
     lines.push(
-      `${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`,
+      `${graph.y.label} ${valueText(graph.y, layer.y[at], (frame.high - frame.low) / 100)}`.trim(),
     );
   for (const [name, values] of layer.fields)
     lines.push(`${name} ${values[at].toLocaleString("en")}`);

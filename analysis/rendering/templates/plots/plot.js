@@ -142,13 +142,14 @@ class Plot {
 
   // What is seen, and where: places of a canvas that is `whole` pixels wide.
   frame(whole = this.width) {
-    const width = Math.max(60, whole - MARGIN.left - MARGIN.right);
+    const x = leftMargin(this.graph, whole);
+    const width = Math.max(60, whole - x - MARGIN.right);
     const height = (this.graph.height || HEIGHT) - MARGIN.top - MARGIN.bottom;
     const { x: axisX, y: axisY } = this.graph;
     const [left, right] = [this.span.left, this.span.right].map((at) => fromScale(axisX, at));
     const [low, high] = this.height || this.fitted(left, right);
     const [bottom, top] = [toScale(axisY, low), toScale(axisY, high)];
-    const [x, y] = [MARGIN.left, MARGIN.top];
+    const y = MARGIN.top;
     const across = width / (this.span.right - this.span.left);
     const up = height / (top - bottom);
     // Far outside values are held near the frame: canvases lose precision with huge coordinates.

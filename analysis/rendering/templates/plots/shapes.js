@@ -78,11 +78,12 @@ function drawBars(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (!layer.look.every && to - from > 2 * frame.width)
     return drawColumns(pen, layer, frame, from, to);
+  const longer = layer.end ? 0 : 0.5; // so that what goes up is a pixel long at least
   pen.beginPath();
   for (let at = from; at < to; at += 1) {
     const end = layer.end ? frame.X(layer.end[at]) : frame.X(layer.x[at]);
-    pen.moveTo(frame.X(layer.x[at]), frame.Y(layer.y[at]) + 0.5);
-    pen.lineTo(end, frame.Y(layer.top[at]) - 0.5);
+    pen.moveTo(frame.X(layer.x[at]), frame.Y(layer.y[at]) + longer);
+    pen.lineTo(end, frame.Y(layer.top[at]) - longer);
   }
   pen.stroke();
   if (layer.look.every) drawSigns(pen, layer, frame, from, to);

@@ -59,7 +59,8 @@ class Tooltip {
   // The same moment in every graph over time.
   line(plot, x) {
     for (const other of plot.span.plots) {
-      other.cursor.hidden = x < MARGIN.left || x > other.box.clientWidth - MARGIN.right;
+      const left = leftMargin(other.graph, other.width);
+      other.cursor.hidden = x < left || x > other.box.clientWidth - MARGIN.right;
       other.cursor.style.left = `${x}px`;
     }
   }
