@@ -65,6 +65,7 @@ class _ResumedWorkshop(Workshop):
 
     def run(self, text: str, command: Sequence[str], **options: Any) -> str:
         if command[-1] == "allnoconfig":
+            self.report.step("Comparing with what was compiled last")
             self.when_patched()
         return super().run(text, command, **options)
 
