@@ -16,7 +16,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import time_ns
@@ -90,13 +89,15 @@ def take_over(tree: Path, made_with: str) -> None:
     listed = {"made_with": made_with, "sources": names}
     (tree / _LISTED).write_text(json.dumps(listed))
     kept = tree.parent / "kept"
-    with suppress(FileNotFoundError):
+    try:
         os.replace(kept_tree(), kept)
-        before = json.loads((kept / _LISTED).read_text())
-        if before["made_with"] == made_with:
-            _keep_times(kept, tree, names)
-            _move(kept, tree, {*names, *before["sources"], _LISTED})
-        shutil.rmtree(kept)
+    except FileNotFoundError:
+        return
+    before = json.loads((kept / _LISTED).read_text())
+    if before["made_with"] == made_with:
+        _keep_times(kept, tree, names)
+        _move(kept, tree, {*names, *before["sources"], _LISTED})
+    shutil.rmtree(kept)
 
 
 def _keep_times(kept: Path, tree: Path, names: Sequence[str]) -> None:
