@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.lab.kernel import kept_objects
-from testbed.lab.kernel.kept_objects import _keep, kept_tree, take_over
+from testbed.lab.kernel.kept_objects import _keep, drop_stale_marks, kept_tree, take_over
 
 MAKEFILE = """\
 all: a.o b.o
@@ -70,6 +70,17 @@ def test_a_build_that_was_broken_off_leaves_nothing(tmp_path: Path) -> None:
     tree.mkdir(parents=True)
     take_over(tree, "7.2 gcc")
     assert not kept_tree().exists()
+
+
+def test_an_option_of_an_earlier_kernel_leaves_no_mark(tmp_path: Path) -> None:
+    config = tmp_path / "include/config"
+    config.mkdir(parents=True)
+    (config / "auto.conf").write_text("CONFIG_INET=y\nCONFIG_HZ=100\n")
+    (config / "kernel.release").write_text("7.2.12\n")
+    for option in ("INET", "HZ", "RUSTC_HAS_FILE"):
+        (config / option).touch()
+    drop_stale_marks(tmp_path)
+    assert {file.name for file in config.iterdir()} == {"INET", "HZ", "auto.conf", "kernel.release"}
 
 
 def test_without_room_for_another_build_nothing_is_kept(

@@ -13,9 +13,9 @@ from __future__ import annotations
 import filecmp
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import time_ns
@@ -46,7 +46,11 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
     """
     tree, made_with = workshop.folder / "tree", f"{choice.series} {compiler()}"
     resumed = _ResumedWorkshop(
-        workshop.folder, workshop.log, workshop.report, lambda: take_over(tree, made_with)
+        workshop.folder,
+        workshop.log,
+        workshop.report,
+        lambda: take_over(tree, made_with),
+        lambda: drop_stale_marks(tree),
     )
     try:
         facts = build_kernel(resumed, choice, None)
@@ -59,13 +63,20 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
 
 @dataclass(frozen=True)
 class _ResumedWorkshop(Workshop):
-    """A workshop that calls `when_patched` when all sources are there, and nothing is made yet."""
+    """A workshop that calls `when_patched` when all sources are there, and nothing is made yet.
+
+    And `when_compiled` before what modules need of the tree is kept.
+    """
 
     when_patched: Callable[[], None]
+    when_compiled: Callable[[], None]
 
     def run(self, text: str, command: Sequence[str], **options: Any) -> str:
         if command[-1] == "allnoconfig":
+            self.report.step("Comparing with what was compiled last")
             self.when_patched()
+        if command[-1] == "modules_prepare":
+            self.when_compiled()
         return super().run(text, command, **options)
 
 
@@ -78,13 +89,15 @@ def take_over(tree: Path, made_with: str) -> None:
     listed = {"made_with": made_with, "sources": names}
     (tree / _LISTED).write_text(json.dumps(listed))
     kept = tree.parent / "kept"
-    with suppress(FileNotFoundError):
+    try:
         os.replace(kept_tree(), kept)
-        before = json.loads((kept / _LISTED).read_text())
-        if before["made_with"] == made_with:
-            _keep_times(kept, tree, names)
-            _move(kept, tree, {*names, *before["sources"], _LISTED})
-        shutil.rmtree(kept)
+    except FileNotFoundError:
+        return
+    before = json.loads((kept / _LISTED).read_text())
+    if before["made_with"] == made_with:
+        _keep_times(kept, tree, names)
+        _move(kept, tree, {*names, *before["sources"], _LISTED})
+    shutil.rmtree(kept)
 
 
 def _keep_times(kept: Path, tree: Path, names: Sequence[str]) -> None:
@@ -103,6 +116,18 @@ def _move(kept: Path, tree: Path, without: set[str]) -> None:
         if name not in without:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(kept / name, tree / name)
+
+
+def drop_stale_marks(tree: Path) -> None:
+    """Remove the empty files that stand for options of an earlier kernel; a whole build has none.
+
+    Their times tell make which options have changed. Those of old kernels lie in folders, and stay.
+    """
+    config = tree / "include/config"
+    options = set(re.findall(r"(?m)^CONFIG_(\w+)=", (config / "auto.conf").read_text()))
+    for mark in config.iterdir():
+        if mark.is_file() and not mark.stat().st_size and mark.name not in options:
+            mark.unlink()
 
 
 def _keep(tree: Path) -> None:
