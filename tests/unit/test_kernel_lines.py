@@ -14,7 +14,7 @@ from testbed.jobs.following import CONSOLE
 from testbed.lab.kernel import kernel_lines
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
 from testbed.lab.kernel.kernel_lines import LINES, KernelPlace
-from testbed.modules import crash
+from testbed.modules import backtrace, crash
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
@@ -103,8 +103,8 @@ def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
 ) -> None:
     lines = ["net/ipv4/tcp_input.c:12: *nothing = 1;", ""]
     (tmp_path / LINES).write_text(json.dumps(lines))
-    monkeypatch.setattr(crash, "lines_recipe", lambda *asked: asked)
-    monkeypatch.setattr(crash.cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
+    monkeypatch.setattr(backtrace, "lines_recipe", lambda *asked: asked)
+    monkeypatch.setattr(backtrace.cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
     error = crashed(tmp_path, PATCHED)
     assert "memory was used that is not there" in error.problem
     assert "  tcp_ack at net/ipv4/tcp_input.c:12: *nothing = 1;\n" in error.problem
@@ -118,7 +118,7 @@ def test_if_its_source_is_gone_the_functions_are_named(
     def gone(*_: object) -> None:
         raise TcplabError("What 7.2+mine.patch names has changed.", "")
 
-    monkeypatch.setattr(crash, "lines_recipe", gone)
+    monkeypatch.setattr(backtrace, "lines_recipe", gone)
     assert "  tcp_ack\n  tcp_rcv_established\n" in crashed(tmp_path, PATCHED).problem
 
 
@@ -137,7 +137,7 @@ REFUSED = """\
 
 @pytest.fixture
 def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crash, "_kernel_lines", lambda *_: {})
+    monkeypatch.setattr(backtrace, "_kernel_lines", lambda *_: {})
 
 
 def told(out: Path, words: str, problem: str, since: float = 100.0) -> TcplabError:
