@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from experiments.cli.completion import folders_of_runs
 from experiments.cli.messages import one_clear_message
+from testbed.host.code import CODE
 from testbed.host.naming import command
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @click.group(invoke_without_command=True)
@@ -21,17 +27,35 @@ from testbed.host.naming import command
     show_default=True,
     help="Runs of each (median).",
 )
+@click.option(
+    "--against",
+    metavar="FOLDER",
+    type=click.Path(path_type=Path),
+    help="Measure whole commands instead, in turns with an older checkout in this folder.",
+)
 @click.pass_context
-def bench(context: click.Context, times: int) -> None:
+def bench(context: click.Context, times: int, against: Path | None) -> None:
     """What runs cost here: virtual seconds per CPU second, CPU microseconds per packet."""
     if context.invoked_subcommand:
         return
+    with one_clear_message():
+        Console().print(_beside(against, times) if against else _workloads(times))
+
+
+def _workloads(times: int) -> Table:
     from experiments.bench import measure, table
 
-    with one_clear_message():
-        Console().print(
-            table(measure(times, lambda text: click.echo(f"measuring {text}", err=True)))
-        )
+    return table(measure(times, _tell))
+
+
+def _beside(other: Path, times: int) -> Table:
+    from experiments.bench.against import compare, comparison_table
+
+    return comparison_table(compare(other, CODE, times, _tell), other)
+
+
+def _tell(text: str) -> None:
+    click.echo(f"measuring {text}", err=True)
 
 
 @bench.command("scale")
@@ -43,7 +67,7 @@ def bench_scale(quick: bool) -> None:
     from experiments.bench.scale_tables import scale
 
     with one_clear_message():
-        for shown in scale(quick, lambda text: click.echo(f"measuring {text}", err=True)):
+        for shown in scale(quick, _tell):
             Console().print(shown)
 
 
