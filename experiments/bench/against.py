@@ -16,13 +16,12 @@ from rich.table import Table
 from topologies.errors import CommandError, UsageError
 
 _START = "tcplab"
-_SHORT = ("run", "playground", "--seed", "1", "--repeat", "1")
-COMMANDS: dict[str, Sequence[str]] = {
-    "--help": ("--help",),
-    "one run of sack": ("run", "sack", "--seed", "1", "--repeat", "1"),
-    "20 seeds of sack": ("sweep", "sack", "--seeds", "20", "--force"),
-    "10 s at 100 Mbit/s, two captures": (*_SHORT, "--bw", "100mbit", "--duration", "10s"),
-}
+COMMANDS = (
+    "--help",
+    "run sack --seed 1 --repeat 1",
+    "sweep sack --seeds 20 --force",
+    "run playground --seed 1 --repeat 1 --bw 100mbit --duration 10s",
+)
 """What is compared: commands that every checkout has."""
 
 
@@ -35,10 +34,10 @@ class CommandCost:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class CommandComparison:
     """One command's costs in both checkouts, in the order of the turns."""
 
-    name: str
+    command: str
     before: Sequence[CommandCost]
     now: Sequence[CommandCost]
 
@@ -47,7 +46,9 @@ class Comparison:
         return median(map(figure, self.now)) / median(map(figure, self.before))
 
 
-def compare(other: Path, ours: Path, times: int, tell: Callable[[str], None]) -> list[Comparison]:
+def compare(
+    other: Path, ours: Path, times: int, tell: Callable[[str], None]
+) -> list[CommandComparison]:
     """Each command `times` times in each checkout, in turns; before that once without the clock.
 
     A first start may install and build, and fills caches. Raises UsageError, CommandError.
@@ -57,16 +58,17 @@ def compare(other: Path, ours: Path, times: int, tell: Callable[[str], None]) ->
             f"{other} is no checkout of tcplab.", "Name the folder of an older clone of it."
         )
     compared = []
-    for name, words in COMMANDS.items():
-        tell(f"{name}: first start")
+    for line in COMMANDS:
+        words = line.split()
+        tell(f"{line}: first start")
         for place in (other, ours):
             cost_of(place, words)
         turns = []
         for turn in range(times):
-            tell(f"{name}: turn {turn + 1} of {times}")
+            tell(f"{line}: turn {turn + 1} of {times}")
             turns.append((cost_of(other, words), cost_of(ours, words)))
         before, now = zip(*turns, strict=True)
-        compared.append(Comparison(name, before, now))
+        compared.append(CommandComparison(line, before, now))
     return compared
 
 
@@ -88,7 +90,7 @@ def cost_of(checkout: Path, words: Sequence[str]) -> CommandCost:
     return CommandCost(wall, usage.ru_utime + usage.ru_stime)
 
 
-def comparison_table(compared: Sequence[Comparison], other: Path) -> Table:
+def comparison_table(compared: Sequence[CommandComparison], other: Path) -> Table:
     """Medians of both, and how many times the other's ours is."""
     table = Table(
         "command",
@@ -106,5 +108,5 @@ def comparison_table(compared: Sequence[Comparison], other: Path) -> Table:
         for figure in (lambda cost: cost.wall, lambda cost: cost.cpu):
             cells += [f"{median(map(figure, costs)):.2f}" for costs in (each.before, each.now)]
             cells.append(f"{each.ratio(figure):.2f}")
-        table.add_row(each.name, *cells)
+        table.add_row(each.command, *cells)
     return table

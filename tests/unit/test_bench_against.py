@@ -24,7 +24,7 @@ def test_both_are_asked_in_turns_and_leave_nothing(tmp_path: Path) -> None:
         checkout(tmp_path / name, f'echo "{name} $*" >> {asked}; touch left') for name in "ab"
     )
     compared = compare(old, new, 2, lambda _text: None)
-    assert [each.name for each in compared] == list(COMMANDS)
+    assert [each.command for each in compared] == list(COMMANDS)
     assert all(len(each.before) == len(each.now) == 2 for each in compared)
     assert all(cost.wall > 0 for each in compared for cost in (*each.before, *each.now))
     lines = asked.read_text().splitlines()
