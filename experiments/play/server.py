@@ -159,6 +159,7 @@ class PlayServer:
             server_header=False,
             ws="websockets-sansio",
             ws_max_size=_LONGEST_MESSAGE,
+            ws_per_message_deflate=False,
             timeout_graceful_shutdown=_ENDING,
         )
         self._server = uvicorn.Server(config)

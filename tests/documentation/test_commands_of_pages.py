@@ -32,6 +32,8 @@ def parsed(words: list[str]) -> None:
     context = tcplab.make_context("tcplab", list(words))
     while isinstance(context.command, click.Group):
         rest = [*context._protected_args, *context.args]
+        if not rest and context.command.invoke_without_command:
+            return
         name, command, rest = context.command.resolve_command(context, rest)
         assert command is not None and name
         context = command.make_context(name, rest, parent=context)

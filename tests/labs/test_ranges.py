@@ -21,11 +21,11 @@ from tests.labs.made_measurements import LABS, MadeLab, runs_of
 def test_corners_are_all_ends_and_the_middle() -> None:
     corner_variants = corners(lab_catalogue.find("fairness"))
     assert [tuple(value for _, value in values) for values in corner_variants] == [
-        ("18mbit", "7"),
-        ("18mbit", "12"),
-        ("30mbit", "7"),
-        ("30mbit", "12"),
-        ("24mbit", "10"),
+        ("24mbit", "8"),
+        ("24mbit", "12"),
+        ("34mbit", "8"),
+        ("34mbit", "12"),
+        ("30mbit", "10"),
     ]
 
 
