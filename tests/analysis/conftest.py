@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 
 from analysis import flows
 from analysis.flows.reader import engines
+from tests.analysis.browser import Page, browser
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.looking import Look
 
@@ -24,6 +25,20 @@ Packet = tuple[float, int, int, int, int]
 def run_directory(tmp_path: Path) -> Path:
     """A copy of the checked-in run, which a test may spoil."""
     return Path(shutil.copytree(SAMPLE, tmp_path / "run"))
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser(tmp_path_factory.mktemp("chromium")) as page:
+        yield page
+
+
+@pytest.fixture
+def page(chromium: Page) -> Iterator[Page]:
+    """The module's browser; whatever a test did there, the page must not have complained."""
+    chromium.complaints.clear()
+    yield chromium
+    assert chromium.complaints == []
 
 
 def _frame(packet: Packet) -> bytes:

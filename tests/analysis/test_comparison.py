@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from analysis.pages.comparison.compared_sides import ComparedSide, side_of_point
 from analysis.pages.comparison.comparison import compared
 from analysis.pages.run.run_page import make_report
 from experiments.cli.commands import tcplab
-from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.browser import CHROMIUM, Page
 
 SAMPLE = Path(__file__).parent / "data" / "run"
 HOSTILE = "<script>alert(1)</script>"
@@ -35,12 +34,6 @@ def store(tmp_path: Path) -> Path:
     for name in ("first", "second"):
         make_report(out / "sack" / name)
     return out
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with browser(tmp_path_factory.mktemp("chromium")) as page:
-        yield page
 
 
 def _call(store: Path, *words: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from analysis import flows, graphs
 from analysis.graphs import fairness, webpage
 from analysis.graphs.looks import KINDS, LOOKS
 from analysis.graphs.page_numbers import PageColumns
-from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.browser import CHROMIUM, Page
 from tests.analysis.captures import MadeCapture
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
@@ -24,20 +24,6 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page"),
 ]
 SCRIPT = "</script><script>throw 1</script>&<b>"
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with browser(tmp_path_factory.mktemp("chromium")) as page:
-        yield page
-
-
-@pytest.fixture
-def page(chromium: Page) -> Iterator[Page]:
-    """The module's browser; whatever a test did there, the page must not have complained."""
-    chromium.complaints.clear()
-    yield chromium
-    assert chromium.complaints == []
 
 
 def _open(page: Page, folder: Path, captures: Sequence[graphs.Capture], width: int = 1200) -> str:

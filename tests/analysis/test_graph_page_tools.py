@@ -6,7 +6,6 @@ import csv
 import io
 import re
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +13,7 @@ import pytest
 
 from analysis import graphs
 from analysis.graphs.looks import LOOKS
-from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.browser import CHROMIUM, Page
 from tests.analysis.made_packets import Made, both_ends
 
 pytestmark = [
@@ -23,20 +22,6 @@ pytestmark = [
 ]
 LIMIT = 60
 """Seconds after which a download is taken to never come."""
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with browser(tmp_path_factory.mktemp("chromium")) as page:
-        yield page
-
-
-@pytest.fixture
-def page(chromium: Page) -> Iterator[Page]:
-    """The module's browser; whatever a test did there, the page must not have complained."""
-    chromium.complaints.clear()
-    yield chromium
-    assert chromium.complaints == []
 
 
 def _open(page: Page, folder: Path, *captures: graphs.Capture, width: int = 1200) -> Path:
