@@ -59,12 +59,11 @@ def carry_out(
             known = memory.done(wanted)
             watch.wanted(len(wanted), len(known))
             for key, record in known.items():
-                point, kernel, case = wanted[key]
-                comparison.records[kernel, case, point.seed] = record
-            missing = [point for key, (point, _, _) in wanted.items() if key not in known]
+                point, place = wanted[key]
+                comparison.records[place, point.seed] = record
+            missing = [point for key, (point, _) in wanted.items() if key not in known]
             for point, record in run_points(missing, way, memory, watch):
-                _, kernel, case = wanted[point.key]
-                comparison.records[kernel, case, point.seed] = record
+                comparison.records[wanted[point.key][1], point.seed] = record
             scripts = _scripts(kernels, program, watch, left_out)
             status = "complete"
         finally:

@@ -1,7 +1,9 @@
 """Two kernels on the standing set: every case under every seed on both, and what differs.
 
 A seed's two runs have the same network and the same luck as far as netem can repeat it, so they are
-compared in pairs. All figures together are one family: each p is corrected for all of them.
+compared in pairs. Each condition has a guest of its own: what a patch does to one of them moves the
+clock and the chances of none that comes after it, and what it does not touch has the same packets.
+All figures together are one family: each p is corrected for all of them.
 """
 
 from __future__ import annotations
@@ -17,12 +19,14 @@ from analysis.statistics.paired_wording import UNSHOWN, verdict_of
 from experiments.definition.grid import Combination
 from experiments.definition.kernel_needs import refuse_what_is_lacking
 from experiments.kernels.standing_set import KernelCase, KernelMeasure
-from experiments.spec import ExperimentSpec
+from experiments.spec import Condition, ExperimentSpec
 from experiments.sweep.point import Origin, Point, Record
 from topologies.errors import UsageError
 
 LEAST = 0.01
 """Share by which a figure must differ to count as larger or smaller."""
+Place = tuple[str, str, str]
+"""What a guest measures: the names of a kernel, a case and a condition."""
 KernelVerdict = Literal["larger", "smaller", "alike", "not shown to differ"]
 
 
@@ -81,7 +85,7 @@ class KernelComparison:
     kernels: KernelPair
     cases: tuple[KernelCase, ...]
     seeds: Sequence[int]
-    records: dict[tuple[str, str, int], Record] = field(default_factory=dict)
+    records: dict[tuple[Place, int], Record] = field(default_factory=dict)
 
     def figures(self) -> list[ComparedFigure]:
         """Every figure of every case, each with its p corrected for all."""
@@ -100,14 +104,15 @@ class KernelComparison:
         return self._of(self.kernels.old, case, measure), self._of(self.kernels.new, case, measure)
 
     def _of(self, kernel: str, case: KernelCase, measure: KernelMeasure) -> tuple[float, ...]:
-        records = (self.records.get((kernel, case.name, seed)) for seed in self.seeds)
+        place = kernel, case.name, measure.condition
+        records = (self.records.get((place, seed)) for seed in self.seeds)
         return tuple(value_in(record, measure) if record else nan for record in records)
 
     def failures(self) -> list[str]:
         """What did not run, or is not proved, in words."""
         return [
-            f"{case} on {kernel}, seed {seed}: {record['problem'].splitlines()[0]}"
-            for (kernel, case, seed), record in sorted(self.records.items())
+            f"{case}, {condition}, on {kernel}, seed {seed}: {record['problem'].splitlines()[0]}"
+            for ((kernel, case, condition), seed), record in sorted(self.records.items())
             if record["status"] != "complete"
         ]
 
@@ -156,17 +161,23 @@ def _with_conditions(case: KernelCase, names: Sequence[str]) -> KernelCase:
     return replace(case, spec=replace(case.spec, conditions=conditions), measures=measures)
 
 
-def points(comparison: KernelComparison, origin: Origin) -> dict[str, tuple[Point, str, str]]:
-    """Every point by its key, with its kernel and case; a seed's kernels beside each other."""
+def points(comparison: KernelComparison, origin: Origin) -> dict[str, tuple[Point, Place]]:
+    """Every point by its key, with what it measures; a seed's kernels beside each other."""
     found = {}
     for seed in comparison.seeds:
-        for case in comparison.cases:
+        for case, condition in _conditions(comparison.cases):
             for kernel in comparison.kernels:
-                spec = replace(case.spec, kernel=kernel)
-                values = (("case", case.name), ("kernel", kernel))
+                spec = replace(case.spec, kernel=kernel, conditions=(condition,))
+                values = (("case", case.name), ("condition", condition.name), ("kernel", kernel))
                 point = origin.point(Combination(values, None, spec), seed)
-                found[point.key] = (point, kernel, case.name)
+                found[point.key] = point, (kernel, case.name, condition.name)
     return found
+
+
+def _conditions(cases: Sequence[KernelCase]) -> Iterator[tuple[KernelCase, Condition]]:
+    for case in cases:
+        for condition in case.spec.conditions:
+            yield case, condition
 
 
 def described(

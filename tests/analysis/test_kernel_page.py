@@ -16,10 +16,12 @@ from experiments.kernels.kernel_comparison import (
     KernelComparison,
     KernelPair,
     described,
+    points,
     runnable,
     value_in,
 )
 from experiments.kernels.standing_set import KernelCase, KernelMeasure, chosen_cases, standing_set
+from experiments.sweep.point import Origin
 from tests.analysis.stored_graphs import graphs_of
 from topologies.errors import UsageError
 
@@ -47,7 +49,7 @@ def compared(factor: float, noise: float = 0.02) -> KernelComparison:
         luck = chance.uniform(0.5, 2)
         for kernel, times in (("6.1", 1.0), ("7.2", factor)):
             goodput = 19000 * luck * times * chance.uniform(1 - noise, 1 + noise)
-            comparison.records[kernel, "marking", seed] = record(goodput)
+            comparison.records[(kernel, "marking", "ecn"), seed] = record(goodput)
     return comparison
 
 
@@ -116,10 +118,24 @@ def test_the_page_says_what_differs(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_a_run_that_failed_is_named_and_makes_the_page_unsound(tmp_path: Path) -> None:
     comparison = compared(1.2)
-    comparison.records["7.2", "marking", 3] = record(0, "unproved") | {"rows": []}
+    comparison.records[("7.2", "marking", "ecn"), 3] = record(0, "unproved") | {"rows": []}
     report = make_kernel_report(write(tmp_path, comparison))
     assert not report.sound
-    assert "marking on 7.2, seed 3: broken" in report.page.read_text()
+    assert "marking, ecn, on 7.2, seed 3: broken" in report.page.read_text()
+
+
+def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together() -> None:
+    """So what a patch of CUBIC does comes before no run of Reno."""
+    comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
+    asked = list(points(comparison, Origin("lab", "code", "measures", "fingerprint")).values())
+    assert [place for _, place in asked[:4]] == [
+        ("6.1", "buffers", "cubic"),
+        ("7.2", "buffers", "cubic"),
+        ("6.1", "buffers", "reno"),
+        ("7.2", "buffers", "reno"),
+    ]
+    assert [point.seed for point, _ in asked] == 6 * [1] + 6 * [2]
+    assert all(len(point.combination.spec.conditions) == 1 for point, _ in asked)
 
 
 def test_a_strangers_file_is_one_sentence(tmp_path: Path) -> None:
