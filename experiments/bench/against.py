@@ -77,12 +77,12 @@ def cost_of(checkout: Path, words: Sequence[str]) -> CommandCost:
     command = [str((checkout / _START).resolve()), *words]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile("w+") as output:
         began = time.monotonic()
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
-        )
-        # wait4(2) and no `wait`: it counts all processes that this one has waited for.
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        ) as process:
+            # wait4(2) and no `wait`: it counts all processes that this one has waited for.
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
         wall = time.monotonic() - began
         if process.returncode:
             output.seek(0)

@@ -1,4 +1,4 @@
-"""The connections' frame on the way to Polars: a row is added for each connection."""
+"""The connections' columns on the way to a table: a row is added for each connection."""
 
 from __future__ import annotations
 
