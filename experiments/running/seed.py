@@ -12,7 +12,7 @@ from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.guest import algorithms, baseline
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
-from testbed.modules.crash import explained, hear_again, says_too_little
+from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
 from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
 from testbed.native.changes import KernelNeeds
@@ -151,22 +151,21 @@ def carry_seed(
     carried = to_data(without_what_always_holds(spec).for_guest())
     modules = build_all(spec.modules, lab)
 
-    def run(place: Path, loud: bool = False) -> Usage:
+    def run(place: Path, on: Lab = lab, loud: bool = False) -> Usage:
         if spec.told_later:
             known = to_data(known_before(spec))
             return run_told_later(
-                lab, PROCEDURE, known, carried, seed, place, progress, limits, loud=loud
+                on, PROCEDURE, known, carried, seed, place, progress, limits, loud=loud
             )
-        files = attached(modules)
-        return run_in_guest(
-            lab, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud
-        )
+        files = attached(modules if on is lab else build_all(spec.modules, on))
+        return run_in_guest(on, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud)
 
     try:
         return run(Path(out))
     except TcplabError as error:
         if says_too_little(error, Path(out), lab.choice):
-            hear_again(Path(out), lambda place: run(place, loud=True))
+            telling = telling_lab(Path(out), lab, progress)
+            hear_again(Path(out), lambda place: run(place, telling, loud=True))
         raise explained(error, Path(out), modules, lab.choice) from None
 
 

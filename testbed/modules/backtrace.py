@@ -8,7 +8,6 @@ kernel itself have lines if the kernel is the user's own (testbed.lab.kernel.ker
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Sequence
@@ -19,15 +18,13 @@ from testbed.host.scratch import scratch
 from testbed.lab.kernel.kernel_choice import KernelChoice
 from testbed.lab.kernel.kernel_lines import (
     ADDRESS_TO_LINE,
-    LINES,
     KernelPlace,
-    lines_recipe,
+    lines_of,
     written_in,
 )
 from testbed.modules.module_build import LIMITS, BuiltModule
-from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
-from topologies.errors import CommandError, TcplabError
+from topologies.errors import CommandError
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 _FRAME = re.compile(
@@ -126,11 +123,7 @@ def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackF
     if not kernel.digest or not frames:
         return {}
     places = [KernelPlace(frame.function, frame.offset, frame.exact) for frame in frames]
-    try:
-        entry = cache.ready(lines_recipe(kernel, places), BuildReport())
-    except TcplabError:
-        return {}
-    lines = json.loads((entry.folder / LINES).read_text())
+    lines = lines_of(kernel, places)
     return {frame: f" at {line}" for frame, line in zip(frames, lines, strict=True) if line}
 
 

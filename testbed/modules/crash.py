@@ -11,10 +11,14 @@ from pathlib import Path
 
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
-from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT
+from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT, Progress
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
+from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.ready import Lab, lab
 from testbed.modules.backtrace import PANIC, backtrace
+from testbed.modules.memory_holders import accounting_kernel, holders_text, memory_holders
 from testbed.modules.module_build import BuiltModule
+from testbed.recipes.building import BuildReport
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -60,8 +64,27 @@ def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
         return False
     console = _console(out)
     if _MEMORY_GONE.search(console):
-        return _TRACE not in console
+        return _TRACE not in console or bool(kernel_version(kernel.series).accounting_patch)
     return LIMIT not in error.problem and bool(PANIC.search(console)) and "RIP: " not in console
+
+
+def telling_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
+    """Where to hear it again: if memory is used up, on a kernel that says who holds it.
+
+    That is built now, which takes minutes. If it cannot be, or there is none, `ready`.
+    """
+
+    class Told(BuildReport):
+        def step(self, text: str, share: float | None = None) -> None:
+            done = f" ({share:.0%})" if share else ""
+            progress(f"Finding who holds the memory: {text}{done}", 0.0)
+
+    if not _MEMORY_GONE.search(_console(out)):
+        return ready
+    with suppress(TcplabError):
+        if accounting := accounting_kernel(ready.choice):
+            return lab(Told(), kernel=accounting)
+    return ready
 
 
 def hear_again(out: Path, run: Callable[[Path], object]) -> None:
@@ -90,6 +113,8 @@ def explained(
     blamed = [f"{module.module.name}.c" for module in modules]
     names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
     if gone := _MEMORY_GONE.search(console):
+        if holders := memory_holders(console):
+            return _used_up(names, f"Most is held by:\n{holders_text(holders, kernel)}")
         excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
         return _used_up(names, backtrace(excerpt, modules, kernel, _ALLOCATING))
     if LIMIT in error.problem:
@@ -134,11 +159,11 @@ def _console(out: Path) -> str:
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
-def _used_up(names: str, backtrace: str) -> TcplabError:
-    """The error of a run that had no memory left, with who first was refused some."""
+def _used_up(names: str, blamed: str) -> TcplabError:
+    """The error of a run that had no memory left, with who holds it, or was refused some first."""
     problem = f"The guest's memory is used up: {names} may keep what it allocates."
     remedy = "Free what is allocated for each packet or call. Only its guest has ended."
-    return TcplabError("\n".join(filter(None, (problem, backtrace))), remedy)
+    return TcplabError("\n".join(filter(None, (problem, blamed))), remedy)
 
 
 def _stood_still(out: Path, panicked: bool) -> bool:

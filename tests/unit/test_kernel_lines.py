@@ -15,6 +15,8 @@ from testbed.lab.kernel import kernel_lines
 from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
 from testbed.lab.kernel.kernel_lines import LINES, KernelPlace
 from testbed.modules import backtrace, crash
+from testbed.modules.memory_holders import accounting_kernel
+from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError
 
@@ -103,8 +105,8 @@ def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
 ) -> None:
     lines = ["net/ipv4/tcp_input.c:12: *nothing = 1;", ""]
     (tmp_path / LINES).write_text(json.dumps(lines))
-    monkeypatch.setattr(backtrace, "lines_recipe", lambda *asked: asked)
-    monkeypatch.setattr(backtrace.cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
+    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
+    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
     error = crashed(tmp_path, PATCHED)
     assert "memory was used that is not there" in error.problem
     assert "  tcp_ack at net/ipv4/tcp_input.c:12: *nothing = 1;\n" in error.problem
@@ -118,7 +120,7 @@ def test_if_its_source_is_gone_the_functions_are_named(
     def gone(*_: object) -> None:
         raise TcplabError("What 7.2+mine.patch names has changed.", "")
 
-    monkeypatch.setattr(backtrace, "lines_recipe", gone)
+    monkeypatch.setattr(kernel_lines, "lines_recipe", gone)
     assert "  tcp_ack\n  tcp_rcv_established\n" in crashed(tmp_path, PATCHED).problem
 
 
@@ -170,13 +172,56 @@ def test_who_is_refused_memory_first_is_shown(tmp_path: Path) -> None:
     assert problem.endswith(":\n  tcp_ack\n".lstrip(":")) and "sendmsg" not in problem
 
 
+HELD = """\
+[    1.000000] python3 invoked oom-killer: gfp_mask=0x140cca(GFP_HIGHUSER_MOVABLE|__GFP_COMP)
+[    1.000000] Call Trace:
+[    1.000000]  [<603d9ed8>] ? filemap_fault+0xe18/0x1b80
+[    1.000000] Mem-Info:
+[    1.000000] 262144 pages RAM
+[    1.000000] Memory allocations (profiling is currently turned on):
+[    1.000000]      950 MiB   243025 net/ipv4/tcp_input.c:4287 func:tcp_test_fault
+[    1.000000]     12.5 MiB     3204 mm/memory.c:1085 func:vma_alloc_zeroed
+[    1.000000]     3.00 MiB      100 exp.c:3 [exp] func:exp_init
+[    1.000000]     2.00 MiB        1 mm/slub.c:2459 func:alloc_slab_page
+"""
+
+
+def test_who_holds_most_memory_is_named_with_its_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = ["net/ipv4/tcp_input.c:4287: kept = kmalloc(4096, GFP_ATOMIC);", "", ""]
+    (tmp_path / LINES).write_text(json.dumps(lines))
+    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
+    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
+    _, _, held = told(tmp_path, HELD, LIMIT).problem.partition("Most is held by:\n")
+    assert held.splitlines() == [
+        f"  950 MiB: tcp_test_fault at {lines[0]}",
+        "  12.5 MiB: vma_alloc_zeroed at mm/memory.c:1085",
+        "  3.00 MiB: exp_init at exp.c:3",
+    ]
+
+
+def test_a_line_of_the_source_is_read(workshop: Workshop) -> None:
+    assert kernel_lines._written(workshop, "kernel/made.c", 5) == (
+        "kernel/made.c:5: int made = helper(1);"
+    )
+    assert not kernel_lines._written(workshop, "kernel/made.c", 500)
+    assert not kernel_lines._written(workshop, "../made.c", 5)
+
+
+def test_a_kernel_that_accounts_has_the_patch_last() -> None:
+    assert accounting_kernel(KernelChoice("4.4", "4.4")) is None
+    accounting = accounting_kernel(KernelChoice("7.2", "7.2"))
+    assert accounting and accounting.name.startswith("7.2+") and accounting.digest
+
+
 @pytest.mark.parametrize(
     ("words", "little"),
     [
         ("Kernel panic - not syncing: Segfault with no mm\n", True),
         (WORDS, False),
         ("Out of memory: Killed process 50 (iperf)\n", True),
-        (REFUSED, False),
+        (REFUSED, True),
         ("", False),
     ],
 )

@@ -23,9 +23,10 @@ from testbed.lab.kernel.kernel_recipe import (
 )
 from testbed.lab.kernel.kernel_source import obtain
 from testbed.lab.kernel.kernel_version import kernel_version
-from testbed.recipes.building import Workshop
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
-from topologies.errors import CommandError
+from topologies.errors import CommandError, TcplabError
 
 LINES = "lines.json"
 _FOLDERS = ("net", "kernel", "lib", "mm", "fs", "arch/um", "arch/x86/um")
@@ -48,7 +49,31 @@ class KernelPlace:
     exact: bool
 
 
-def lines_recipe(choice: KernelChoice, places: Sequence[KernelPlace]) -> Recipe:
+@dataclass(frozen=True)
+class SourcePlace:
+    """A line of the kernel's source."""
+
+    file: str
+    number: int
+
+
+Place = KernelPlace | SourcePlace
+
+
+def lines_of(choice: KernelChoice, places: Sequence[Place]) -> list[str]:
+    """ "FILE:NUMBER: TEXT" for each place, empty if it is not known.
+
+    All are, if the source is gone or cannot be compiled any more.
+    """
+    try:
+        entry = cache.ready(lines_recipe(choice, places), BuildReport())
+    except TcplabError:
+        return [""] * len(places)
+    lines: list[str] = json.loads((entry.folder / LINES).read_text())
+    return lines
+
+
+def lines_recipe(choice: KernelChoice, places: Sequence[Place]) -> Recipe:
     """The recipe for LINES, a list of "FILE:NUMBER: TEXT" for each place, empty if unknown."""
     kernel = kernel_recipe(choice)
     return Recipe(
@@ -60,14 +85,19 @@ def lines_recipe(choice: KernelChoice, places: Sequence[KernelPlace]) -> Recipe:
     )
 
 
-def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[KernelPlace]) -> Facts:
+def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[Place]) -> Facts:
     """Leave LINES in the workshop. Raises TcplabError, CommandError."""
     build = _configured(workshop, choice)
     make = [*_with_debugging(build.make), "-C", "tree"]
     command = [*make, "prepare"]
     workshop.run("Preparing to look for source lines", command, environment=FIXED)
-    found = [_line(workshop, make, place) for place in places]
-    (workshop.folder / LINES).write_text(json.dumps(found))
+    lines = [
+        _written(workshop, place.file, place.number)
+        if isinstance(place, SourcePlace)
+        else _line(workshop, make, place)
+        for place in places
+    ]
+    (workshop.folder / LINES).write_text(json.dumps(lines))
     return {"name": choice.name}
 
 
@@ -135,8 +165,13 @@ def _read(workshop: Workshop, made: str, place: KernelPlace) -> str:
     command = [*ADDRESS_TO_LINE, made, "-j", row[6], f"{address:#x}"]
     name, number = written_in(workshop.run("Finding the line", command))
     file = name.rpartition("/tree/")[2].removeprefix("./")
+    if not (line := _written(workshop, file, int(number) if number.isdecimal() else 0)):
+        raise ValueError(place.function)  # ??: there is no line for this place
+    return line
+
+
+def _written(workshop: Workshop, file: str, number: int) -> str:
+    """ "FILE:NUMBER: TEXT"; empty if there is no such line."""
     source = workshop.folder / "tree" / file
-    if not source.is_file():  # ??: there is no line for this place
-        raise ValueError(place.function)
-    line = source.read_text(errors="replace").splitlines()[int(number) - 1]
-    return f"{file}:{number}: {line.strip()}"
+    lines = source.read_text(errors="replace").splitlines() if source.is_file() else []
+    return f"{file}:{number}: {lines[number - 1].strip()}" if 0 < number <= len(lines) else ""

@@ -32,7 +32,8 @@ class KernelVersion:
     has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
     meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
     lines that a build prints. `config` is a file of the folder, else lab.config. `make` are
-    variables for make. `lacks` names what a kernel has not that another has, each with the reason.
+    variables for make. `accounting` is a patch with which the kernel can say who holds its memory.
+    `lacks` names what a kernel has not that another has, each with the reason.
     A setting among them that the kernel behaves as if it had is in `always`, with that value.
     """
 
@@ -49,6 +50,7 @@ class KernelVersion:
     sha256: str = ""
     config: str = "lab.config"
     make: tuple[str, ...] = ()
+    accounting: str = ""
     lacks: Mapping[str, str] = field(default_factory=dict)
     always: Mapping[str, str] = field(default_factory=dict)
 
@@ -56,6 +58,11 @@ class KernelVersion:
     def patch_files(self) -> list[Path]:
         """The patches, in the order in which they are applied."""
         return [self._file(name, PATCHES) for name in self.patches]
+
+    @property
+    def accounting_patch(self) -> Path | None:
+        """The patch for a kernel that says who holds its memory, if there is one."""
+        return self._file(self.accounting, PATCHES) if self.accounting else None
 
     @property
     def config_file(self) -> Path:
