@@ -13,10 +13,12 @@ from testbed.lab.kernel.kernel_choice import KernelChoice, chosen
 from testbed.lab.kernel.kernel_lines import SourcePlace, lines_of
 from testbed.lab.kernel.kernel_version import kernel_version
 
-_MOST = 3
+_MOST, _SMALLEST_SHARE = 3, 0.1
+_ALLOCATOR = "mm/slub.c"  # its pages are those of everybody who asked it for less than one
+_UNITS = ("B", "KiB", "MiB", "GiB")
 # mm/show_mem.c: size, calls, FILE:LINE, the module's name, the function
 _HOLDER = re.compile(
-    r"(?m)^\[[ \d.]+\] +([\d.]+ [KMGT]?i?B) +\d+ (\S+):(\d+)(?: \[\w+\])? func:(\S+)$"
+    r"(?m)^\[[ \d.]+\] +([\d.]+ (?:B|KiB|MiB|GiB)) +\d+ (\S+):(\d+)(?: \[\w+\])? func:(\S+)$"
 )
 
 
@@ -28,6 +30,11 @@ class MemoryHolder:
     place: SourcePlace
     function: str
 
+    @property
+    def size_bytes(self) -> float:
+        number, unit = self.size.split()
+        return float(number) * 1024 ** _UNITS.index(unit)
+
 
 def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
     """The same kernel, but one that says who holds its memory; None before Linux 6.10."""
@@ -37,9 +44,13 @@ def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
 
 def memory_holders(console: str) -> list[MemoryHolder]:
     """Who held most when memory was used up, the largest first; empty if the kernel did not say."""
-    return [
+    holders = [
         MemoryHolder(size, SourcePlace(file, int(number)), function)
-        for size, file, number, function in _HOLDER.findall(console)[:_MOST]
+        for size, file, number, function in _HOLDER.findall(console)
+        if file != _ALLOCATOR
+    ][:_MOST]
+    return [
+        holder for holder in holders if holder.size_bytes >= _SMALLEST_SHARE * holders[0].size_bytes
     ]
 
 

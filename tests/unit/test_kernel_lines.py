@@ -179,10 +179,11 @@ HELD = """\
 [    1.000000] Mem-Info:
 [    1.000000] 262144 pages RAM
 [    1.000000] Memory allocations (profiling is currently turned on):
+[    1.000000]      960 MiB    32021 mm/slub.c:3282 func:alloc_slab_page
 [    1.000000]      950 MiB   243025 net/ipv4/tcp_input.c:4287 func:tcp_test_fault
-[    1.000000]     12.5 MiB     3204 mm/memory.c:1085 func:vma_alloc_zeroed
-[    1.000000]     3.00 MiB      100 exp.c:3 [exp] func:exp_init
-[    1.000000]     2.00 MiB        1 mm/slub.c:2459 func:alloc_slab_page
+[    1.000000]     1.25 GiB     3204 mm/memory.c:1085 func:vma_alloc_zeroed
+[    1.000000]     95.1 MiB      100 exp.c:3 [exp] func:exp_init
+[    1.000000]      2.00 MiB        1 mm/shmem.c:1920 func:shmem_alloc_folio
 """
 
 
@@ -196,8 +197,8 @@ def test_who_holds_most_memory_is_named_with_its_line(
     _, _, held = told(tmp_path, HELD, LIMIT).problem.partition("Most is held by:\n")
     assert held.splitlines() == [
         f"  950 MiB: tcp_test_fault at {lines[0]}",
-        "  12.5 MiB: vma_alloc_zeroed at mm/memory.c:1085",
-        "  3.00 MiB: exp_init at exp.c:3",
+        "  1.25 GiB: vma_alloc_zeroed at mm/memory.c:1085",
+        "  95.1 MiB: exp_init at exp.c:3",
     ]
 
 
