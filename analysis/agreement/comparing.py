@@ -99,11 +99,7 @@ def _fields(
 ) -> Iterable[Field]:
     for column in filter(None, theirs):
         name, way = _split(column)
-        judged = (
-            Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6)
-            if name in _TIMES
-            else policy(name)
-        )
+        judged = policy(name)
         their = _tidied(theirs[column], name)
         one, other = (_printed(row[column], name, their) for row in (compatible, ours))
         faults = tuple(_faults(their, one, other, judged))

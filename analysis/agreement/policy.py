@@ -26,6 +26,18 @@ class Policy:
     why: str = ""
     allowed: float = 0.0
 
+    @property
+    def sentence(self) -> str:
+        """Which value is right, ours or tcptrace's, and why; for the reference of columns."""
+        return f"{_RIGHT[self.kind]}: {self.why}" if self.why else _RIGHT[self.kind]
+
+
+_RIGHT: dict[Kind, str] = {
+    "exact": "the same",
+    "tolerance": "the same but for rounding",
+    "repaired": "ours is right",
+    "broken": "tcptrace's means nothing",
+}
 
 _CLOCK = Policy(
     "tolerance", "tcptrace cuts times to microseconds and prints tenths of a millisecond", 0.11
@@ -49,10 +61,13 @@ _FULL_SIZE = Policy(
 _FULL_SIZE_TIME = Policy(_FULL_SIZE.kind, _FULL_SIZE.why, 0.11)
 
 EXACT = Policy("exact")
+_MOMENT = Policy("tolerance", "tcptrace cuts times to microseconds", 1e-6)
 POLICIES: dict[str, Policy] = {
+    "first_packet": _MOMENT,
+    "last_packet": _MOMENT,
     "resets_sent": Policy("repaired", "tcptrace's count wraps at 256"),
     "SYN/FIN_pkts_sent": Policy("repaired", "tcptrace's counts wrap at 256"),
-    "avg_segm_size": Policy("tolerance", "tcptrace divides by one segment too many", 1),
+    "avg_segm_size": Policy("tolerance", "tcptrace divides by a little more than the segments", 1),
     "max_owin": _OWIN,
     "min_non-zero_owin": _OWIN,
     "avg_owin": _MEAN_OWIN,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from analysis.flows.faults import FAULTS
@@ -207,6 +205,10 @@ def _seekable(path: Path) -> Iterator[Path]:
     if not path.is_fifo():
         yield path
         return
+    # A small capture is read in less time than these load.
+    import shutil
+    from tempfile import NamedTemporaryFile
+
     with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
         shutil.copyfileobj(pipe, kept)
         kept.flush()

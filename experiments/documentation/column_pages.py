@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
+from analysis.agreement.policy import policy
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE, Column
 from analysis.measures.metric_keys import declared
 from analysis.records.row_columns import METRICS
@@ -13,6 +14,11 @@ _CONNECTIONS = (
     "`tcplab analyze --write csv,parquet` writes a row for each connection, `tcplab.read` gives the"
     " same as a frame. Columns of a direction come twice, ending in `_a2b` (what a sent) and"
     " `_b2a`."
+)
+
+_BESIDE = (
+    "The last column says of each whether tcptrace 6.6.7 has the same value, and if not, which is"
+    " right and why; `--tcptrace-compatible` gives tcptrace's."
 )
 
 
@@ -25,7 +31,9 @@ def column_pages() -> dict[str, str]:
             "Columns of a connection", _CONNECTIONS, _columns(OURS)
         ),
         "reference/columns/tcptrace.md": _page(
-            "Columns of a connection that tcptrace has too", _CONNECTIONS, _columns(TCPTRACE)
+            "Columns of a connection that tcptrace has too",
+            f"{_CONNECTIONS} {_BESIDE}",
+            _beside_tcptrace(TCPTRACE),
         ),
         "reference/columns/packets.md": _page(
             "Columns of a packet", _PACKETS, [*_columns(PACKETS), "", *_kinds()]
@@ -67,6 +75,13 @@ def _columns(columns: Iterable[Column]) -> Iterator[str]:
     for column in columns:
         name = f"{column.name}_a2b, _b2a" if column.directed else column.name
         yield f"| `{name}` | {column.type} | {column.unit} | {cell(column.definition)} |"
+
+
+def _beside_tcptrace(columns: Sequence[Column]) -> Iterator[str]:
+    head, line, *rows = _columns(columns)
+    yield from (f"{head} tcptrace 6.6.7 |", f"{line} --- |")
+    for column, row in zip(columns, rows, strict=True):
+        yield f"{row} {cell(policy(column.name).sentence)} |"
 
 
 def _kinds() -> Iterator[str]:

@@ -11,10 +11,11 @@ const KEPT: usize = 6;
 /// No connection yet.
 pub const NONE: u32 = u32::MAX;
 
-/// A connection as the table has it: its number from 1, its pair of ends, and whether a is the
-/// second of them.
+/// A connection as the table has it: its number from 1, the number of its first record, its pair of
+/// ends, and whether a is the second of them.
 pub struct TableEntry {
     pub number: u32,
+    first_record: u64,
     pub pair: u32,
     pub turned: bool,
     pub opening: Option<Opening>,
@@ -29,10 +30,17 @@ enum State {
 }
 
 impl TableEntry {
-    fn new(number: u32, segment: &Segment, keep: bool) -> TableEntry {
+    fn new(number: u32, first_record: u64, segment: &Segment, keep: bool) -> TableEntry {
         let counted = || State::Counted(Box::new(Connection::new(segment.time)));
         let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
-        TableEntry { number, pair: segment.pair, turned: segment.turned, opening: None, state }
+        let Segment { pair, turned, .. } = *segment;
+        TableEntry { number, first_record, pair, turned, opening: None, state }
+    }
+
+    /// What stands in the place of a connection that another table has.
+    fn gone() -> TableEntry {
+        let state = State::Kept(Vec::new());
+        TableEntry { number: 0, first_record: 0, pair: NONE, turned: false, opening: None, state }
     }
 
     /// The time of its latest packet.
@@ -80,18 +88,22 @@ pub struct Table {
     pub count: u32,
     pub compatible: bool,
     pub rows: Option<Rows>,
+    /// The number of the record that is being taken.
+    record: u64,
 }
 
 impl Table {
     pub fn new(compatible: bool, packets: bool) -> Table {
         let rows = if packets { Some(Rows::default()) } else { None };
-        Table { connections: Vec::new(), current: Vec::new(), count: 0, compatible, rows }
+        let (connections, current) = (Vec::new(), Vec::new());
+        Table { connections, current, count: 0, compatible, rows, record: 0 }
     }
 
     /// Takes the segment of the file's record with this number.
     #[inline(always)]
     pub fn take(&mut self, number: u64, segment: &mut Segment) {
         let compatible = self.compatible;
+        self.record = number;
         if compatible {
             segment.time -= segment.time.rem_euclid(1000);
         }
@@ -170,15 +182,20 @@ impl Table {
     /// The newest connection of its ends begins.
     #[cold]
     fn begin(&mut self, segment: &Segment, before: Option<u32>) -> u32 {
-        let (at, pair) = (self.add(segment), segment.pair as usize);
+        let at = self.add(segment);
         if !self.compatible {
             self.connections[at as usize].opening = Opening::new(segment, before);
         }
+        self.make_current(segment.pair, at);
+        at
+    }
+
+    fn make_current(&mut self, pair: u32, at: u32) {
+        let pair = pair as usize;
         if self.current.len() <= pair {
             self.current.resize(pair + 1, NONE);
         }
         self.current[pair] = at;
-        at
     }
 
     #[cold]
@@ -186,8 +203,38 @@ impl Table {
         let at = self.connections.len() as u32;
         // A row of a packet is made when the packet comes.
         self.count += 1;
-        self.connections.push(TableEntry::new(self.count, segment, self.rows.is_none()));
+        let keep = self.rows.is_none();
+        self.connections.push(TableEntry::new(self.count, self.record, segment, keep));
         at
+    }
+
+    /// Takes out the newest connection of a pair, if all later segments of the pair are its own.
+    pub fn release(&mut self, pair: u32) -> Option<TableEntry> {
+        let at = *self.current.get(pair as usize)?;
+        let entry = self.connections.get_mut(at as usize)?;
+        if self.compatible || entry.opening.is_some() {
+            return None;
+        }
+        self.current[pair as usize] = NONE;
+        Some(std::mem::replace(entry, TableEntry::gone()))
+    }
+
+    /// Goes on with a connection that another table released.
+    pub fn adopt(&mut self, entry: TableEntry) {
+        let at = self.connections.len() as u32;
+        self.make_current(entry.pair, at);
+        self.connections.push(entry);
+    }
+
+    /// Takes over all connections of another table, and numbers them as if there had been one.
+    pub fn absorb(&mut self, other: Table) {
+        self.count += other.count;
+        self.connections.extend(other.connections);
+        self.connections.retain(|entry| entry.pair != NONE);
+        self.connections.sort_unstable_by_key(|entry| entry.first_record);
+        for (entry, number) in self.connections.iter_mut().zip(1..) {
+            entry.number = number;
+        }
     }
 
     #[inline(always)]

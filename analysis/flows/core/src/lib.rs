@@ -18,6 +18,7 @@ pub mod kind;
 pub mod link_layer;
 pub mod losses;
 pub mod networks;
+pub mod own_share;
 pub mod packet_parser;
 pub mod packet_records;
 pub mod packet_rows;

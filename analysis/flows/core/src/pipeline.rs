@@ -1,10 +1,13 @@
 //! Reading and parsing in one thread, the analysis in another; segments go over in batches that are
-//! used again.
+//! used again. The thread that reads counts a share of the connections itself, and hands over one
+//! of them whenever the other has nothing to do. Which thread counts a connection changes no result.
 
-use crate::connection_table::Table;
+use crate::connection_table::{Table, TableEntry};
+use crate::own_share::OwnShare;
 use crate::packet_parser::{PacketParser, Parsed, Period};
 use crate::packet_records::{Record, Sink};
 use crate::segment::Segment;
+use std::collections::VecDeque;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
 /// Segments in a batch: few enough to stay in the processor's cache.
@@ -17,18 +20,25 @@ const LOOK: u64 = 1 << 18;
 struct Batch {
     segments: Vec<(u64, Segment)>,
     filled: usize,
+    /// A connection that is handed over; its segments are in later batches.
+    released: Option<TableEntry>,
 }
 
 impl Batch {
     fn new() -> Batch {
-        Batch { segments: (0..BATCH).map(|_| Default::default()).collect(), filled: 0 }
+        let segments = (0..BATCH).map(|_| Default::default()).collect();
+        Batch { segments, filled: 0, released: None }
     }
 }
 
 /// Parses the records that are read, and hands the segments over.
 pub struct Parser<'a> {
     parser: PacketParser,
+    share: OwnShare,
     batch: Batch,
+    /// Segments since the last batch was handed over.
+    segments: usize,
+    stock: VecDeque<Batch>,
     full: SyncSender<Batch>,
     empty: Receiver<Batch>,
     go_on: &'a mut dyn FnMut() -> bool,
@@ -45,23 +55,25 @@ pub fn run<T>(
     let compatible = table.compatible;
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
-    for _ in 1..BATCHES {
-        // The other end is in this function: sending cannot fail.
-        let _ = used.send(Batch::new());
-    }
-    std::thread::scope(|scope| {
-        let analysis = scope.spawn(move || analyse(table, &filled, &used));
+    let share = OwnShare::beside(table);
+    let counting = &mut *table;
+    let (result, parsed, counted) = std::thread::scope(|scope| {
+        let analysis = scope.spawn(move || analyse(counting, &filled, &used));
         let parser = PacketParser::new(compatible, period);
-        let mut parser = Parser { parser, batch: Batch::new(), full, empty, go_on };
+        let stock = (1..BATCHES).map(|_| Batch::new()).collect();
+        let batch = Batch::new();
+        let mut parser = Parser { parser, share, batch, segments: 0, stock, full, empty, go_on };
         let result = read(&mut parser);
         parser.hand_over();
-        let Parser { parser, full, .. } = parser;
+        let Parser { parser, share, full, .. } = parser;
         drop(full);
         if let Err(panic) = analysis.join() {
             std::panic::resume_unwind(panic);
         }
-        (result, parser.parsed())
-    })
+        (result, parser.parsed(), share.counted())
+    });
+    table.absorb(counted);
+    (result, parsed)
 }
 
 fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
@@ -69,6 +81,7 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
         for (number, segment) in &mut batch.segments[..batch.filled] {
             table.take(*number, segment);
         }
+        batch.released.take().into_iter().for_each(|entry| table.adopt(entry));
         batch.filled = 0;
         // At the end nobody takes it back.
         let _ = used.send(batch);
@@ -79,9 +92,15 @@ impl Parser<'_> {
     /// False if the analysis has ended, which it does early only by a panic.
     #[cold]
     fn hand_over(&mut self) -> bool {
-        match self.empty.recv() {
-            Ok(empty) => self.full.send(std::mem::replace(&mut self.batch, empty)).is_ok(),
-            Err(_) => false,
+        self.segments = 0;
+        self.stock.extend(self.empty.try_iter());
+        if self.stock.len() == BATCHES - 1 {
+            // The other thread waits.
+            self.batch.released = self.share.release();
+        }
+        match self.stock.pop_front().or_else(|| self.empty.recv().ok()) {
+            Some(empty) => self.full.send(std::mem::replace(&mut self.batch, empty)).is_ok(),
+            None => false,
         }
     }
 }
@@ -98,9 +117,12 @@ impl Sink for Parser<'_> {
         if !is_segment {
             return true;
         }
-        *number = packets;
-        self.batch.filled += 1;
-        self.batch.filled < BATCH || self.hand_over()
+        if !self.share.take(packets, segment) {
+            *number = packets;
+            self.batch.filled += 1;
+        }
+        self.segments += 1;
+        self.segments < BATCH || self.hand_over()
     }
 
     fn interface(&mut self, link: u16, snaplen: u32) {

@@ -1,0 +1,108 @@
+//! The connections that the thread which reads counts itself: what it has left to do is less than
+//! what counting takes, the more so the more connections there are.
+
+use crate::connection_table::{Table, TableEntry};
+use crate::segment::Segment;
+
+/// Of so many pairs of ends the last is its own to begin with.
+const EVERY: usize = 4;
+
+pub struct OwnShare {
+    table: Table,
+    /// By pair: whether it is of the share.
+    pairs: Vec<bool>,
+    latest: Option<u32>,
+    is_open: bool,
+}
+
+impl OwnShare {
+    /// None of the connections if packets get rows, which are in the file's order.
+    pub fn beside(table: &Table) -> OwnShare {
+        OwnShare {
+            table: Table::new(table.compatible, false),
+            pairs: Vec::new(),
+            latest: None,
+            is_open: table.rows.is_none(),
+        }
+    }
+
+    /// Takes a segment if its connection is of the share.
+    #[inline(always)]
+    pub fn take(&mut self, number: u64, segment: &mut Segment) -> bool {
+        match self.pairs.get(segment.pair as usize) {
+            Some(false) => false,
+            Some(true) => self.count(number, segment),
+            None => self.begin(number, segment),
+        }
+    }
+
+    /// Is not compiled into the reading, which it would slow down.
+    #[inline(never)]
+    fn count(&mut self, number: u64, segment: &mut Segment) -> bool {
+        self.latest = Some(segment.pair);
+        self.table.take(number, segment);
+        true
+    }
+
+    /// The first segment of a pair.
+    #[cold]
+    fn begin(&mut self, number: u64, segment: &mut Segment) -> bool {
+        let is_own = self.is_open && self.pairs.len() % EVERY == EVERY - 1;
+        self.pairs.push(is_own);
+        is_own && self.count(number, segment)
+    }
+
+    /// The connection that had the latest segment leaves the share.
+    pub fn release(&mut self) -> Option<TableEntry> {
+        let pair = self.latest.take()?;
+        let released = self.table.release(pair);
+        self.pairs[pair as usize] &= released.is_none();
+        released
+    }
+
+    /// All that was counted.
+    pub fn counted(self) -> Table {
+        self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::segment::ACK;
+
+    /// A segment of a's with these bytes of payload.
+    fn sent(pair: u32, sequence: u32) -> Segment {
+        let (time, flags, payload) = (i64::from(sequence), ACK, 10);
+        Segment { time, pair, sequence, flags, payload, ..Segment::default() }
+    }
+
+    #[test]
+    fn a_connection_goes_on_where_it_is_adopted() {
+        let mut table = Table::new(false, false);
+        let mut share = OwnShare::beside(&table);
+        for number in 0..160u32 {
+            let mut segment = sent(number % 8, number + 1);
+            if !share.take(u64::from(number), &mut segment) {
+                table.take(u64::from(number), &mut segment);
+            }
+            if number == 80 {
+                let released = share.release();
+                assert_eq!(released.as_ref().map(|entry| entry.pair), Some(7));
+                released.into_iter().for_each(|entry| table.adopt(entry));
+            }
+        }
+        assert_eq!(share.table.connections.len(), 2);
+        table.absorb(share.counted());
+        let places = table.connections.iter().map(|entry| (entry.number, entry.pair));
+        assert!(places.eq((0..8).map(|pair| (pair + 1, pair))));
+        let counts = table.connections.into_iter().map(|entry| entry.counted(false).a.data_packets);
+        assert!(counts.eq([20; 8]));
+    }
+
+    #[test]
+    fn rows_leave_nothing_to_the_reader() {
+        let mut share = OwnShare::beside(&Table::new(false, true));
+        assert!((0..8).all(|pair| !share.take(1, &mut sent(pair, 1))));
+    }
+}
