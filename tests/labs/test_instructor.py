@@ -74,6 +74,11 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
             {"ask": "Why did more data arrive in a second with SACK than without?"},
             "tells 'faster'",
         ),
+        (
+            "compare",
+            {"ask": "You saw this: more data arrived in a second with SACK than without. Why?"},
+            "tells 'faster'",
+        ),
         ("goodput_on", {"points": 60}, "of the points are for reading values off"),
     ],
 )
