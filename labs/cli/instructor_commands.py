@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +12,14 @@ from experiments.cli.messages import one_clear_message
 from labs.cli.course_option import course_option
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import read_course
+
+if TYPE_CHECKING:
+    from labs.instructor.lint import LintFinding
+
+
+_workers = click.option(
+    "--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once."
+)
 
 
 @click.command("preview")
@@ -28,7 +38,7 @@ from labs.definition.course import read_course
     metavar="DIR",
     help="[default: LAB-preview]",
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@_workers
 def preview_command(
     name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
 ) -> None:
@@ -37,7 +47,7 @@ def preview_command(
     from labs.instructor.preview_page import write_preview
 
     with one_clear_message():
-        folder = out or Path(f"{name}-preview")
+        folder = out or _folder(name)
         folder.mkdir(parents=True, exist_ok=True)
         lab, course = lab_catalogue.find(name), read_course(course_file)
         found = run_variants(lab, variants, folder, course, workers)
@@ -47,20 +57,44 @@ def preview_command(
 
 @click.command("lint")
 @click.argument("names", metavar="[LAB]...", nargs=-1)
-def lint_command(names: tuple[str, ...]) -> None:
-    """Say what is wrong with the texts of labs, in every language; without a name of all."""
-    from labs.instructor.lint import lint
-
+@click.option(
+    "--variants",
+    type=click.IntRange(0, 1000),
+    default=0,
+    show_default=True,
+    help="Variants to run: does the claim hold in each? LAB-preview remembers them.",
+)
+@_workers
+def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
+    """Say what is wrong with labs, in every language; without a name with all."""
     with one_clear_message():
         found = 0
         for name in names or lab_catalogue.names():
-            lab_catalogue.find(name)
-            for language in lab_texts.languages(lab_catalogue.FOLDER / name):
-                for finding in lint(lab_catalogue.find(name, language)):
-                    click.echo(f"{name} ({language}), {finding.where}: {finding.text}")
-                    found += 1
+            for where, finding in _findings(name, variants, workers):
+                click.echo(f"{where}, {finding.where}: {finding.text}")
+                found += 1
         click.echo(f"{found} to correct." if found else "Nothing to correct.")
         raise SystemExit(1 if found else 0)
+
+
+def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, LintFinding]]:
+    """Of the texts in each language, then of that many variants."""
+    from labs.instructor.lint import lint
+    from labs.instructor.lint_variants import lint_variants
+    from labs.instructor.preview import run_variants
+
+    lab = lab_catalogue.find(name)
+    for language in lab_texts.languages(lab_catalogue.FOLDER / name):
+        for finding in lint(lab_catalogue.find(name, language)):
+            yield f"{name} ({language})", finding
+    if variants:
+        for finding in lint_variants(run_variants(lab, variants, _folder(name), workers=workers)):
+            yield name, finding
+
+
+def _folder(name: str) -> Path:
+    """Where a lab's preview is written, and the variants that were run are remembered."""
+    return Path(f"{name}-preview")
 
 
 @click.command("new")

@@ -125,7 +125,7 @@ def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[L
 def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LintFinding]:
     """Whether a sentence that students read holds one option alone."""
     others = [other.ask for other in lab.questions if other is not question]
-    sentences = re.split(r"(?<=[.?!:])\s+", " ".join([background, lab.asks, *others]))
+    sentences = re.split(r"(?<=[.?!])\s+", " ".join([background, lab.asks, *others]))
     for sentence in sentences:
         words = _words(sentence)
         told = [

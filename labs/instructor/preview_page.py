@@ -14,6 +14,7 @@ from labs.definition.written_numbers import in_digits
 from labs.instructor.evenness import TRIES, unevenness
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
 from labs.instructor.lint import lint
+from labs.instructor.lint_variants import lint_variants
 from labs.instructor.preview import LabPreview
 from labs.instructor.working_time import WORDS_A_MINUTE, working_time
 from labs.student.handout import handout_text
@@ -51,7 +52,8 @@ def _page(found: LabPreview) -> Iterator[str]:
         answer = found.markers[0].expected(question) or question.rubric or "as it was given"
         yield f"{number}. {question.ask}  \n   **{answer}**"
     yield "\n## To correct\n"
-    findings = [f"* {each.where}: {each.text}" for each in lint(lab)]
+    wrong = [*lint(lab), *lint_variants(found)]
+    findings = [f"* {each.where}: {each.text}" for each in wrong]
     yield "\n".join(findings) or "Nothing was found."
 
 

@@ -52,12 +52,19 @@ def notebook(lab: LabSpec) -> str:
         _text("Your predictions. They are recorded before a run is made."),
         _code("predictions = {\n" + "".join(map(_line, predicted)) + "}\n" + _ANSWER),
         _text(_RUNS),
-        _code("runs = tcplab.lab.run(assignment)\nruns"),
+        _code(
+            "runs = tcplab.lab.run(assignment)\n"
+            "for name, folder in runs.items():\n"
+            "    print(f'{name}: {folder}')"
+        ),
         _text(_TABLES),
         _code(
             "import polars\n\n"
             "polars.Config.set_tbl_rows(-1)\n"
             "polars.Config.set_fmt_str_lengths(80)\n"
+            "polars.Config.set_fmt_float('full')\n"
+            "polars.Config.set_tbl_hide_dataframe_shape(True)\n"
+            "polars.Config.set_tbl_hide_column_data_types(True)\n"
             "tables = {name: tcplab.lab.table(run) for name, run in runs.items()}\n"
             "for name, table in tables.items():\n"
             "    print(name, table, sep='\\n')"

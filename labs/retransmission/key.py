@@ -35,7 +35,7 @@ def key(runs: Runs, variables: Variables) -> Key:
     }
     return Key(
         numbers={
-            "resent_rate": resent_on,
+            "resent_rate": resent_off,
             "rate_on": on,
             "rate_off": off,
             "factor": ratio(on, off),
@@ -46,7 +46,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         frames={"cut_line": some.frames(f"{ON}/h1.sockets", "cut")},
         measured={"change": {}} if "changed" in runs else {},
         mistakes={
-            "resent_rate": {"without_sack": resent_off, "setting": percent(variables["loss"])},
+            "resent_rate": {"with_sack": resent_on, "setting": percent(variables["loss"])},
             "rate_on": {"other_condition": off},
             "rate_off": {"other_condition": on},
             "factor": {"upside_down": 1 / ratio(on, off)},

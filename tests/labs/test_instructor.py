@@ -19,10 +19,14 @@ from labs.definition.own_parts import examples_of
 from labs.definition.question import Kind
 from labs.instructor import scaffold
 from labs.instructor.lint import lint
+from labs.instructor.lint_variants import lint_variants
+from labs.instructor.preview import LabPreview
 from labs.instructor.readability import HARDEST, lix
 from labs.instructor.working_time import MINUTES, working_time
+from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
 from tests.labs.conftest import COURSE
+from tests.labs.made_measurements import LABS, runs_of
 from topologies.errors import UsageError
 
 LANGUAGES = [
@@ -70,6 +74,11 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
             {"ask": "Why did more data arrive in a second with SACK than without?"},
             "tells 'faster'",
         ),
+        (
+            "compare",
+            {"ask": "You saw this: more data arrived in a second with SACK than without. Why?"},
+            "tells 'faster'",
+        ),
         ("goodput_on", {"points": 60}, "of the points are for reading values off"),
     ],
 )
@@ -77,6 +86,18 @@ def test_lint_finds_what_is_wrong(
     sack: LabSpec, name: str, fields: dict[str, object], sentence: str
 ) -> None:
     assert any(sentence in each.text for each in lint(changed(sack, name, **fields)))
+
+
+def test_lint_finds_the_variant_in_which_the_claim_does_not_hold(sack: LabSpec) -> None:
+    shown, contradiction = LABS["sack"].shown, LABS["sack"].contradictions[0]
+    carried = [
+        VariantRuns(variant(COURSE, sack, name), runs_of(values))
+        for name, values in (("ann", shown), ("ben", {**shown, **contradiction}))
+    ]
+    found = LabPreview(sack, carried, [runs.key(sack) for runs in carried], 0.0)
+    claims = [each.text for each in lint_variants(found) if each.where == "claim"]
+    name, value = carried[1].variant.values[0]
+    assert len(claims) == 1 and f"does not hold in the variant {name} {value}" in claims[0]
 
 
 def test_hard_prose_has_a_higher_number() -> None:

@@ -42,6 +42,14 @@ _WIDEST = """Math.max(...[...document.querySelectorAll("body *")]
   .map((element) => element.getBoundingClientRect().right))"""
 _HIDDEN = """Math.max(0, ...[...document.querySelectorAll("pre")]
   .map((element) => element.scrollWidth - element.clientWidth))"""
+_WRAPPED = """[...document.querySelectorAll("pre code")]
+  .filter((element) => element.innerText.includes("====="))
+  .filter((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const rows = new Set([...range.getClientRects()].map((row) => Math.round(row.top)));
+    return rows.size > element.innerText.trimEnd().split("\\n").length;
+  }).length"""
 _TYPED = """<script>document.querySelector("input[type=number]").value = "2.5";
 document.querySelector("section[data-question] textarea").value = 'Say "why" \\\\ more';
 document.title = "typed " + btoa(unescape(encodeURIComponent(overrides())));</script>"""
@@ -138,6 +146,7 @@ def test_every_handout_fits_a_phone_and_its_network_is_whole(tmp_path: Path) -> 
                 text = handout_files(lab, variant(COURSE, lab, "ann"))["handout.html"]
                 page.open(written(text, tmp_path), _PHONE)
                 assert page.run(_WIDEST) <= _PHONE and page.run(_HIDDEN) == 0, (name, language)
+                assert page.run(_WRAPPED) == 0, (name, language)
         assert page.complaints == []
 
 
