@@ -100,6 +100,8 @@ class LivePage:
         return settings
 
     def counts(self) -> dict[str, dict[str, int]]:
+        """The marks of all that has come: the page draws it in the next frame of the screen."""
+        self.page.settle()
         self.run("tcplabPlay.play.board.drawAll()")
         counts: dict[str, dict[str, int]] = self.run("tcplabPlay.play.board.counts()")
         return counts
