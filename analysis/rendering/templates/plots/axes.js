@@ -75,13 +75,18 @@ function powers(low, high, count) {
   return values;
 }
 
+const FORMATS = new Map(); // to make one takes longer than all else about an axis
+
 // Plain decimals, thousands apart; without `places` as many as the value has.
 function number(value, places) {
-  const options =
-    places === null
-      ? { maximumSignificantDigits: 6 }
-      : { minimumFractionDigits: places, maximumFractionDigits: places };
-  return value.toLocaleString("en", options);
+  if (!FORMATS.has(places)) {
+    const options =
+      places === null
+        ? { maximumSignificantDigits: 6 }
+        : { minimumFractionDigits: places, maximumFractionDigits: places };
+    FORMATS.set(places, new Intl.NumberFormat("en", options));
+  }
+  return FORMATS.get(places).format(value);
 }
 
 function prefixFor(unit, value) {
@@ -93,7 +98,7 @@ function prefixFor(unit, value) {
 function valueText(axis, value, span) {
   if (axis.ticks && axis.ticks.length) return nearestName(axis, value);
   const shown = value * axis.scale;
-  if (axis.unit === "B") return `${Math.round(shown).toLocaleString("en")} bytes`;
+  if (axis.unit === "B") return `${number(shown, 0)} bytes`;
   const [prefix, size] = prefixFor(axis.unit, Math.abs(shown));
   if (axis.log) return `${number(shown / size, null)} ${prefix}${axis.unit}`.trim();
   const digits = axis.unit === "bit/s" ? 2 : Math.min(9, decimals((span * axis.scale) / 1e5));
