@@ -125,8 +125,8 @@ function nearestName({ ticks: named, log }, value) {
 
 function drawAxes(pen, graph, frame) {
   Object.assign(pen, { font: FONT, fillStyle: theme().ink, lineWidth: 1 });
-  const up = drawHeights(pen, graph.y, frame);
   const across = drawTimes(pen, graph.x, frame);
+  const up = drawHeights(pen, graph.y, frame);
   const bottom = frame.y + frame.height;
   pen.strokeStyle = theme().axis;
   line(pen, frame.x, frame.y, frame.x, bottom);
@@ -154,8 +154,7 @@ function drawHeights(pen, axis, frame) {
     if (inside) {
       const isBelow = marks.length === 2 && 2 * value <= frame.low + frame.high;
       const away = isBelow ? 9 : -11;
-      pen.textAlign = "left";
-      pen.fillText(label, frame.x + 6, y + away, frame.width);
+      drawInside(pen, label, frame, y + away);
     } else if (free - y > 11) {
       pen.textAlign = "right";
       pen.fillText(label, frame.x - 6, y);
@@ -165,11 +164,21 @@ function drawHeights(pen, axis, frame) {
   return marks;
 }
 
+// A name among the marks, off the lines that cross it.
+function drawInside(pen, label, frame, y) {
+  const [x, room] = [frame.x + 6, frame.width - 6];
+  pen.fillStyle = theme().paper;
+  pen.fillRect(x - 2, y - 7, Math.min(pen.measureText(label).width, room) + 4, 13);
+  pen.fillStyle = theme().ink;
+  pen.textAlign = "left";
+  pen.fillText(label, x, y, room);
+}
+
 // The ticks below; labels that would touch are left out.
 function drawTimes(pen, axis, frame) {
   const marks = ticks(axis, frame.left, frame.right, frame.width / 95);
   const bottom = frame.y + frame.height;
-  pen.textAlign = "center";
+  Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
   pen.strokeStyle = theme().grid;
   let free = -Infinity;
   for (const { value, label } of marks) {
