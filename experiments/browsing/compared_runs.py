@@ -35,17 +35,31 @@ def _page_name(sides: Sequence[ComparedSide]) -> str:
     return "_".join(names)[:200] + ".html"
 
 
-def _sides(which: Sequence[str], out: Path) -> list[ComparedSide]:
+def _sides(named: Sequence[str], out: Path) -> list[ComparedSide]:
+    which = _once(named, out)
     if not 2 <= len(which) <= _MOST:
         raise UsageError(
-            f"{len(which)} to compare: it takes two to {_MOST}.",
+            f"{len(which)} to compare: it takes two to {_MOST}, each of its own.",
             "Name runs or points: ./tcplab compare runs/sack/A runs/sack/B.",
         )
     return [_side(letter, one, out) for letter, one in zip(string.ascii_uppercase, which)]  # noqa: B905
 
 
+def _once(named: Sequence[str], out: Path) -> list[str]:
+    """Each folder by its first name: runs/sack/* names the newest as `latest` again."""
+    firsts: dict[Path, str] = {}
+    for one in named:
+        places = [folder.resolve() for folder in _folders(one, out) if folder.is_dir()]
+        firsts.setdefault(places[0] if places else Path(one), one)
+    return list(firsts.values())
+
+
+def _folders(named: str, out: Path) -> tuple[Path, Path]:
+    return Path(named), out / named
+
+
 def _side(letter: str, named: str, out: Path) -> ComparedSide:
-    for folder in (Path(named), out / named):
+    for folder in _folders(named, out):
         if (folder / "sweep.json").exists():
             raise UsageError(
                 f"'{named}' is a sweep.",

@@ -137,7 +137,12 @@ class PageSide:
         self.ended = threading.Event()
 
     def take(self, move: Move) -> None:
-        """A newer move: the run that is going on ends, unless a drag would end each too soon."""
+        """A newer move: the run that is going on ends, unless a drag would end each too soon.
+
+        The number of the newest run comes again if a slider is let go where its drag has been.
+        """
+        if self._running and move.number == self._running.number:
+            return
         self._newest = move
         self._moved.set()
         young = asyncio.get_running_loop().time() - self._since < PATIENCE

@@ -16,6 +16,8 @@ from topologies.data import to_data
 from topologies.errors import TcplabError
 
 WALL_SECONDS = 600.0
+_QUIET = 0.5
+"""Seconds after a run until the guest for a next one boots: the browser draws the run meanwhile."""
 
 
 class MovedOn(Exception):
@@ -96,6 +98,7 @@ class GuestPool:
         self._lock = threading.Lock()
         self._seed, self._started = 1, 0
         self._closed = False
+        self._later = threading.Timer(_QUIET, self.fill)
 
     def __enter__(self) -> GuestPool:
         self.fill()
@@ -104,6 +107,7 @@ class GuestPool:
     def __exit__(self, *_error: object) -> None:
         with self._lock:
             self._closed = True
+            self._later.cancel()
         for guest in self._all:
             guest.end()
         for guest in self._all:
@@ -132,6 +136,14 @@ class GuestPool:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
             while not self._closed and len(self._guests) < self._size:
                 self._guests.append(self._boot(self._seed, self._limits))
+
+    def fill_soon(self) -> None:
+        """The same when nothing was played for a while, or at once if no guest is left."""
+        with self._lock:
+            self._later.cancel()
+            self._later = threading.Timer(_QUIET if self._guests else 0.0, self.fill)
+            self._later.daemon = True
+            self._later.start()
 
     def _boot(self, seed: int, limits: Limits) -> WaitingGuest:
         processor = self._processors[self._started % len(self._processors)]

@@ -87,9 +87,16 @@ def test_runs_are_compared_in_the_terminal_as_json_and_as_a_page(store: Path) ->
         assert f'<section class="graph" id="{key}">' in page
 
 
+def test_a_folder_that_is_named_twice_is_compared_once(store: Path) -> None:
+    (store / "sack/latest").symlink_to("second")
+    named = (store / "sack/first", "sack/second", store / "sack/latest", "sack/latest")
+    assert len(json.loads(_call(store, "compare", *named, "--json"))["sides"]) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
+        (["sack/first", "sack/first"], "1 to compare: it takes two"),
         (["sack/first"], "1 to compare: it takes two"),
         (["sack/first", "nothing"], "There is no run and no point 'nothing'"),
     ],

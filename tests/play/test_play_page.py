@@ -100,6 +100,8 @@ class LivePage:
         return settings
 
     def counts(self) -> dict[str, dict[str, int]]:
+        """The marks of all that has come: the page draws it in the next frame of the screen."""
+        self.page.settle()
         self.run("tcplabPlay.play.board.drawAll()")
         counts: dict[str, dict[str, int]] = self.run("tcplabPlay.play.board.counts()")
         return counts
@@ -179,6 +181,13 @@ def test_a_slider_is_dragged(chromium: Page, size: tuple[int, int]) -> None:
         assert live.run("document.getElementById('set-delay').ariaValueText") == shown
 
 
+def test_what_is_shown_already_is_not_run_again(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        live.run("document.getElementById('set-delay').dispatchEvent(new Event('change'))")
+        assert live.run("tcplabPlay.play.runs.A.isWhole") and len(live.player.played) == 1
+
+
 def test_a_problem_is_shown_beside_its_field_and_goes_again(chromium: Page) -> None:
     with opened(chromium) as live:
         live.until_shown()
@@ -251,6 +260,20 @@ def test_everything_can_be_done_by_keys(chromium: Page) -> None:
         live.press("Home")
         live.press("ArrowRight", SHIFT)
         assert "at " in live.text(".plot-tooltip")
+
+
+def test_a_legend_keeps_what_is_hidden_and_the_focus_from_run_to_run(chromium: Page) -> None:
+    with opened(chromium) as live:
+        live.until_shown()
+        live.counts()
+        entry = "document.querySelector('#rate .legend button:last-child')"
+        assert live.run(f"({entry}.click(), {entry}.focus(), {entry}.textContent)") == "throughput"
+        assert "goodput" not in live.counts()["rate"]
+        live.run("tcplabPlay.play.controls.set('loss', '1%')")
+        live.until_shown()
+        assert "goodput" not in live.counts()["rate"] and live.focused() == "throughput"
+        live.run(f"{entry}.click()")
+        assert live.counts()["rate"]["goodput"] > 10
 
 
 def test_events_are_explained_at_a_click(chromium: Page) -> None:

@@ -205,6 +205,19 @@ def test_twenty_moves_in_a_second_leave_nothing_behind() -> None:
     assert player.ended == len(player.played)
 
 
+def test_a_slider_that_is_let_go_where_it_was_dragged_goes_on_with_its_run() -> None:
+    player = MadePlayer(0.3)
+    with page(player) as opened:
+        opened.say(move(1, dragging=True))
+        opened.until("samples", 1)
+        opened.say(move(1))
+        opened.until("outcome", 1)
+        opened.say(move(1))
+        opened.say(move(2))
+        opened.until("outcome", 2)
+    assert len(player.played) == 2 and "stopped" not in opened.kinds()
+
+
 def test_both_sides_run_at_once() -> None:
     player = MadePlayer(0.3)
     with page(player) as opened:

@@ -12,7 +12,10 @@ import { comparison, latency, moment, summary } from "./words.js";
 
 const SEEDS = 20;
 const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
-const WHILE_COMING = 50; // ms between two drawings of samples: the guest needs the processor too
+const WHILE_COMING = 100; // ms between two drawings of samples: the guest needs the processor too
+const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
+// Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
+const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event"];
 const MOST_LISTED = 200;
 
 const at = (id) => document.getElementById(id);
@@ -61,9 +64,12 @@ class Play {
     return Math.max(...lengths);
   }
 
-  // Moves while a slider is dragged go out at a bounded rate; the last one always does.
+  // Moves while a slider is dragged go out at a bounded rate; the last one always does. What is
+  // there whole would only come again, packet for packet.
   play(isDragging = false) {
     window.clearTimeout(this.waiting);
+    const shown = this.runs[this.moved];
+    if (shown && shown.isGood && sameSettings(shown.settings, this.sides[this.moved])) return;
     const now = performance.now();
     if (isDragging && now - this.sent < WHILE_DRAGGING) {
       this.waiting = window.setTimeout(() => this.play(true), WHILE_DRAGGING - (now - this.sent));
@@ -83,10 +89,12 @@ class Play {
     } else if (!isDragging) before.since = performance.now();
     const { number } = this.runs[side];
     this.sent = performance.now();
+    this.drawn = 0;
     this.connection.send({ ask: "play", side, number, settings, dragging: isDragging });
-    this.showLink();
     at("result").setAttribute("aria-busy", "true");
-    this.redrawSoon();
+    this.redraw();
+    window.clearTimeout(this.paling);
+    this.paling = window.setTimeout(() => this.redraw(), PALE_AFTER);
   }
 
   hear(message) {
@@ -100,22 +108,14 @@ class Play {
     if (!run || run.number !== number) return; // of a run that was replaced meanwhile
     if (message.columns) run.addFrame(message);
     else if (TOLD[kind]) TOLD[kind](this, run, message);
-    const isEarly = performance.now() - this.drawn < WHILE_COMING;
-    if (kind !== "samples" || !isEarly) this.redrawSoon();
-  }
-
-  redrawSoon() {
-    if (this.drawing) return;
-    this.drawing = true;
-    window.requestAnimationFrame(() => {
-      this.drawing = false;
-      this.redraw();
-    });
+    const isEarly = kind === "samples" && performance.now() - this.drawn < WHILE_COMING;
+    if (isEarly || SOON_MORE.includes(kind)) return;
+    if (kind === "samples") this.drawn = performance.now();
+    this.redraw();
   }
 
   // A graph keeps the run before until its own columns come, so that nothing flickers.
   redraw() {
-    this.drawn = performance.now();
     const sides = this.compared ? [this.other, this.moved] : [this.moved];
     for (const graph of GRAPHS) {
       const views = sides.flatMap((side) => this.viewOf(side, graph));
@@ -126,7 +126,7 @@ class Play {
       const drawn = [...mark, this.moved, this.compared].join();
       if (graph.drawn === drawn || !views.length) continue;
       graph.drawn = drawn;
-      this.board.update(graph.key, layersOf(graph.key, views));
+      this.board.update(graph.key, () => layersOf(graph.key, views));
     }
     this.showSpan();
     this.tell();
@@ -145,7 +145,8 @@ class Play {
     const run = has ? newest : this.shown[side][graph.key];
     if (has) this.shown[side][graph.key] = newest;
     const section = at(graph.key);
-    if (side === this.moved) section.classList.toggle("before", Boolean(newest) && !has);
+    const isLate = newest && performance.now() - newest.since >= PALE_AFTER;
+    if (side === this.moved) section.classList.toggle("before", Boolean(isLate) && !has);
     if (!run) return [];
     if (this.bands[side]) run.kinds.band = this.bands[side].kinds.band;
     const isKept = this.compared && side !== this.moved;
@@ -155,8 +156,11 @@ class Play {
   tell() {
     const run = this.runs[this.moved];
     if (!run) return;
-    at("latency").textContent = latency(run);
+    const took = latency(run);
+    if (took) write(at("latency"), took);
+    if (!run.isWhole) return;
     this.listEvents(run);
+    this.showLink();
   }
 
   ended(run, side) {
@@ -223,7 +227,7 @@ class Play {
       button("seeds", `${SEEDS} seeds`, () => this.askSeeds()),
       button("save", "Save as run", () => this.save()),
       button("copy-command", "Copy command", (made) => this.copyCommand(made)),
-      button("copy-link", "Copy link", (made) => copy(made, window.location.href)),
+      button("copy-link", "Copy link", (made) => this.copyLink(made)),
       element("span", { id: "said", role: "status" }),
     );
     at("lesson").addEventListener("change", ({ target }) => {
@@ -244,7 +248,7 @@ class Play {
     this.showSides();
     this.showLink();
     GRAPHS.forEach((graph) => (graph.drawn = ""));
-    this.redrawSoon();
+    this.redraw();
   }
 
   keep() {
@@ -265,7 +269,7 @@ class Play {
     this.showLink();
     const run = this.runs[side];
     if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
-    this.redrawSoon();
+    this.redraw();
   }
 
   showSides() {
@@ -301,6 +305,11 @@ class Play {
   copyCommand(button) {
     const run = this.runs[this.moved];
     if (run && run.command) copy(button, run.command);
+  }
+
+  copyLink(button) {
+    this.showLink();
+    copy(button, window.location.href);
   }
 
   say(text) {
@@ -363,11 +372,14 @@ class Play {
 
   showLink() {
     const link = toLink({ ...this, step: this.tour.at }, this.offered.defaults);
-    if (window.location.protocol.startsWith("http")) window.history.replaceState(null, "", link);
+    if (!window.location.protocol.startsWith("http") || link === this.linked) return;
+    this.linked = link;
+    window.history.replaceState(null, "", link);
   }
 
   // Somebody pasted a link into the address of this page.
   followLink() {
+    this.linked = "";
     Object.assign(this, fromLink(window.location.hash, this.offered.defaults));
     this.controls.show(this.sides[this.moved]);
     this.showSides();
@@ -411,6 +423,11 @@ const TOLD = {
 
 function sameSettings(one, other) {
   return Object.keys(other).every((name) => one[name] === other[name]);
+}
+
+// Nothing is laid out anew for a text that stays.
+function write(box, text) {
+  if (box.textContent !== text) box.textContent = text;
 }
 
 async function copy(button, text) {

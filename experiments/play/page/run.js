@@ -36,8 +36,8 @@ export class Run {
     return this.outcome !== null;
   }
 
-  get hasSamples() {
-    return Boolean(this.kinds.samples && this.kinds.samples.time.length);
+  get isGood() {
+    return this.isWhole && this.outcome.verdict === "good";
   }
 
   addFrame({ kind, columns }) {
@@ -68,21 +68,35 @@ export class Run {
     const columns = Object.fromEntries(
       Object.entries(kept).map(([name, column]) => [name, column.values]),
     );
-    const places = [];
-    for (let at = 0; at < columns.time.length; at += 1) if (keep(columns, at)) places.push(at);
-    const { time } = columns;
-    if (places.some((place, at) => at > 0 && time[place] < time[places[at - 1]])) {
-      places.sort((one, other) => time[one] - time[other]);
-    }
+    const places = placesOf(columns, keep);
     return Object.fromEntries(
-      Object.entries(columns).map(([name, values]) => [
-        name,
-        Float64Array.from(places, (place) => values[place]),
-      ]),
+      Object.entries(columns).map(([name, values]) => [name, picked(values, places)]),
     );
   }
 
   flowCount() {
     return this.settings.flows.split("+").length;
   }
+}
+
+// The rows that are kept, the earliest first.
+function placesOf(columns, keep) {
+  const { time } = columns;
+  const places = new Uint32Array(time.length);
+  let count = 0;
+  let isSorted = true;
+  for (let at = 0; at < time.length; at += 1) {
+    if (!keep(columns, at)) continue;
+    isSorted = isSorted && (count === 0 || time[at] >= time[places[count - 1]]);
+    places[count] = at;
+    count += 1;
+  }
+  const kept = places.subarray(0, count);
+  return isSorted ? kept : kept.sort((one, other) => time[one] - time[other]);
+}
+
+function picked(values, places) {
+  const chosen = new Float64Array(places.length);
+  for (let at = 0; at < places.length; at += 1) chosen[at] = values[places[at]];
+  return chosen;
 }

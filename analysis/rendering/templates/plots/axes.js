@@ -75,13 +75,18 @@ function powers(low, high, count) {
   return values;
 }
 
+const FORMATS = new Map(); // to make one takes longer than all else about an axis
+
 // Plain decimals, thousands apart; without `places` as many as the value has.
 function number(value, places) {
-  const options =
-    places === null
-      ? { maximumSignificantDigits: 6 }
-      : { minimumFractionDigits: places, maximumFractionDigits: places };
-  return value.toLocaleString("en", options);
+  if (!FORMATS.has(places)) {
+    const options =
+      places === null
+        ? { maximumSignificantDigits: 6 }
+        : { minimumFractionDigits: places, maximumFractionDigits: places };
+    FORMATS.set(places, new Intl.NumberFormat("en", options));
+  }
+  return FORMATS.get(places).format(value);
 }
 
 function prefixFor(unit, value) {
@@ -93,7 +98,7 @@ function prefixFor(unit, value) {
 function valueText(axis, value, span) {
   if (axis.ticks && axis.ticks.length) return nearestName(axis, value);
   const shown = value * axis.scale;
-  if (axis.unit === "B") return `${Math.round(shown).toLocaleString("en")} bytes`;
+  if (axis.unit === "B") return `${number(shown, 0)} bytes`;
   const [prefix, size] = prefixFor(axis.unit, Math.abs(shown));
   if (axis.log) return `${number(shown / size, null)} ${prefix}${axis.unit}`.trim();
   const digits = axis.unit === "bit/s" ? 2 : Math.min(9, decimals((span * axis.scale) / 1e5));
@@ -120,8 +125,8 @@ function nearestName({ ticks: named, log }, value) {
 
 function drawAxes(pen, graph, frame) {
   Object.assign(pen, { font: FONT, fillStyle: theme().ink, lineWidth: 1 });
-  const up = drawHeights(pen, graph.y, frame);
   const across = drawTimes(pen, graph.x, frame);
+  const up = drawHeights(pen, graph.y, frame);
   const bottom = frame.y + frame.height;
   pen.strokeStyle = theme().axis;
   line(pen, frame.x, frame.y, frame.x, bottom);
@@ -149,8 +154,7 @@ function drawHeights(pen, axis, frame) {
     if (inside) {
       const isBelow = marks.length === 2 && 2 * value <= frame.low + frame.high;
       const away = isBelow ? 9 : -11;
-      pen.textAlign = "left";
-      pen.fillText(label, frame.x + 6, y + away, frame.width);
+      drawInside(pen, label, frame, y + away);
     } else if (free - y > 11) {
       pen.textAlign = "right";
       pen.fillText(label, frame.x - 6, y);
@@ -160,11 +164,21 @@ function drawHeights(pen, axis, frame) {
   return marks;
 }
 
+// A name among the marks, off the lines that cross it.
+function drawInside(pen, label, frame, y) {
+  const [x, room] = [frame.x + 6, frame.width - 6];
+  pen.fillStyle = theme().paper;
+  pen.fillRect(x - 2, y - 7, Math.min(pen.measureText(label).width, room) + 4, 13);
+  pen.fillStyle = theme().ink;
+  pen.textAlign = "left";
+  pen.fillText(label, x, y, room);
+}
+
 // The ticks below; labels that would touch are left out.
 function drawTimes(pen, axis, frame) {
   const marks = ticks(axis, frame.left, frame.right, frame.width / 95);
   const bottom = frame.y + frame.height;
-  pen.textAlign = "center";
+  Object.assign(pen, { textAlign: "center", textBaseline: "middle" });
   pen.strokeStyle = theme().grid;
   let free = -Infinity;
   for (const { value, label } of marks) {

@@ -6,7 +6,8 @@
 //   const board = new PlotBoard(container, { name, looks, series, columns, narrowest, onPick,
 //     onDraw });
 //   await board.show(graphs, [left, right]);   // replaces what is there; the span of the time axis
-//   await board.update(key, layers);           // other layers in one graph; the zoom stays
+//   board.update(key, () => layers);           // other layers in one graph, made when it is drawn
+//                                              // next, of columns that are there; the zoom stays
 //   board.setSpan([left, right]);              // another time axis; zoomed-out plots follow
 //   board.zoom(left, right); board.range(); board.counts(); board.redraw();
 //
@@ -45,12 +46,13 @@ class PlotBoard {
     this.watcher = new IntersectionObserver((entries) => this.seen(entries), {
       rootMargin: "200px",
     });
+    this.ruler = new ResizeObserver((entries) => this.resized(entries));
     this.listen();
   }
 
   listen() {
     const redraw = () => this.redraw();
-    window.addEventListener("resize", redraw);
+    window.addEventListener("resize", redraw); // a page that is zoomed has other pixels
     darkness.addEventListener("change", redraw);
     window.addEventListener("beforeprint", () => {
       paper.forced = true;
@@ -72,10 +74,22 @@ class PlotBoard {
     }
   }
 
+  // To ask a box for its width while a page changes would lay the whole page out each time.
+  resized(entries) {
+    for (const entry of entries) {
+      const plot = this.plots.find((candidate) => candidate.box === entry.target);
+      const wide = entry.target.clientWidth;
+      if (!plot || plot.wide === wide) continue;
+      plot.wide = wide;
+      plot.drawSoon();
+    }
+  }
+
   // Resolves when all is drawn, to false if something else was shown meanwhile.
   async show(graphs, span) {
     const turn = (this.turn += 1);
     this.watcher.disconnect();
+    this.ruler.disconnect();
     for (const plot of this.plots) plot.section.remove();
     this.plots = graphs.map((graph) => new Plot(graph, this.looks, this.series));
     const fresh = this.plots.map((plot) => plot.section).filter((section) => !section.isConnected);
@@ -95,13 +109,15 @@ class PlotBoard {
     plot.span = plot.graph.overTime ? this.span : ownSpan(plot);
     plot.span.plots.push(plot);
     plot.onDraw = this.onDraw;
+    plot.wide = plot.box.clientWidth;
     plot.draw();
     listen(plot, this.tooltip);
     this.watcher.observe(plot.box);
+    this.ruler.observe(plot.box);
   }
 
-  update(key, layers) {
-    return this.plots.find((plot) => plot.graph.key === key).update(layers, this.columns);
+  update(key, make) {
+    this.plots.find((plot) => plot.graph.key === key).update(make);
   }
 
   setSpan([left, right]) {
@@ -127,14 +143,14 @@ class PlotBoard {
   redraw() {
     for (const plot of this.plots) {
       plot.drawSoon();
-      plot.legend.querySelectorAll("button").forEach((button) => button.redraw());
+      plot.legend.redraw();
     }
   }
 
   drawAll() {
     for (const plot of this.plots) {
       plot.draw();
-      plot.legend.querySelectorAll("button").forEach((button) => button.redraw());
+      plot.legend.redraw();
     }
   }
 

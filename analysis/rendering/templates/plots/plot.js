@@ -63,15 +63,28 @@ class Plot {
       shown: true,
       waiting: false,
       reading: null,
+      ready: [],
+      make: null,
+      wide: 0,
     });
     this.take(graph.layers);
     this.build();
   }
 
+  // Layers that are to be made are made when they are first asked for, which may be never.
+  get layers() {
+    if (this.make) {
+      this.take(this.make());
+      this.ready.forEach(setReach);
+    }
+    return this.ready;
+  }
+
   take(layers) {
-    const hidden = new Set((this.layers || []).filter((old) => old.hidden).map((old) => old.words));
-    this.layers = layers.map((layer, at) => withLook(layer, this.looks, this.series, at));
-    for (const layer of this.layers) layer.hidden = hidden.has(layer.words);
+    const hidden = new Set(this.ready.filter((old) => old.hidden).map((old) => old.words));
+    this.make = null;
+    this.ready = layers.map((layer, at) => withLook(layer, this.looks, this.series, at));
+    for (const layer of this.ready) layer.hidden = hidden.has(layer.words);
   }
 
   // The canvas stands in the page's own section of that id if there is one, else in a new one.
@@ -87,22 +100,18 @@ class Plot {
     this.ring = element("div", { className: "ring", hidden: true });
     this.box.append(this.canvas, this.cursor, this.ring);
     this.finest = element("p", { className: "small finest", hidden: true });
-    this.legend = legend(this);
+    this.legend = new Legend(this);
     if (!made) {
       this.section.append(element(this.graph.heading || "h2", { textContent: title }), this.box);
     }
-    this.section.append(this.legend);
+    this.section.append(this.legend.box);
     if (!made) this.section.append(element("p", { className: "small", textContent: caption }));
     this.section.append(this.finest, downloads(this));
   }
 
   // Other layers in the same graph, as a live page has them; a zoom stays as it is.
-  async update(layers, columns) {
-    this.take(layers);
-    const fresh = legend(this);
-    this.legend.replaceWith(fresh);
-    this.legend = fresh;
-    await this.load(columns);
+  update(make) {
+    this.make = make;
     this.drawSoon();
   }
 
@@ -117,11 +126,7 @@ class Plot {
           typeof values === "number" ? await columns.get(values) : values,
         ]),
       );
-      layer.reach = 0;
-      if (layer.end)
-        layer.end.forEach((end, at) => {
-          layer.reach = Math.max(layer.reach, end - layer.x[at]);
-        });
+      setReach(layer);
     }
     this.loaded = true;
   }
@@ -137,7 +142,7 @@ class Plot {
   }
 
   get width() {
-    return paper.forced ? PAPER_WIDTH : this.box.clientWidth;
+    return paper.forced ? PAPER_WIDTH : this.wide;
   }
 
   // What is seen, and where: places of a canvas that is `whole` pixels wide.
@@ -188,6 +193,7 @@ class Plot {
 
   draw() {
     if (!this.loaded || !this.span) return;
+    this.legend.show();
     const frame = (this.current = this.frame());
     this.paint(this.pen(frame), frame);
     this.showFinest(frame);
@@ -222,10 +228,15 @@ class Plot {
   pen(frame) {
     const ratio = paper.forced ? 2 : Math.max(1, window.devicePixelRatio || 1);
     const [width, height] = [this.width, frame.height + MARGIN.top + MARGIN.bottom];
-    Object.assign(this.canvas, { width: width * ratio, height: height * ratio });
-    this.canvas.style.height = `${height}px`;
-    this.cursor.style.height = `${height - MARGIN.bottom}px`;
+    const [across, down] = [width * ratio, height * ratio].map(Math.floor);
     const pen = this.canvas.getContext("2d");
+    pen.reset();
+    // A canvas that gets a size, even its own, gets new memory.
+    if (this.canvas.width !== across || this.canvas.height !== down) {
+      Object.assign(this.canvas, { width: across, height: down });
+      this.canvas.style.height = `${height}px`;
+      this.cursor.style.height = `${height - MARGIN.bottom}px`;
+    }
     pen.scale(ratio, ratio);
     return pen;
   }
@@ -255,6 +266,7 @@ function withLook(layer, looks, series, at) {
   const number = layer.series ?? (layer.look === "connection" ? at : null);
   const isAlone = number === null || layer.shape === "bars";
   return {
+    fields: [],
     ...layer,
     look,
     name: layer.name || layer.look,
@@ -265,36 +277,13 @@ function withLook(layer, looks, series, at) {
   };
 }
 
-// One entry for all layers of the same words; a click hides or shows them.
-function legend(plot) {
-  const list = element("div", { className: "legend" });
-  const words = [...new Set(plot.layers.map((layer) => layer.words))].filter(Boolean);
-  for (const entry of words.slice(0, 12)) {
-    const layers = plot.layers.filter((layer) => layer.words === entry);
-    const button = element("button", { type: "button" });
-    const sample = element("canvas", { width: 52, height: 28 });
-    drawSamples(sample, layers);
-    button.redraw = () => drawSamples(sample, layers);
-    button.setAttribute("aria-pressed", String(!layers[0].hidden));
-    button.append(sample, element("span", { textContent: entry }));
-    button.addEventListener("click", () => {
-      for (const layer of layers) layer.hidden = !layer.hidden;
-      button.setAttribute("aria-pressed", String(!layers[0].hidden));
-      plot.drawSoon();
-    });
-    list.append(button);
-  }
-  const rest = words.length - 12;
-  if (rest > 0)
-    list.append(element("span", { className: "small", textContent: `and ${rest} more` }));
-  return list;
-}
-
-function drawSamples(canvas, layers) {
-  const pen = canvas.getContext("2d");
-  pen.reset();
-  pen.scale(2, 2);
-  for (const layer of layers) drawSample(pen, layer);
+// How far a mark goes beyond its x at most.
+function setReach(layer) {
+  layer.reach = 0;
+  if (!layer.end) return;
+  layer.end.forEach((end, at) => {
+    layer.reach = Math.max(layer.reach, end - layer.x[at]);
+  });
 }
 
 function element(name, properties) {

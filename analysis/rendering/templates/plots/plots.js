@@ -5,6 +5,7 @@
 {% include "plots/marks.js" %}
 {% include "plots/shapes.js" %}
 {% include "plots/nearest.js" %}
+{% include "plots/legend.js" %}
 {% include "plots/plot.js" %}
 {% include "plots/tooltip.js" %}
 {% include "plots/pointer.js" %}
