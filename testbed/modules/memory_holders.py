@@ -33,7 +33,7 @@ class MemoryHolder:
     @property
     def size_bytes(self) -> float:
         number, unit = self.size.split()
-        return float(number) * 1024 ** _UNITS.index(unit)
+        return float(number) * 1024.0 ** _UNITS.index(unit)
 
 
 def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
