@@ -81,7 +81,7 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
     if facts.opened:
         console.print(Text(facts.opened))
     if not facts.shown:
-        console.print("No data was captured.")
+        console.print(Text(facts.silence))
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")

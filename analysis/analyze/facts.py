@@ -133,6 +133,16 @@ class ConnectionFacts:
         return "; ".join([f"Opened by {_end(self.row, 'a')}{within}", *again]) + "."
 
     @property
+    def silence(self) -> str:
+        """What passed of a connection without data, as a sentence."""
+        kept = [
+            f"{short_numbers.counted(direction['keepalives'], 'keep-alive')} of {direction.source}"
+            for direction in self.directions
+            if direction["keepalives"]
+        ]
+        return f"No data was captured{', but ' if kept else ''}{' and '.join(kept)}."
+
+    @property
     def ended(self) -> str:
         """How it ended, in words; of one that never began why."""
         if unopened := self._unopened():

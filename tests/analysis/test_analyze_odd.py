@@ -185,6 +185,17 @@ def test_a_closed_window_and_its_probes_are_told(tmp_path: Path) -> None:
     assert "Keep-alives 1" in output
 
 
+def test_keep_alives_of_a_connection_without_data_are_told(tmp_path: Path) -> None:
+    """The first of them can be known for one only by the answer to it."""
+    flow = MadeCapture().flow()
+    flow.a.next = flow.b.next = 1000
+    for minute in range(46):
+        flow.a.segment(60 * minute, 999, 0, ACK)
+        flow.b.ack(60 * minute + 0.04, to=1000)
+    output = analyze(flow.capture.write(tmp_path))
+    assert "No data was captured, but 45 keep-alives of 10.0.0.1:40000." in output
+
+
 def test_how_many_connections_ended_is_told(tmp_path: Path) -> None:
     capture = MadeCapture()
     for number in range(40):
