@@ -49,13 +49,16 @@ class CaptureComparison:
 
     `strangers` are connections that only one reader has.
 
-    `fault` says what is wrong with the file; both read what precedes it.
+    `fault` says what is wrong with the file; both read what precedes it. `divided` counts the
+    connections of tcptrace that are others by our definition: their fields stand for no values of
+    ours (docs/analysis.md, "Which packets are one connection").
     """
 
     capture: Path
     fields: tuple[Field, ...]
     strangers: tuple[str, ...]
     fault: str | None
+    divided: int = 0
 
     @property
     def disagreements(self) -> list[Field]:
@@ -77,21 +80,41 @@ def compare(capture: Path, engine: Engine = "auto") -> CaptureComparison:
             f"{capture} is pcapng, which tcptrace cannot read.",
             "Convert it with Wireshark's editcap -F pcap IN OUT.",
         )
-    theirs, compatible = tcptrace.long_report(capture), list(read.connection_table.as_rows())
+    theirs = {_their_identity(row): row for row in tcptrace.long_report(capture)}
+    compatible = {_identity(row): row for row in read.connection_table.as_rows()}
     ours = {
         _identity(row): row for row in flows.read(capture, engine=engine).connection_table.as_rows()
     }
-    strangers = [f"tcptrace counts {len(theirs)} connections, we {len(compatible)}"] * (
-        len(theirs) != len(compatible)
-    )
+    strangers = [
+        f"{len(only)} of the connections have these ends, this begin and as many packets for"
+        f" {who} alone"
+        for who, only in (
+            ("tcptrace", theirs.keys() - compatible.keys()),
+            ("us", compatible.keys() - theirs.keys()),
+        )
+        if only
+    ]
     fields: list[Field] = []
-    for their, row in zip(theirs, compatible, strict=False):
-        fields += _fields(their, row, ours.get(_identity(row), row))
-    return CaptureComparison(capture, tuple(fields), tuple(strangers), read.file.fault)
+    for identity in theirs.keys() & compatible.keys():
+        row = compatible[identity]
+        fields += _fields(theirs[identity], row, ours.get(identity, row))
+    fields.sort(key=lambda field: field.connection)
+    divided = len(compatible.keys() - ours.keys())
+    return CaptureComparison(capture, tuple(fields), tuple(strangers), read.file.fault, divided)
 
 
-def _identity(row: dict[str, Any]) -> tuple[object, ...]:
-    return tuple(row[name] for name in ("host_a", "port_a", "host_b", "port_b", "first_packet"))
+Identity = tuple[object, ...]
+_IDENTITY = ("host_a", "port_a", "host_b", "port_b", "total_packets_a2b", "total_packets_b2a")
+
+
+def _identity(row: dict[str, Any]) -> Identity:
+    """Its ends, its packets, and the microsecond of the first."""
+    return *(str(row[name]) for name in _IDENTITY), row["first_packet"] // 1000
+
+
+def _their_identity(row: dict[str, str]) -> Identity:
+    microseconds = round(tcptrace.seconds(row["first_packet"]) * 1e6)
+    return *(_tidied(row[name], name) for name in _IDENTITY), microseconds
 
 
 def _fields(
@@ -134,6 +157,8 @@ def _printed(value: object, name: str, like: str) -> str:
         return f"{seconds}.{rest:06d}"
     if isinstance(value, float):
         return f"{value:.{len(like.partition('.')[2])}f}"
+    if isinstance(value, int) and value < 0 and not like.startswith("-"):
+        return str(value % 2**64)  # tcptrace prints it as unsigned
     return str(value)
 
 

@@ -83,7 +83,12 @@ def _of_tcptrace(capture: Path) -> Iterator[CorpusFinding]:
         yield CorpusFinding(capture, "tcptrace", "does not read it", example=str(error)[:200])
         return
     for sentence in comparison.strangers:
-        yield CorpusFinding(capture, "tcptrace", "connections", example=sentence)
+        yield CorpusFinding(capture, "tcptrace", "connections (disagrees)", example=sentence)
+    if comparison.divided:
+        example = "others by our definition of a connection"
+        yield CorpusFinding(
+            capture, "tcptrace", "connections (repaired)", comparison.divided, example
+        )
     for field in comparison.fields:
         if field.same:
             continue
