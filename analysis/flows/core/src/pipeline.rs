@@ -1,6 +1,6 @@
 //! Reading and parsing in one thread, the analysis in another; segments go over in batches that are
 //! used again. The thread that reads counts a share of the connections itself, and hands over one
-//! of them whenever the other has nothing to do. Which thread counts a connection changes no result.
+//! of them whenever the other waits. Which thread counts a connection changes no result.
 
 use crate::connection_table::{Table, TableEntry};
 use crate::own_share::OwnShare;
