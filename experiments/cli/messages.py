@@ -5,15 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import click
 
-from experiments.spec import DEFAULT_KERNEL
-from testbed.jobs.following import Limits
-from testbed.lab.kernel.kernel_choice import chosen
-from testbed.lab.ready import Lab, lab_for
-from testbed.recipes.building import shown
 from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
 
 
 @contextmanager
@@ -42,19 +41,26 @@ def one_clear_message() -> Iterator[None]:
         raise SystemExit(130) from None
 
 
-def ready_lab(kernels: Iterable[str] = (DEFAULT_KERNEL,)) -> Lab:
-    """The lab with these kernels, each built the first time.
+def ready_lab(kernels: Iterable[str] | None = None) -> Lab:
+    """The lab with these kernels, each built the first time; None for its own alone.
 
     Raises TcplabError also if the limits of this process (ulimit) are too small for a guest: with
     less memory the way there may fail first.
     """
+    # Commands without a lab, such as analyze, would take half as long again with what it needs.
+    from experiments.spec import DEFAULT_KERNEL
+    from testbed.jobs.following import Limits
+    from testbed.lab.ready import lab_for
+    from testbed.recipes.building import shown
     from testbed.virtual.virtual_run import require_limits
 
     require_limits(Limits())
     with shown(sys.stderr) as report:
-        return lab_for(kernels, report)
+        return lab_for([DEFAULT_KERNEL] if kernels is None else kernels, report)
 
 
 def lab_on(kernel: str | None) -> Lab:
     """The lab on the kernel that `--kernel` names, as it was typed; None for its own."""
-    return ready_lab([str(chosen(kernel))] if kernel else [DEFAULT_KERNEL])
+    from testbed.lab.kernel.kernel_choice import chosen
+
+    return ready_lab([str(chosen(kernel))] if kernel else None)
