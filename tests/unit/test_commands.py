@@ -95,6 +95,15 @@ def test_what_is_typed_replaces_the_form() -> None:
     assert list(options.typed) == ["duration"]
 
 
+def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
+    command = [sys.executable, "-X", "importtime", "-m", "experiments.cli.main", "analyze"]
+    done = subprocess.run(
+        [*command, "--columns"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "experiments.cli.messages" in done.stderr
+    assert "testbed.lab" not in done.stderr and "experiments.spec" not in done.stderr
+
+
 PLAIN_RUN = """
 import sys
 import experiments.running.python_run
