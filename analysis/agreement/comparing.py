@@ -16,6 +16,7 @@ from topologies.errors import TcplabError
 
 _ENDINGS = ("_a2b", "_b2a")
 _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")
+_IDENTITY = ("host_a", "port_a", "host_b", "port_b", "total_packets_a2b", "total_packets_b2a")
 
 
 @dataclass(frozen=True)
@@ -103,16 +104,12 @@ def compare(capture: Path, engine: Engine = "auto") -> CaptureComparison:
     return CaptureComparison(capture, tuple(fields), tuple(strangers), read.file.fault, divided)
 
 
-Identity = tuple[object, ...]
-_IDENTITY = ("host_a", "port_a", "host_b", "port_b", "total_packets_a2b", "total_packets_b2a")
-
-
-def _identity(row: dict[str, Any]) -> Identity:
+def _identity(row: dict[str, Any]) -> tuple[object, ...]:
     """Its ends, its packets, and the microsecond of the first."""
     return *(str(row[name]) for name in _IDENTITY), row["first_packet"] // 1000
 
 
-def _their_identity(row: dict[str, str]) -> Identity:
+def _their_identity(row: dict[str, str]) -> tuple[object, ...]:
     microseconds = round(tcptrace.seconds(row["first_packet"]) * 1e6)
     return *(_tidied(row[name], name) for name in _IDENTITY), microseconds
 
