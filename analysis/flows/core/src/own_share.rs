@@ -1,5 +1,5 @@
-//! The connections that the thread which reads counts itself: what it has left to do is less than
-//! what counting takes, the more so the more connections there are.
+//! The connections that the reading thread counts itself. Reading takes less time than counting,
+//! the more so the more connections there are: otherwise it would wait.
 
 use crate::connection_table::{Table, TableEntry};
 use crate::segment::Segment;
@@ -11,6 +11,7 @@ pub struct OwnShare {
     table: Table,
     /// By pair: whether it is of the share.
     pairs: Vec<bool>,
+    /// The pair of the share that had the latest segment.
     latest: Option<u32>,
     is_open: bool,
 }
@@ -44,7 +45,7 @@ impl OwnShare {
         true
     }
 
-    /// The first segment of a pair.
+    /// The first segment of a pair; pairs are numbered in the order of these.
     #[cold]
     fn begin(&mut self, number: u64, segment: &mut Segment) -> bool {
         let is_own = self.is_open && self.pairs.len() % EVERY == EVERY - 1;
