@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, written_frames
-from labs.definition.answer_key import Key
+from labs.definition.answer_key import Key, first
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.course import variant
@@ -84,6 +84,11 @@ def test_evidence_is_right_by_the_own_run_and_known_mistakes_are_named(sack: Lab
         mark = marks(sack, key, {"timeout_frame": text}, {})["timeout_frame"]
         assert (mark.verdict, mark.points) == (verdict, points), text
     assert marks(sack, Key(), {"timeout_frame": "40"}, {})["timeout_frame"].points is None
+
+
+def test_of_what_is_frequent_only_the_first_is_evidence() -> None:
+    assert first({9: 2.0, 4: 1.5, 12: 3.0}) == {4: 1.5}
+    assert first({}) == {}
 
 
 def test_a_prediction_earns_its_points_for_being_made_before_the_run(sack: LabSpec) -> None:
