@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, full_packets, ratio
+from labs.definition.answer_key import Key, Variables, compared, first, full_packets, ratio
 from labs.measuring.lab_measures import MeasuredRun, Runs
 
 CONDITION = "cubic"
@@ -68,7 +68,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "deep_factor": {"upside_down": 1 / numbers["deep_factor"]},
             "waiting": {"whole": full_packets(numbers["trip"], variables["bw"])},
         },
-        frames={"cut_line": middle.frames(f"{CONDITION}/right.sockets", "cut")},
+        frames={"cut_line": first(middle.frames(f"{CONDITION}/right.sockets", "cut"))},
         measured={"change": {}} if "changed" in runs else {},
     )
 

@@ -35,6 +35,11 @@ def compared(after: float, before: float, larger: str, same: str, smaller: str) 
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
 
 
+def first(frames: Frames) -> Frames:
+    """The first of them alone: of what is frequent, a guess would often be right."""
+    return {number: frames[number] for number in sorted(frames)[:1]}
+
+
 @dataclass(frozen=True)
 class Key:
     """The right answers, by question.

@@ -153,6 +153,11 @@ class Question:
         )
 
     @property
+    def names_a_line(self) -> bool:
+        """Whether evidence is a line of a socket's samples, and no frame of a capture."""
+        return self.capture.endswith(".sockets")
+
+    @property
     def is_reading(self) -> bool:
         """Whether the answer is read off a file, a counter or a report."""
         return self.kind == "number" and not self.follows

@@ -78,4 +78,5 @@ def expected(question: Question, key: Key) -> str:
     frames = sorted(key.frames.get(question.id, {}).items())
     shown = ", ".join(f"{number} ({time:.6g} s)" for number, time in frames[:_SHOWN])
     more = f" and {len(frames) - _SHOWN} more" if len(frames) > _SHOWN else ""
-    return f"frame {shown}{more}" if frames else ""
+    kind = "line" if question.names_a_line else "frame"
+    return f"{kind} {shown}{more}" if frames else ""

@@ -9,9 +9,9 @@ from labs.instructor.lint import LintFinding
 from labs.instructor.preview import LabPreview
 
 
-def lint_variants(found: LabPreview) -> Iterator[LintFinding]:
+def lint_variants(preview: LabPreview) -> Iterator[LintFinding]:
     """Where the claim does not hold, a question has no answer, or points do not follow thinking."""
-    for runs, shown, tried in zip(found.carried, found.shown, found.tried, strict=True):
+    for runs, shown, tried in zip(preview.carried, preview.shown, preview.tried, strict=True):
         where = f"in the variant {_values(runs.variant)}"
         if not shown:
             yield LintFinding("claim", f"it does not hold {where}")

@@ -22,6 +22,8 @@ from labs.student.starting import handout_files
 from labs.templates.rendering import markdown_page
 
 _HANDOUTS = 3
+_OTHERWISE = {"prediction": "as given", "script": "it is run and marked"}
+"""What is right of kinds of questions whose answers no run gives."""
 
 
 def write_preview(found: LabPreview, out: Path) -> Path:
@@ -132,4 +134,4 @@ def _spread(question: Question, keys: Sequence[Key]) -> str:
             for key in keys
         ]
         return f"the example keeps all bounds in {sum(kept)} variants"
-    return "as given" if question.kind == "prediction" else "a person reads it"
+    return _OTHERWISE.get(question.kind, "a person reads it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, ratio
+from labs.definition.answer_key import Key, Variables, compared, first, ratio
 from labs.measuring.lab_measures import Runs
 
 RENO, MINE, RATE, WINDOW = "reno", "mine", "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
@@ -42,7 +42,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "resent_reno": {"other_condition": resent_mine},
             "resent_mine": {"other_condition": resent_reno},
         },
-        frames={"cut_line": run.frames(f"{RENO}/right.sockets", "cut")},
+        frames={"cut_line": first(run.frames(f"{RENO}/right.sockets", "cut"))},
     )
 
 

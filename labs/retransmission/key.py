@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, percent, ratio
+from labs.definition.answer_key import Key, Variables, compared, first, percent, ratio
 from labs.measuring.lab_measures import Runs
 
 OFF, ON = "sack_off", "sack_on"
@@ -43,7 +43,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "slowest": some(ON, "flow1.slowest_second_kbit_s"),
         },
         choices={"compare": true, **_change(runs)},
-        frames={"cut_line": some.frames(f"{ON}/h1.sockets", "cut")},
+        frames={"cut_line": first(some.frames(f"{ON}/h1.sockets", "cut"))},
         measured={"change": {}} if "changed" in runs else {},
         mistakes={
             "resent_rate": {"with_sack": resent_on, "setting": percent(variables["loss"])},

@@ -170,7 +170,7 @@ def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> s
     if question.kind == "prediction" and not question.options:
         return str(words["reason"]).format(LEAST_WORDS)
     if question.kind == "evidence":
-        file = "line" if question.capture.endswith(".sockets") else "evidence"
+        file = "line" if question.names_a_line else "evidence"
         return str(words[file]).format(question.capture, question.run)
     if question.kind == "design":
         run = next(run for run in lab.runs if run.name == question.run)

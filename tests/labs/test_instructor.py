@@ -94,8 +94,8 @@ def test_lint_finds_the_variant_in_which_the_claim_does_not_hold(sack: LabSpec) 
         VariantRuns(variant(COURSE, sack, name), runs_of(values))
         for name, values in (("ann", shown), ("ben", {**shown, **contradiction}))
     ]
-    found = LabPreview(sack, carried, [runs.key(sack) for runs in carried], 0.0)
-    claims = [each.text for each in lint_variants(found) if each.where == "claim"]
+    preview = LabPreview(sack, carried, [runs.key(sack) for runs in carried], 0.0)
+    claims = [each.text for each in lint_variants(preview) if each.where == "claim"]
     name, value = carried[1].variant.values[0]
     assert len(claims) == 1 and f"does not hold in the variant {name} {value}" in claims[0]
 

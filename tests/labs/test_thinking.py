@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, written_frames
-from labs.definition.answer_key import Key
+from labs.definition.answer_key import Key, first
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.course import variant
@@ -25,6 +25,7 @@ from labs.definition.question import Bound, Question
 from labs.grading.grade_pages import CLASSES, VERDICTS
 from labs.grading.marking import Marker
 from labs.grading.similar_texts import similar_sentences
+from labs.grading.thinking import expected
 from labs.grading.unpacking import wanted
 from labs.instructor.evenness import falling, tried, unevenness
 from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
@@ -84,6 +85,18 @@ def test_evidence_is_right_by_the_own_run_and_known_mistakes_are_named(sack: Lab
         mark = marks(sack, key, {"timeout_frame": text}, {})["timeout_frame"]
         assert (mark.verdict, mark.points) == (verdict, points), text
     assert marks(sack, Key(), {"timeout_frame": "40"}, {})["timeout_frame"].points is None
+
+
+def test_of_what_is_frequent_only_the_first_is_evidence() -> None:
+    assert first({9: 2.0, 4: 1.5, 12: 3.0}) == {4: 1.5}
+    assert first({}) == {}
+
+
+def test_a_line_is_not_called_a_frame(sack: LabSpec) -> None:
+    line = lab_catalogue.find("retransmission").question("cut_line")
+    assert expected(line, Key(frames={line.id: {7: 1.5}})) == "line 7 (1.5 s)"
+    frame = sack.question("timeout_frame")
+    assert expected(frame, Key(frames={frame.id: {7: 1.5}})) == "frame 7 (1.5 s)"
 
 
 def test_a_prediction_earns_its_points_for_being_made_before_the_run(sack: LabSpec) -> None:
