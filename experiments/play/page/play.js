@@ -243,7 +243,7 @@ class Play {
   compare() {
     if (this.compared) {
       this.compared = false;
-      this.board.redraw();
+      this.summarise();
     } else this.keep();
     this.showSides();
     this.showLink();
@@ -267,9 +267,13 @@ class Play {
     this.controls.show(this.sides[side]);
     this.showSides();
     this.showLink();
-    const run = this.runs[side];
-    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
+    this.summarise();
     this.redraw();
+  }
+
+  summarise() {
+    const run = this.runs[this.moved];
+    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
   }
 
   showSides() {

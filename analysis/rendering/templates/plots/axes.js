@@ -143,6 +143,7 @@ function drawAxes(pen, graph, frame) {
 // The ticks at the left; names that are longer than the margin stand inside: above their line, or
 // if there are two, off the edges.
 function drawHeights(pen, axis, frame) {
+  if (frame.isEmpty) return { unit: "" }; // nothing is there to be measured
   const marks = ticks(axis, frame.low, frame.high, frame.height / 45);
   const inside = marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
   pen.textBaseline = "middle";
