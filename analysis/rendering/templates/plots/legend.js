@@ -1,4 +1,4 @@
-// The legend below a graph: one entry for all layers of the same words; a click hides or shows them.
+// The legend below a graph: an entry for all layers of the same words; a click hides or shows them.
 
 const MOST_ENTRIES = 12;
 
