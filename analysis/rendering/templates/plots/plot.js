@@ -224,6 +224,7 @@ class Plot {
       drawLetters(pen, layer, frame);
     }
     pen.restore();
+    drawInside(pen, this.graph.y, frame);
   }
 
   pen(frame) {
