@@ -34,6 +34,8 @@ As shapes, they would take tens of megabytes.
 """
 MOST_CONNECTIONS = 4
 """Connections of a capture that are drawn, those with most payload."""
+MOST_NAMED = 12
+"""Entries of a legend."""
 MARKERS = {
     "": ".",
     "triangle": "^",
@@ -86,12 +88,13 @@ def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
 def picture(graph: Graph, ending: str) -> bytes:
     """The graph as a file of the format `ending`."""
     with settings():
-        figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=1.5)
+        figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=0.65 + 0.22 * _rows(graph))
         figure.subplots_adjust(left=0.13)  # room for "100 Mbit/s"
         left, right = _ends(graph)
         for at, layer in enumerate(graph.layers):
             _layer(axes, layer, graph, at, right - left)
         _frame(axes, graph, left, right)
+        _letters(axes, graph, right - left)
         _legend(figure, axes)
         return _saved(figure, ending)
 
@@ -210,28 +213,45 @@ def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, An
         )
     else:
         axes.plot([], [], **style)  # for the legend
-    if look.letter and layer.shape == "bars":
-        _letters(axes, x, y, look.letter, colour)
 
 
-def _letters(axes: Axes, x: Numbers, y: Numbers, letter: str, colour: str) -> None:
-    """Those that do not lie over the letter before."""
-    least = (float(x.max()) - float(x.min())) / 40 if len(x) else 0
-    last = -np.inf
-    for at, height in zip(x.tolist(), y.tolist(), strict=True):
-        if at - last > least:
-            last = at
-            axes.annotate(
-                letter,
-                (at, height),
-                (0, 4),
-                textcoords="offset points",
-                ha="center",
-                color=colour,
-                fontsize=9,
-                fontweight="bold",
-                clip_on=True,
+def _letters(axes: Axes, graph: Graph, span: float) -> None:
+    """Those that cover no other: the last layers, the retransmissions, choose first."""
+    taken: list[tuple[float, float]] = []
+    for layer in reversed(graph.layers):
+        letter = look_of(layer.look).letter
+        if not letter or layer.shape != "bars":
+            continue
+        thin = _thinned(layer, span)
+        ends = np.column_stack(
+            (
+                (thin.x if thin.end is None else thin.end) * graph.x.scale,
+                (thin.y if thin.top is None else thin.top) * graph.y.scale,
             )
+        )
+        for place, at in zip(axes.transData.transform(ends).tolist(), ends.tolist(), strict=True):
+            if not _covers(place, taken):
+                taken.append(place)
+                _letter(axes, letter, at, look_of(layer.look).colour)
+
+
+def _covers(place: tuple[float, float], taken: list[tuple[float, float]]) -> bool:
+    """Whether a letter there would lie over another; in pixels."""
+    return any(abs(place[0] - x) < 12 and abs(place[1] - y) < 13 for x, y in taken)
+
+
+def _letter(axes: Axes, letter: str, place: tuple[float, float], colour: str) -> None:
+    axes.annotate(
+        letter,
+        place,
+        (0, 4),
+        textcoords="offset points",
+        ha="center",
+        color=colour,
+        fontsize=9,
+        fontweight="bold",
+        clip_on=True,
+    )
 
 
 def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
@@ -242,9 +262,16 @@ def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
     return edges, np.diff(sums) / np.diff(edges)
 
 
+def _rows(graph: Graph) -> int:
+    """The rows of the legend."""
+    words = {layer.words or look_of(layer.look).words for layer in graph.layers}
+    return -(-min(len(words), MOST_NAMED) // 2)
+
+
 def _legend(figure: Figure, axes: Axes) -> None:
-    handles, words = axes.get_legend_handles_labels()
-    figure.legend(handles[:8], words[:8], loc="lower center", ncols=2, fontsize=10)
+    named = list(zip(*axes.get_legend_handles_labels(), strict=True))[:MOST_NAMED]
+    handles, words = [handle for handle, _ in named], [word for _, word in named]
+    figure.legend(handles, words, loc="lower center", ncols=2, fontsize=10)
 
 
 def _saved(figure: Figure, ending: str) -> bytes:

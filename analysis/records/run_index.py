@@ -68,7 +68,7 @@ def _asked(folder: Path, kind: str) -> str:
         )
     parameters = _content(folder / "spec.json").get("parameters")
     known = parameters if isinstance(parameters, dict) else {}
-    return ", ".join(f"{name} {value}" for name, value in known.items())
+    return ", ".join(f"{name} {value}" for name, value in known.items() if value)
 
 
 def _figure(claim: dict[str, Any]) -> str:

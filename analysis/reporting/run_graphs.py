@@ -29,6 +29,8 @@ THRESHOLD = SeriesLook("", BLUE, dash=True, fit=False)
 SEGMENTS = Axis("segments", "", zero=True)
 _BYTE_RATE = 1 / 8e6
 """Bytes in a ns of one kbit/s."""
+_STEPS = 100
+"""About as many steps of a rate are drawn when all of it is seen."""
 _IN_SIGHT = 5
 """The link's rate is drawn up to so many times the fastest second.
 
@@ -135,17 +137,17 @@ def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> GraphGrou
     layers = [layer for at, course in enumerate(courses) for layer in _goodput(course, at)]
     if not layers:
         return None
-    fastest = max(map(_fastest_second, layers))
+    fastest = max(_fastest(layer, 1e9) for layer in layers)
+    drawn_most = max(_fastest(layer, float(layer.x[-1]) / _STEPS) for layer in layers)
     captured = any(course.sent for course in courses)
     words = [
         f"Seed {courses[0].seed}, at the sender. Counted are newly acknowledged bytes, from"
         f" {'the capture' if captured else 'samples of the socket, ten a second or fewer'}, over"
         " equal times that become shorter as you zoom in."
     ]
-    if link and fastest < link < _IN_SIGHT * fastest:
+    if link and link < _IN_SIGHT * fastest:
         layers.append(level(link * _BYTE_RATE, "the link's rate"))
-    elif link and fastest >= link:
-        layers.append(level(link * _BYTE_RATE, "the link's rate"))
+    if link and link <= drawn_most:
         words.append(
             "A rate can stand above the link's for a moment, though the link never carried more:"
             " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
@@ -164,12 +166,12 @@ def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
     return [Layer("goodput", "rate", course.times, acked, words=course.label, series=series)]
 
 
-def _fastest_second(layer: Layer) -> float:
-    """The most that a second had, in kbit/s."""
-    seconds = np.arange(0, float(layer.x[-1]) + 1e9, 1e9)
-    at = np.searchsorted(layer.x, seconds, side="right") - 1
+def _fastest(layer: Layer, step: float) -> float:
+    """The most that a time of `step` ns had, in kbit/s."""
+    edges = np.arange(0, float(layer.x[-1]) + step, step)
+    at = np.searchsorted(layer.x, edges, side="right") - 1
     sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(float)
-    return float(np.diff(sums).max(initial=0.0)) * 8 / 1000
+    return float(np.diff(sums).max(initial=0.0)) * 8e6 / step
 
 
 def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:

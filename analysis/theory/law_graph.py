@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class LawLine:
-    """What a formula gives, drawn as a line; an `other` one, which is not claimed, is dashed."""
+    """What a formula gives, drawn as a line; an `other` one, which is not claimed, is dotted."""
 
     label: str
     across: Sequence[float]

@@ -42,7 +42,7 @@ def compare(results: RunResults) -> LawComparison:
         ("Round trip", "Segments sent"),
         _graph(points) if points else None,
         "Each dot is a round trip of the sender's capture, told by the ACKs: so many segments left"
-        " in it. The dashed line is what a sender would send that counts ACKs, of which a receiver"
+        " in it. The dotted line is what a sender would send that counts ACKs, of which a receiver"
         " that delays them sends one for two segments.",
         _assumptions(results, path.product),
     )

@@ -274,6 +274,20 @@ def test_a_legend_keeps_what_is_hidden_and_the_focus_from_run_to_run(chromium: P
         assert "goodput" not in live.counts()["rate"] and live.focused() == "throughput"
         live.run(f"{entry}.click()")
         assert live.counts()["rate"]["goodput"] > 10
+        for _ in range(2):
+            live.click("#compare")
+            live.counts()
+            assert live.run(BLANK) == []
+
+
+BLANK = (
+    "(() => { const blank = document.createElement('canvas');"
+    " Object.assign(blank, { width: 52, height: 28 });"
+    " return [...document.querySelectorAll('.legend button')]"
+    " .filter(button => button.firstChild.toDataURL() === blank.toDataURL())"
+    " .map(button => button.textContent); })()"
+)
+"""The entries of legends whose sample shows nothing."""
 
 
 def test_events_are_explained_at_a_click(chromium: Page) -> None:

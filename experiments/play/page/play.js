@@ -13,6 +13,7 @@ import { comparison, latency, moment, summary } from "./words.js";
 const SEEDS = 20;
 const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
 const WHILE_COMING = 100; // ms between two drawings of samples: the guest needs the processor too
+const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
 // Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
 const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event"];
@@ -93,6 +94,7 @@ class Play {
     this.connection.send({ ask: "play", side, number, settings, dragging: isDragging });
     at("result").setAttribute("aria-busy", "true");
     this.redraw();
+    window.clearTimeout(this.resting);
     window.clearTimeout(this.paling);
     this.paling = window.setTimeout(() => this.redraw(), PALE_AFTER);
   }
@@ -171,6 +173,7 @@ class Play {
     const busy = ["A", "B"].some((name) => this.runs[name] && !this.runs[name].isWhole);
     at("result").setAttribute("aria-busy", String(busy));
     if (side === this.moved) this.tour.finished(run.outcome.measures);
+    this.resting = window.setTimeout(() => this.board.showLegends(), AT_REST);
   }
 
   listEvents(run) {
@@ -243,7 +246,7 @@ class Play {
   compare() {
     if (this.compared) {
       this.compared = false;
-      this.board.redraw();
+      this.summarise();
     } else this.keep();
     this.showSides();
     this.showLink();
@@ -267,9 +270,13 @@ class Play {
     this.controls.show(this.sides[side]);
     this.showSides();
     this.showLink();
-    const run = this.runs[side];
-    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
+    this.summarise();
     this.redraw();
+  }
+
+  summarise() {
+    const run = this.runs[this.moved];
+    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
   }
 
   showSides() {

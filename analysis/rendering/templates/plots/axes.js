@@ -143,19 +143,16 @@ function drawAxes(pen, graph, frame) {
 // The ticks at the left; names that are longer than the margin stand inside: above their line, or
 // if there are two, off the edges.
 function drawHeights(pen, axis, frame) {
+  if (frame.isEmpty) return { unit: "" }; // nothing is there to be measured
   const marks = ticks(axis, frame.low, frame.high, frame.height / 45);
-  const inside = marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
+  const inside = hasInside(pen, marks, frame);
   pen.textBaseline = "middle";
   pen.strokeStyle = theme().grid;
   let free = Infinity;
   for (const { value, label } of marks) {
     const y = frame.Y(value);
     line(pen, frame.x, y, frame.x + frame.width, y);
-    if (inside) {
-      const isBelow = marks.length === 2 && 2 * value <= frame.low + frame.high;
-      const away = isBelow ? 9 : -11;
-      drawInside(pen, label, frame, y + away);
-    } else if (free - y > 11) {
+    if (!inside && free - y > 11) {
       pen.textAlign = "right";
       pen.fillText(label, frame.x - 6, y);
       free = y;
@@ -164,14 +161,25 @@ function drawHeights(pen, axis, frame) {
   return marks;
 }
 
-// A name among the marks, off the lines that cross it.
-function drawInside(pen, label, frame, y) {
+function hasInside(pen, marks, frame) {
+  return marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
+}
+
+// Names among the marks, drawn after these on a ground of their own: no line crosses a letter.
+function drawInside(pen, axis, frame) {
+  const marks = frame.isEmpty ? [] : ticks(axis, frame.low, frame.high, frame.height / 45);
+  pen.font = FONT;
+  if (!hasInside(pen, marks, frame)) return;
   const [x, room] = [frame.x + 6, frame.width - 6];
-  pen.fillStyle = theme().paper;
-  pen.fillRect(x - 2, y - 7, Math.min(pen.measureText(label).width, room) + 4, 13);
-  pen.fillStyle = theme().ink;
-  pen.textAlign = "left";
-  pen.fillText(label, x, y, room);
+  Object.assign(pen, { textAlign: "left", textBaseline: "middle" });
+  for (const { value, label } of marks) {
+    const isBelow = marks.length === 2 && 2 * value <= frame.low + frame.high;
+    const y = frame.Y(value) + (isBelow ? 9 : -11);
+    pen.fillStyle = theme().paper;
+    pen.fillRect(x - 2, y - 6, Math.min(pen.measureText(label).width, room) + 4, 12);
+    pen.fillStyle = theme().ink;
+    pen.fillText(label, x, y, room);
+  }
 }
 
 // The ticks below; labels that would touch are left out.

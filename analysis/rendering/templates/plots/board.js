@@ -9,7 +9,7 @@
 //   board.update(key, () => layers);           // other layers in one graph, made when it is drawn
 //                                              // next, of columns that are there; the zoom stays
 //   board.setSpan([left, right]);              // another time axis; zoomed-out plots follow
-//   board.zoom(left, right); board.range(); board.counts(); board.redraw();
+//   board.zoom(left, right); board.range(); board.counts(); board.redraw(); board.showLegends();
 //
 // All options may be left out: `name` keeps the zoom in the address (#name=left..right), `looks`
 // are looks by name, `series` the colours of numbered series, `columns` a ColumnStore, `narrowest`
@@ -118,6 +118,11 @@ class PlotBoard {
 
   update(key, make) {
     this.plots.find((plot) => plot.graph.key === key).update(make);
+  }
+
+  // Also of graphs that nobody sees yet, so that nothing moves when they are scrolled to.
+  showLegends() {
+    for (const plot of this.plots) plot.legend.show();
   }
 
   setSpan([left, right]) {

@@ -1,4 +1,4 @@
-// The legend below a graph: one entry for all layers of the same words; a click hides or shows them.
+// The legend below a graph: an entry for all layers of the same words; a click hides or shows them.
 
 const MOST_ENTRIES = 12;
 
@@ -17,7 +17,9 @@ class Legend {
     const said = JSON.stringify(wanted);
     if (said === this.said) return;
     this.said = said;
-    const shown = wanted.slice(0, MOST_ENTRIES).map((entry) => this.entry(...entry));
+    const before = this.entries;
+    this.entries = new Map();
+    const shown = wanted.slice(0, MOST_ENTRIES).map((entry) => this.entry(before, ...entry));
     const rest = wanted.length - MOST_ENTRIES;
     if (rest > 0)
       shown.push(element("span", { className: "small", textContent: `and ${rest} more` }));
@@ -28,12 +30,11 @@ class Legend {
     for (const { redraw } of this.entries.values()) redraw();
   }
 
-  entry(words, sample) {
-    const known = this.entries.get(words);
-    if (known && known.sample === sample) return known.button;
-    const made = this.made(words);
-    this.entries.set(words, { sample, ...made });
-    return made.button;
+  entry(before, words, sample) {
+    const known = before.get(words);
+    const entry = known && known.sample === sample ? known : { sample, ...this.made(words) };
+    this.entries.set(words, entry);
+    return entry.button;
   }
 
   made(words) {
@@ -42,7 +43,8 @@ class Legend {
     const button = element("button", { type: "button" });
     const sample = element("canvas", { width: 52, height: 28 });
     const redraw = () => drawSamples(sample, layers());
-    const press = () => button.setAttribute("aria-pressed", String(!layers()[0].hidden));
+    const press = () =>
+      button.setAttribute("aria-pressed", String(layers().every(({ hidden }) => !hidden)));
     redraw();
     press();
     button.append(sample, element("span", { textContent: words }));

@@ -63,7 +63,8 @@ function drawSample(pen, layer) {
     pen.fillRect(4, 2, 18, 10);
     pen.globalAlpha = 1;
   } else if (shape !== "dots") {
-    const isUpright = (shape === "bars" && !layer.end) || shape === "moments";
+    const isLong = layer.end || "end" in (layer.columns || {});
+    const isUpright = (shape === "bars" && !isLong) || shape === "moments";
     pen.beginPath();
     pen.moveTo(isUpright ? 13 : 2, isUpright ? 13 : 7);
     pen.lineTo(isUpright ? 13 : 24, isUpright ? 1 : 7);

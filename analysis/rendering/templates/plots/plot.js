@@ -168,7 +168,8 @@ class Plot {
     const time = (px) => fromScale(axisX, place(px));
     const value = (py) => fromScale(axisY, bottom + (y + height - py) / up);
     const size = { x, y, width, height, left, right, low, high };
-    return { ...size, X, Y, column, place, time, value, letters: [] };
+    const isEmpty = !this.layers.length;
+    return { ...size, X, Y, column, place, time, value, isEmpty, letters: [] };
   }
 
   fitted(left, right) {
@@ -223,6 +224,7 @@ class Plot {
       drawLetters(pen, layer, frame);
     }
     pen.restore();
+    drawInside(pen, this.graph.y, frame);
   }
 
   pen(frame) {
