@@ -60,12 +60,16 @@ def seen(counters: dict[str, Counters], host: str) -> int:
 def _of_data(
     port: str, reordering: HostReordering, grown: dict[str, int], seen_by_tcp: int
 ) -> dict[str, Any]:
-    """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does."""
+    """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does.
+
+    Before Linux 3.6 that draw let every second buffer leave at once, which netem did not count.
+    """
     frozen = reordering.correlation == WHOLE and reordering.gap.base == 1
+    every_second = bool(frozen and seen_by_tcp and not grown["requeues"])
     # A correlated draw may have let all packets wait.
     undecided = reordering.correlation.base > 0 and not frozen
     held = (
-        seen_by_tcp == 0
+        every_second or seen_by_tcp == 0
         if frozen
         else bool(grown["requeues"] and seen_by_tcp) or (undecided and not grown["requeues"])
     )
@@ -75,12 +79,12 @@ def _of_data(
     )
     promise = (
         "reorders nothing, since its draw is frozen"
-        if frozen
+        if frozen and not every_second
         else f"lets buffers wait {reordering.delay} behind others"
     )
     return {
         "claim": f"{port} {promise}",
-        "expected": "no reordering" if frozen else "reordering",
+        "expected": "no reordering" if frozen and not every_second else "reordering",
         "observed": [counts, f"TCP of {reordering.host} saw {seen_by_tcp} reorderings"],
         "held": held,
         "source": "reordering.json (tc -s -j qdisc show: requeues of netem), counters.json",

@@ -159,6 +159,7 @@ def written(folder: Path, data: int, at_once: int, acks: int, acks_at_once: int,
         ({}, (1000, 150, 500, 500, 0), True),
         ({}, (1000, 0, 500, 0, 0), True),
         ({}, (1000, 150, 500, 500, 1), False),
+        ({}, (1000, 0, 500, 0, 30), True),  # netem before Linux 3.6, which counts nothing
         ({}, (1000, 150, 500, 250, 0), False),
         ({"correlation": "off"}, (1000, 150, 500, 495, 20), True),
         ({"correlation": "off"}, (1000, 150, 500, 470, 20), False),
