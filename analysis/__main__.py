@@ -171,17 +171,15 @@ def _judged(descriptor: int) -> NetworkVerdict:
 
 def _load() -> None:
     """Load all that takes time: the run goes on meanwhile."""
-    import jinja2  # noqa: F401
-
     from analysis import flows, graphs
-    from analysis.rendering import figure_style
+    from analysis.pages.run import run_page
+    from analysis.rendering import page_files
     from analysis.reporting import packet_graphs  # noqa: F401
 
     flows.find_engine("auto")
-    graphs.page("", [])  # the first page loads its template
-    figure_style.png(
-        figure_style.grid(1, 1, 1.0, share=False)[0]
-    )  # the first picture loads the fonts
+    graphs.page("", [])  # the first page compiles its templates
+    for name in run_page.TEMPLATES:
+        page_files.load(name)
 
 
 def _named_on_stdin() -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import Capture, resolution
 from analysis.graphs.stored_graphs import StoredGraphs, as_script, latest
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows, those with most payload."""
@@ -36,19 +40,26 @@ def page(
     captures of the same traffic (the first two) the ladder has slanted arrows, and there are
     queues.
     """
+    data = document(captures, samples)
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(title=title, notes=[*notes, *data["notes"]], data=as_script(data))
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Keeps the templates that it has compiled, since a run has several pages."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    data = document(captures, samples)
     folders = ChoiceLoader([PackageLoader(__package__, "page"), PackageLoader(rendering.__name__)])
-    environment = Environment(
+    return Environment(
         loader=folders,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-    )
-    return environment.get_template("page.html").render(
-        title=title, notes=[*notes, *data["notes"]], data=as_script(data)
     )
 
 

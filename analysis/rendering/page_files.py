@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from topologies.errors import TcplabError
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> None:
@@ -45,17 +49,37 @@ def _remedy(error: OSError, command: str) -> str:
 
 def render(name: str, context: dict[str, Any]) -> str:
     """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
+    return _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+
+
+def load(name: str) -> None:
+    """Compile a template and all that it includes, before there is anything to render."""
+    from jinja2 import meta
+
+    environment = _environment(is_html=name.endswith(".html"))
+    waiting, compiled = {name}, set[str]()
+    while waiting:
+        compiled.add(current := waiting.pop())
+        text = environment.get_template(current).filename
+        assert text is not None
+        included = meta.find_referenced_templates(environment.parse(Path(text).read_text()))
+        waiting |= {name for name in included if name} - compiled
+
+
+@cache
+def _environment(*, is_html: bool) -> Environment:
+    """It keeps the templates that it has compiled."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
         loader=PackageLoader(__package__),
-        autoescape=name.endswith(".html"),
+        autoescape=is_html,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {"markdown": _markdown, "before_range": _before_range, "range": _range}
-    return environment.get_template(name).render(context)
+    return environment
 
 
 def _before_range(cell: str) -> str:

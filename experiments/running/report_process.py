@@ -14,7 +14,6 @@ from typing import IO, Any
 import experiments
 from testbed.host.naming import PLACE, command
 from testbed.host.sudo_user import invoking_user
-from testbed.recipes import cache
 from topologies.errors import TcplabError
 
 
@@ -24,7 +23,7 @@ def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
     What it says goes to `words`, by default to standard output.
     """
     command = _analysis(kind, str(folder.resolve()))
-    done = subprocess.run(command, cwd=PLACE, env=_with_fonts(), check=False, stdout=words)
+    done = subprocess.run(command, cwd=PLACE, check=False, stdout=words)
     return done.returncode
 
 
@@ -44,11 +43,6 @@ def _as_caller() -> list[str]:
     return [*as_user, "env", studies]
 
 
-def _with_fonts() -> dict[str, str]:
-    """Fonts are listed once, in a writable place; there may be no home folder."""
-    return os.environ | {"MPLCONFIGDIR": str(cache.folder() / "matplotlib")}
-
-
 class Reporter:
     """The analysis, loading while the experiment runs.
 
@@ -65,7 +59,6 @@ class Reporter:
             stdout=words,
             text=True,
             cwd=PLACE,
-            env=_with_fonts(),
             process_group=0,
             pass_fds=(told,),
         )

@@ -26,6 +26,8 @@ from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.tables import Listing, ReportTable
 from analysis.statistics.claims import ClaimVerdict
 
+TEMPLATES = ("answers.md", "report.html")
+
 
 @dataclass(frozen=True)
 class RunReport:
@@ -106,9 +108,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report, _groups(report))
-    yield from (
-        (name, page_files.render(name, context).encode()) for name in ("answers.md", "report.html")
-    )
+    yield from ((name, page_files.render(name, context).encode()) for name in TEMPLATES)
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:
