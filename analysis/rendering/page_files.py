@@ -57,12 +57,13 @@ def load(name: str) -> None:
     from jinja2 import meta
 
     environment = _environment(is_html=name.endswith(".html"))
+    assert environment.loader is not None
     waiting, compiled = {name}, set[str]()
     while waiting:
         compiled.add(current := waiting.pop())
-        text = environment.get_template(current).filename
-        assert text is not None
-        included = meta.find_referenced_templates(environment.parse(Path(text).read_text()))
+        environment.get_template(current)
+        source, _, _ = environment.loader.get_source(environment, current)
+        included = meta.find_referenced_templates(environment.parse(source))
         waiting |= {name for name in included if name} - compiled
 
 
