@@ -48,7 +48,7 @@ export const GRAPHS = [
     kinds: ["packets"],
     title: "Time and sequence",
     caption: "Each packet is a stroke: its bytes, when it was sent. Zoom in to tell them apart.",
-    y: { label: "bytes since the start", unit: "B", zero: true },
+    y: { label: "bytes since the start", unit: "B" },
     height: 300,
   },
 ].map((graph) => ({ height: HEIGHT, ...graph, overTime: true, x: TIME, layers: [] }));

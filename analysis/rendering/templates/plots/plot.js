@@ -189,7 +189,7 @@ class Plot {
     if (!(low <= high)) return axis.log ? [1, 10] : [0, 1];
     if (axis.log) return [Math.max(low, high * 1e-12) / 1.3, high * 1.3];
     const room = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
-    return [axis.zero && low >= 0 ? 0 : low - room, high + room];
+    return [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
   }
 
   draw() {
