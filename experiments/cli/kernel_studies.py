@@ -11,6 +11,7 @@ import click
 from experiments.cli.completion import kernels
 from experiments.cli.messages import lab_on, one_clear_message, ready_lab
 from experiments.cli.options_of_run import out_option
+from experiments.cli.workers_option import workers_option
 from experiments.running.report_process import make_page
 from experiments.spec import DEFAULT_KERNEL
 from testbed.recipes.building import shown
@@ -41,7 +42,7 @@ _LONGEST = 1800.0  # wall seconds of one point
     default=True,
     help="Whether to run the kernels' own packetdrill scripts, if packetdrill can be had.",
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@workers_option
 @out_option
 def compare_command(
     old: str,
@@ -122,7 +123,7 @@ def _status(folder: Path) -> int:
     metavar="NUMBER",
     help="Seeds; below the default there is no interval, and nothing is printed.",
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@workers_option
 @out_option
 def table_command(seeds: int, workers: int | None, out: Path) -> None:
     """Print what the lab's kernels lack, cost and measure, of those that are built, in Markdown.
@@ -211,7 +212,7 @@ def bisect_command(
 @click.option(
     "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@workers_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
     """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.

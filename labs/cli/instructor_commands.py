@@ -9,17 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.cli.messages import one_clear_message
+from experiments.cli.workers_option import workers_option
 from labs.cli.course_option import course_option
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import read_course
 
 if TYPE_CHECKING:
     from labs.instructor.lint import LintFinding
-
-
-_workers = click.option(
-    "--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once."
-)
 
 
 @click.command("preview")
@@ -38,7 +34,7 @@ _workers = click.option(
     metavar="DIR",
     help="[default: LAB-preview]",
 )
-@_workers
+@workers_option
 def preview_command(
     name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
 ) -> None:
@@ -64,7 +60,7 @@ def preview_command(
     show_default=True,
     help="Variants to run: does the claim hold in each? LAB-preview remembers them.",
 )
-@_workers
+@workers_option
 def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
     """Say what is wrong with labs, in every language; without a name with all."""
     with one_clear_message():

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from experiments.cli.messages import one_clear_message, ready_lab
+from experiments.cli.workers_option import workers_option
 from labs.cli.course_option import course_option
 from labs.cli.instructor_commands import lint_command, new_command, preview_command
 from labs.definition import lab_catalogue, lab_texts
@@ -253,7 +254,7 @@ def key_command(
     default=Path("runs"),
     show_default=True,
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@workers_option
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
@@ -300,7 +301,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     metavar="FILE",
     help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
-@click.option("--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once.")
+@workers_option
 def grade(
     submissions: Path,
     name: str,

@@ -68,22 +68,28 @@ def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
     return LIMIT not in error.problem and bool(PANIC.search(console)) and "RIP: " not in console
 
 
+class _AccountingBuild(BuildReport):
+    """Tells a build as a phase of the run that waits for it."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+
+    def step(self, text: str, share: float | None = None) -> None:
+        done = f" ({share:.0%})" if share else ""
+        self.progress(f"Finding who holds the memory: {text}{done}", 0.0)
+
+
 def telling_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
     """Where to hear it again: if memory is used up, on a kernel that says who holds it.
 
     That is built now, which takes minutes. If it cannot be, or there is none, `ready`.
     """
 
-    class Told(BuildReport):
-        def step(self, text: str, share: float | None = None) -> None:
-            done = f" ({share:.0%})" if share else ""
-            progress(f"Finding who holds the memory: {text}{done}", 0.0)
-
     if not _MEMORY_GONE.search(_console(out)):
         return ready
     with suppress(TcplabError):
         if accounting := accounting_kernel(ready.choice):
-            return lab(Told(), kernel=accounting)
+            return lab(_AccountingBuild(progress), kernel=accounting)
     return ready
 
 

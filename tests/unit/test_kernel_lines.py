@@ -95,6 +95,13 @@ WORDS = """\
 PATCHED = KernelChoice("7.2+mine.patch", "7.2", "0123456789abcdef")
 
 
+def know_lines(lines: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if the kernel's source had been asked for these lines already."""
+    (folder / LINES).write_text(json.dumps(lines))
+    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
+    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=folder))
+
+
 def crashed(out: Path, kernel: KernelChoice) -> TcplabError:
     (out / CONSOLE).write_text(WORDS)
     return crash.explained(TcplabError("The guest died.", ""), out, [], kernel)
@@ -104,9 +111,7 @@ def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = ["net/ipv4/tcp_input.c:12: *nothing = 1;", ""]
-    (tmp_path / LINES).write_text(json.dumps(lines))
-    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
-    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
+    know_lines(lines, tmp_path, monkeypatch)
     error = crashed(tmp_path, PATCHED)
     assert "memory was used that is not there" in error.problem
     assert "  tcp_ack at net/ipv4/tcp_input.c:12: *nothing = 1;\n" in error.problem
@@ -191,9 +196,7 @@ def test_who_holds_most_memory_is_named_with_its_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = ["net/ipv4/tcp_input.c:4287: kept = kmalloc(4096, GFP_ATOMIC);", "", ""]
-    (tmp_path / LINES).write_text(json.dumps(lines))
-    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
-    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=tmp_path))
+    know_lines(lines, tmp_path, monkeypatch)
     _, _, held = told(tmp_path, HELD, LIMIT).problem.partition("Most is held by:\n")
     assert held.splitlines() == [
         f"  950 MiB: tcp_test_fault at {lines[0]}",

@@ -33,8 +33,8 @@ class KernelVersion:
     meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
     lines that a build prints. `config` is a file of the folder, else lab.config. `make` are
     variables for make. `accounting` is a patch with which the kernel can say who holds its memory.
-    `lacks` names what a kernel has not that another has, each with the reason.
-    A setting among them that the kernel behaves as if it had is in `always`, with that value.
+    `lacks` names what a kernel has not that another has, each with the reason. A setting among them
+    that the kernel behaves as if it had is in `always`, with that value.
     """
 
     series: str
