@@ -143,7 +143,7 @@ def _inside(
     _limit(allowance)
 
     def tell(phase: str, elapsed: float) -> None:
-        _send(sender, {"phase": phase, "elapsed": elapsed})
+        inform(sender, {"phase": phase, "elapsed": elapsed})
 
     more = (tell,) if telling else ()
     try:
@@ -162,7 +162,7 @@ def _inside(
             "problem": f"Reading it failed: {_where(error)}.",
             "remedy": "Look at it by hand.",
         }
-    _send(sender, answer)
+    inform(sender, answer)
     sender.close()
 
 
@@ -184,5 +184,9 @@ def _leave(_signal: int, _frame: object) -> NoReturn:
     sys.exit(1)
 
 
-def _send(sender: Connection, message: dict[str, Any]) -> None:
-    sender.send_bytes(json.dumps(message).encode())
+def inform(sender: Connection, message: dict[str, Any]) -> None:
+    """Tell who waits for it; without anyone, end: the command was stopped."""
+    try:
+        sender.send_bytes(json.dumps(message).encode())
+    except BrokenPipeError:
+        sys.exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import stat
@@ -18,7 +19,7 @@ from labs.grading.archives import Refusal
 from labs.grading.authenticity import inconsistencies
 from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
-from labs.measuring.contained import Allowance, NotContained, contained
+from labs.measuring.contained import Allowance, NotContained, contained, inform
 from topologies.errors import TcplabError
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
@@ -310,3 +311,10 @@ def test_pictures_are_pictures(tmp_path: Path) -> None:
         assert picture_kind(tmp_path / name) == kind
     (tmp_path / "link.png").symlink_to(tmp_path / "a.png")
     assert picture_kind(tmp_path / "link.png") is None
+
+
+def test_a_reader_for_whom_nobody_waits_any_more_ends_without_a_traceback() -> None:
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+    receiver.close()
+    with pytest.raises(SystemExit):
+        inform(sender, {"phase": "reading", "elapsed": 0.0})
