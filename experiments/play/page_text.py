@@ -9,7 +9,19 @@ from testbed.host.code import CODE
 
 PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
-_MODULES = ("values", "link", "connection", "run", "graphs", "controls", "lessons", "words", "play")
+_MODULES = (
+    "values",
+    "link",
+    "connection",
+    "run",
+    "graphs",
+    "controls",
+    "lessons",
+    "words",
+    "events",
+    "actions",
+    "play",
+)
 """In the order in which they need each other."""
 _OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES")
 _INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')

@@ -1,12 +1,14 @@
-"""A release on a computer that QEMU emulates: Debian's own kernel, and any processor."""
+"""A release on a computer that QEMU emulates: a distribution's kernel, and any processor."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.recipes.cache import Entry
 from tests.native.stock_kernel import QEMU, stock_kernel
 
 HERE = Path(__file__).parent
@@ -20,10 +22,14 @@ _BEGIN = (
 
 @dataclass(frozen=True)
 class EmulatedComputer:
-    """`disk` has the unpacked release; what the computer writes to /out is in `out`."""
+    """`disk` has the unpacked release; what the computer writes to /out is in `out`.
+
+    `kernel` gives its kernel and initial RAM disk.
+    """
 
     disk: Path
     out: Path
+    kernel: Callable[[], Entry] = stock_kernel
 
     def carry_out(self, processor: str, commands: str) -> None:
         """Carry out shell commands as its root (start_release.sh has what they may call)."""
@@ -40,7 +46,7 @@ class EmulatedComputer:
             )
 
     def _command(self, processor: str) -> list[str]:
-        files = stock_kernel().folder
+        files = self.kernel().folder
         machine = ["-accel", "tcg", "-cpu", processor, "-m", "3G"]
         bare = ["-nodefaults", "-display", "none", "-no-reboot", "-serial", "stdio"]
         kernel = ["-kernel", str(files / "vmlinuz"), "-initrd", str(files / "initrd"), "-append"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop, need_tools
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
 
-HERE = Path(__file__).parent
+START = Path(__file__).with_name("start.sh")
 QEMU = "qemu-system-x86_64"
 MEMORY = "1500M"
 _KERNELS = r"^linux-image-6\.1\.0-[0-9]+-amd64$"
@@ -45,9 +45,7 @@ _MODULES = (  # of the kernel's tree: what the computer starts with, and what th
 
 def stock_kernel(report: BuildReport | None = None) -> Entry:
     """Kernel and initial RAM disk, fetched the first time. Raises TcplabError, CommandError."""
-    recipe = Recipe(
-        "stock", (Path(__file__), HERE / "start.sh"), ("vmlinuz", "initrd"), _build, SUITE
-    )
+    recipe = Recipe("stock", (Path(__file__), START), ("vmlinuz", "initrd"), _build, SUITE)
     return ready(recipe, report or BuildReport())
 
 
@@ -106,35 +104,39 @@ def _build(workshop: Workshop) -> Facts:
     release = kernel.removeprefix("linux-image-")
     unpacked = workshop.folder / "unpacked"
     shutil.copy(unpacked / kernel / "boot" / f"vmlinuz-{release}", workshop.folder / "vmlinuz")
-    _lay_out(
-        workshop.folder / "disk",
-        unpacked / kernel / "lib/modules" / release,
-        unpacked / "busybox-static",
-    )
-    workshop.run("Listing the modules", ["disk/bin/busybox", "depmod", "-b", "disk", release])
-    pack = "cd disk && find . | sort | bin/busybox cpio -o -H newc -R 0:0 > ../initrd"
-    workshop.run("Packing the initial RAM disk", ["sh", "-c", pack])
+    modules = unpacked / kernel / "lib/modules" / release
+    pack_disk(workshop, modules, _MODULES, unpacked / "busybox-static/bin/busybox")
     return {"release": release}
 
 
-def _lay_out(disk: Path, modules: Path, busybox: Path) -> None:
+def pack_disk(workshop: Workshop, modules: Path, wanted: Sequence[str], busybox: Path) -> None:
+    """Make `initrd` of the workshop's folder `disk`, with busybox and the modules wanted.
+
+    `modules` is a kernel's folder of them, named by its release; they are not compressed.
+    """
+    _lay_out(workshop.folder / "disk", modules, wanted, busybox)
+    workshop.run("Listing the modules", ["disk/bin/busybox", "depmod", "-b", "disk", modules.name])
+    pack = "cd disk && find . | sort | bin/busybox cpio -o -H newc -R 0:0 > ../initrd"
+    workshop.run("Packing the initial RAM disk", ["sh", "-c", pack])
+
+
+def _lay_out(disk: Path, modules: Path, wanted: Sequence[str], busybox: Path) -> None:
     for name in ("bin", "proc", "sys", "dev", "image", "written", "root"):
-        (disk / name).mkdir(parents=True)
+        (disk / name).mkdir(parents=True, exist_ok=True)
     (disk / "sbin").symlink_to("bin")  # the kernel loads modules on demand with /sbin/modprobe
-    shutil.copy(busybox / "bin/busybox", disk / "bin/busybox")
-    shutil.copy(HERE / "start.sh", disk / "init")
+    shutil.copy(busybox, disk / "bin/busybox")
+    shutil.copy(START, disk / "init")
     (disk / "init").chmod(0o755)
-    for file in _wanted(modules / "kernel"):
-        place = (
-            disk / "lib/modules" / modules.name / "kernel" / file.relative_to(modules / "kernel")
-        )
+    own = disk / "lib/modules" / modules.name
+    for file in _files(modules, wanted):
+        place = own / file.relative_to(modules)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, place)
     for name in ("modules.order", "modules.builtin", "modules.builtin.modinfo"):
-        shutil.copy(modules / name, disk / "lib/modules" / modules.name / name)
+        shutil.copy(modules / name, own / name)
 
 
-def _wanted(tree: Path) -> Iterator[Path]:
-    for name in _MODULES:
-        place = tree / name
+def _files(modules: Path, wanted: Sequence[str]) -> Iterator[Path]:
+    for name in wanted:
+        place = modules / "kernel" / name
         yield from place.rglob("*.ko") if place.is_dir() else [place]

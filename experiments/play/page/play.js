@@ -1,14 +1,16 @@
 // The page: two sides of settings, of which the controls move one; their runs; and the graphs.
 
+import { ActionRow } from "./actions.js";
 import { Controls } from "./controls.js";
 import { Connection, offer } from "./connection.js";
+import { EventList } from "./events.js";
 import { GRAPHS, layersOf } from "./graphs.js";
 import { Tour } from "./lessons.js";
 import { fromLink, toLink } from "./link.js";
 import { element, PlotBoard } from "./plots.js";
 import { Run } from "./run.js";
 import { parsed } from "./values.js";
-import { comparison, latency, moment, summary } from "./words.js";
+import { comparison, latency, summary } from "./words.js";
 
 const SEEDS = 20;
 const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
@@ -17,7 +19,6 @@ const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
 // Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
 const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event"];
-const MOST_LISTED = 200;
 
 const at = (id) => document.getElementById(id);
 
@@ -38,7 +39,16 @@ class Play {
       left: () => this.leaveLesson(),
       turned: () => this.showStep(),
     });
-    this.actions();
+    this.actions = new ActionRow(at("actions"), SEEDS, {
+      compare: () => this.compare(),
+      move: (side) => this.moveSide(side),
+      seeds: () => this.askSeeds(),
+      save: () => this.save(),
+      command: () => this.command(),
+      link: () => this.link(),
+    });
+    this.events = new EventList((time) => this.goTo(time));
+    this.listen();
     this.offerLessons();
   }
 
@@ -161,7 +171,7 @@ class Play {
     const took = latency(run);
     if (took) write(at("latency"), took);
     if (!run.isWhole) return;
-    this.listEvents(run);
+    this.events.show(run);
     this.showLink();
   }
 
@@ -176,63 +186,16 @@ class Play {
     this.resting = window.setTimeout(() => this.board.showLegends(), AT_REST);
   }
 
-  listEvents(run) {
-    const box = at("events");
-    box.hidden = !run.events.length;
-    if (box.dataset.shown === `${run.number}.${run.events.length}`) return;
-    box.dataset.shown = `${run.number}.${run.events.length}`;
-    at("explained").textContent = "";
-    const sorted = [...run.events].sort((one, other) => one.time - other.time);
-    const items = sorted.slice(0, MOST_LISTED).map((event) => {
-      const item = element("li", {});
-      const button = element("button", { type: "button" });
-      button.append(
-        element("span", { className: `swatch series-${event.flow}` }),
-        element("b", { textContent: moment(event.time) }),
-        ` ${event.event.replaceAll("_", " ")}`,
-      );
-      button.addEventListener("click", () => this.explain(event, true));
-      item.append(button);
-      return item;
-    });
-    const rest = sorted.length - items.length;
-    if (rest > 0) items.push(element("li", { textContent: `and ${rest} more: see the graph` }));
-    at("event-list").replaceChildren(...items);
-  }
-
   pick({ layer, at: place }) {
-    if (layer.events) this.explain(layer.events[place], false);
+    if (layer.events) this.events.explain(layer.events[place]);
   }
 
-  // A sentence on an event; from the list, the graphs go there too.
-  explain(event, goes) {
-    const place = `${moment(event.time)}, flow ${event.flow + 1}`;
-    at("explained").textContent = `${place}: ${event.sentence}`;
-    if (!goes) return;
+  goTo(time) {
     const wide = Math.max(0.2, this.duration() / 20);
-    this.board.zoom(event.time - wide / 2, event.time + wide / 2);
+    this.board.zoom(time - wide / 2, time + wide / 2);
   }
 
-  actions() {
-    const button = (id, words, action) => {
-      const made = element("button", { type: "button", id, textContent: words });
-      made.addEventListener("click", () => action(made));
-      return made;
-    };
-    this.sideChoice = element("span", { className: "sides", hidden: true });
-    for (const side of ["A", "B"]) {
-      const made = button(`side-${side}`, `Move ${side}`, () => this.moveSide(side));
-      this.sideChoice.append(made);
-    }
-    at("actions").append(
-      button("compare", "What if\u2026", () => this.compare()),
-      this.sideChoice,
-      button("seeds", `${SEEDS} seeds`, () => this.askSeeds()),
-      button("save", "Save as run", () => this.save()),
-      button("copy-command", "Copy command", (made) => this.copyCommand(made)),
-      button("copy-link", "Copy link", (made) => this.copyLink(made)),
-      element("span", { id: "said", role: "status" }),
-    );
+  listen() {
     at("lesson").addEventListener("change", ({ target }) => {
       const chosen = this.offered.lessons.find(({ name }) => name === target.value);
       if (chosen) this.chooseLesson(chosen, 0);
@@ -280,11 +243,7 @@ class Play {
   }
 
   showSides() {
-    this.sideChoice.hidden = !this.compared;
-    at("compare").textContent = this.compared ? "End comparison" : "What if\u2026";
-    for (const side of ["A", "B"]) {
-      at(`side-${side}`).setAttribute("aria-pressed", String(side === this.moved));
-    }
+    this.actions.showSides(this.compared, this.moved);
   }
 
   askSeeds() {
@@ -293,7 +252,7 @@ class Play {
     this.bands[this.moved] = new Run(this.number, settings, performance.now());
     const asked = { side: this.moved, number: this.number, settings, seeds: SEEDS };
     this.connection.send({ ask: "seeds", ...asked });
-    this.say(`${SEEDS} seeds are on their way.`);
+    this.actions.say(`${SEEDS} seeds are on their way.`);
   }
 
   save() {
@@ -301,26 +260,22 @@ class Play {
     this.saving = this.number;
     const settings = { ...this.sides[this.moved] };
     this.connection.send({ ask: "save", side: this.moved, number: this.number, settings });
-    this.say("It is run once more, with captures and a report.");
+    this.actions.say("It is run once more, with captures and a report.");
   }
 
   heardOfSaving({ kind, path, sentence }) {
-    if (kind === "saved") this.say(`Saved: ${path}`);
-    if (kind === "problem") this.say(sentence);
+    if (kind === "saved") this.actions.say(`Saved: ${path}`);
+    if (kind === "problem") this.actions.say(sentence);
   }
 
-  copyCommand(button) {
+  command() {
     const run = this.runs[this.moved];
-    if (run && run.command) copy(button, run.command);
+    return (run && run.command) || "";
   }
 
-  copyLink(button) {
+  link() {
     this.showLink();
-    copy(button, window.location.href);
-  }
-
-  say(text) {
-    at("said").textContent = text;
+    return window.location.href;
   }
 
   offerLessons() {
@@ -415,7 +370,7 @@ const TOLD = {
   banded: (play, { settings }) => {
     const isFree = parsed("share", settings.loss) > 0 || parsed("time", settings.jitter) > 0;
     const why = isFree ? "" : " Without loss and jitter, they hardly differ.";
-    play.say(`The band holds ${SEEDS} seeds.${why}`);
+    play.actions.say(`The band holds ${SEEDS} seeds.${why}`);
   },
   stopped: () => {},
   problem: (play, run, { side, field, sentence }) => {
@@ -435,13 +390,6 @@ function sameSettings(one, other) {
 // Nothing is laid out anew for a text that stays.
 function write(box, text) {
   if (box.textContent !== text) box.textContent = text;
-}
-
-async function copy(button, text) {
-  const words = button.textContent;
-  await navigator.clipboard.writeText(text);
-  button.textContent = "Copied";
-  window.setTimeout(() => (button.textContent = words), 1500);
 }
 
 async function start() {
