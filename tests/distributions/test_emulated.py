@@ -1,6 +1,6 @@
-"""A release on Debian's own kernel, with processors of other ages and with namespaces forbidden.
+"""A release on own kernels of Debian and Ubuntu, on old processors, and without namespaces.
 
-`--release FOLDER` as in test_distributions.py. Each start takes some minutes.
+`--release FOLDER` and `--ubuntu MIRROR` as in test_distributions.py. Each start takes some minutes.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ import hashlib
 import json
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.distributions.emulated import EmulatedComputer, release_disk
+from tests.distributions.ubuntu_kernel import RULE, ubuntu_kernel
 from tests.native.stock_kernel import QEMU
 
 SHORT = "--seed 1 --repeat 1 --duration 1s --limit 40min"
@@ -94,6 +96,21 @@ def test_without_user_namespaces_on_debians_own_kernel_the_packets_are_the_same(
     printed = (tmp_path / "short").read_text()
     assert packets(tmp_path, "short") == here, printed
     assert sandbox(tmp_path, "short")["name"] == "supervisor", printed
+
+
+def test_on_ubuntus_kernel_with_its_rule_for_namespaces_the_packets_are_the_same(
+    request: pytest.FixtureRequest, disk: Path, here: dict[str, str], tmp_path: Path
+) -> None:
+    address = request.config.getoption("--ubuntu")
+    if not address:
+        pytest.skip("pytest --ubuntu MIRROR fetches Ubuntu's kernel from that mirror")
+    computer = EmulatedComputer(disk, tmp_path, partial(ubuntu_kernel, address))
+    computer.carry_out("max", f"{RULE}run short {SHORT}")
+    printed = (tmp_path / "short").read_text()
+    assert packets(tmp_path, "short") == here, printed
+    chosen = sandbox(tmp_path, "short")
+    assert chosen["name"] == "supervisor", printed
+    assert "Operation not permitted" in chosen["refused"]["bubblewrap"]
 
 
 @pytest.mark.parametrize(
