@@ -99,6 +99,8 @@ def _beside_udp(run: str, udp: float, tcp: float, lost: float, jain: float) -> d
         "together",
         udp__goodput_kbit_s=udp,
         tcp1__goodput_kbit_s=tcp,
+        tcp2__goodput_kbit_s=tcp,
+        tcp3__goodput_kbit_s=tcp,
         udp__udp_lost_percent=lost,
         run__jain_index=jain,
     )

@@ -63,6 +63,12 @@ def test_a_lesson_is_what_the_claim_says_and_nothing_that_contradicts_it(name: s
         assert not lesson(name, runs_of({**made.shown, **change})), change
 
 
+def test_two_flows_that_share_a_queue_by_chance_do_not_contradict_fair_queueing() -> None:
+    shown = LABS["fairness"].shown
+    rate = ("fair", "together", "tcp1.goodput_kbit_s")
+    assert lesson("fairness", runs_of({**shown, rate: shown[rate] / 2}))
+
+
 @pytest.mark.parametrize("name", LABS)
 @given(some.data())
 def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
