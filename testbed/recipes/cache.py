@@ -1,6 +1,6 @@
 """The folder of what is built once, each entry named by the digest of its recipe.
 
-Entries are checked when they are used.
+Entries are checked when they are used; what has not changed since is not read again.
 
 An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built
 in a temporary folder beside its place and renamed there in one step, under a lock that ends with
@@ -26,6 +26,7 @@ from testbed.host import locks
 from testbed.host.code import CODE
 from testbed.host.naming import as_in_checkout
 from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.checked_files import remember, states, unchanged
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile, digest_of
 
@@ -34,6 +35,8 @@ MANIFEST = "manifest.json"
 BROUGHT = CODE / "brought"
 """The entries that a release brings beside its code; a checkout has none."""
 _CHECKOUT = CODE
+_CHECKED = "checked"
+"""A folder of the cache: what is known of the files of each entry."""
 
 Facts = Mapping[str, Any]
 
@@ -138,14 +141,18 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
     if not recipe.place.exists():
         return None
     try:
-        return verify(recipe, recipe.place)
+        return verify(recipe, recipe.place, again=False)
     except DamagedEntry as error:
         report.note(f"The {recipe.name} in {recipe.place} is damaged ({error}); it is built again.")
         return None
 
 
-def verify(recipe: Recipe, place: Path) -> Entry:
-    """Check every file of an entry against its manifest. Raises DamagedEntry."""
+def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
+    """Check every file of an entry against its manifest. Raises DamagedEntry.
+
+    Unless `again`, a file that was checked before is not read if it has not changed
+    (testbed.recipes.checked_files).
+    """
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
         stated = {
@@ -157,9 +164,20 @@ def verify(recipe: Recipe, place: Path) -> Entry:
         raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
     if key != recipe.key:
         raise DamagedEntry("another recipe made it")
-    for name, expected in stated.items():
-        check_file(place / name, expected)
-    return Entry(place, {name: digest for name, (_, digest) in stated.items()}, facts)
+    digests = {name: digest for name, (_, digest) in stated.items()}
+    _check_files(place, stated, digests, again)
+    return Entry(place, digests, facts)
+
+
+def _check_files(
+    place: Path, stated: Mapping[str, tuple[int, str]], digests: Mapping[str, str], again: bool
+) -> None:
+    memory, now = folder() / _CHECKED / f"{place.name}.json", states(place, digests)
+    known = set() if again else unchanged(memory, digests, now)
+    for name in stated.keys() - known:
+        check_file(place / name, stated[name])
+    if len(known) < len(stated):
+        remember(memory, digests, now)
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
