@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -53,6 +54,7 @@ def main() -> None:
     is_flag=True,
     help="Load everything first, then read RUN_DIRECTORY as one line from standard input.",
 )
+@click.option("--study", help="While it waits, load the report of this study too.")
 @click.option(
     "--network",
     "descriptor",
@@ -65,14 +67,22 @@ def main() -> None:
     help="Write the report into this folder instead of the run's own.",
 )
 def report(
-    run_directory: Path | None, wait: bool, descriptor: int | None, out: Path | None
+    run_directory: Path | None,
+    wait: bool,
+    study: str | None,
+    descriptor: int | None,
+    out: Path | None,
 ) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    _end(lambda: _report(run_directory, wait, descriptor, out))
+    _end(lambda: _report(run_directory, wait, study, descriptor, out))
 
 
 def _report(
-    run_directory: Path | None, wait: bool, descriptor: int | None, out: Path | None
+    run_directory: Path | None,
+    wait: bool,
+    study: str | None,
+    descriptor: int | None,
+    out: Path | None,
 ) -> bool:
     if wait == (run_directory is not None):
         raise UsageError(
@@ -83,7 +93,7 @@ def _report(
     from analysis.pages.run.run_terminal import print_report
 
     if wait:
-        _load()
+        _load(study)
     network = None if descriptor is None else _judged(descriptor)
     path = _named_on_stdin() if run_directory is None else run_directory
     made = make_report(path, out, network)
@@ -169,17 +179,20 @@ def _judged(descriptor: int) -> NetworkVerdict:
     return verdict
 
 
-def _load() -> None:
+def _load(study: str | None) -> None:
     """Load all that takes time: the run goes on meanwhile."""
     from analysis import flows, graphs
+    from analysis.network import network_verdict  # noqa: F401
     from analysis.pages.run import run_page
     from analysis.rendering import page_files
-    from analysis.reporting import packet_graphs  # noqa: F401
+    from analysis.reporting import packet_graphs, study_reports  # noqa: F401
 
     flows.find_engine("auto")
     graphs.page("", [])  # the first page compiles its templates
     for name in run_page.TEMPLATES:
         page_files.load(name)
+    with suppress(TcplabError):  # which comes again when the report is made, and is told then
+        study_reports.report_of(study or "")
 
 
 def _named_on_stdin() -> Path:

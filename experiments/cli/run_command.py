@@ -105,7 +105,7 @@ def _describe(request: RunRequest) -> int:
 
 
 def _run(request: RunRequest, strict: bool, as_json: bool) -> int:
-    with reporter(sys.stderr if as_json else None) as report:
+    with reporter(request.spec.name, sys.stderr if as_json else None) as report:
         ready = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
         if ready:
             build_all(request.spec.modules, ready)  # an error in a module is no failed run

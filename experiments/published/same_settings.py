@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from analysis.measures.flow_rows import value_of
-from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
 from experiments.published.target import Target
 from experiments.published.target_points import combinations, command, described
-from experiments.published.targets import targets
+from experiments.published.targets import targets_of
 from experiments.spec import ExperimentSpec
-from topologies.data import to_data
 
 _Published = tuple[ExperimentSpec, Any]
 """What a target runs, and what of it matters."""
@@ -59,20 +55,10 @@ def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[Matching
     return [row for row in rows if row.today or row.period]
 
 
-def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """What the runs' rows of this condition give for a target, in its unit.
-
-    A run that has no value is left out.
-    """
-    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
-    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
-    return [round(value * target.scale, 6) for value in values if value is not None]
-
-
 @cache
 def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
     """Each target with what it runs today and then; a sweep asks this for all of its points."""
-    chosen = combinations(target for target in targets(quick) if target.experiment == name)
+    chosen = combinations(targets_of(name, quick))
     return [
         (target, _published(both.get("today")), _published(both.get("period")))
         for target, both in chosen.items()
@@ -98,5 +84,4 @@ def _shared(
 
 def _what_matters(spec: ExperimentSpec) -> Any:
     """What a run measures, without what is only watched and without the words that describe it."""
-    data = to_data(spec)
-    return data["topology"], data["flows"]
+    return spec.topology, spec.flows

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from analysis.measures.flow_rows import Among
+if TYPE_CHECKING:
+    from analysis.measures.flow_rows import Among
 
 
 @dataclass(frozen=True)

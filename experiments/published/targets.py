@@ -22,10 +22,15 @@ def published_study(experiment: str) -> PublishedStudy:
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
     """Every target: all published numbers, study by study."""
-    published = (target for name in _in_order() for target in _of_study(name, quick))
+    return tuple(target for name in _in_order() for target in targets_of(name, quick))
+
+
+@cache
+def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
+    """The published numbers of one study; none if it has no `targets`."""
     rows = (
         (target, f"{target.where}: {target.quantity}")
-        for target in _with_repetitions(tuple(published))
+        for target in _with_repetitions(tuple(_of_study(study, quick)))
     )
     return tuple(
         replace(target, why=target.why or reason(target.experiment, row)) for target, row in rows

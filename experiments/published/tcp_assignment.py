@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from analysis.measures.flow_rows import Among
 from experiments.published.target import PublishedKernel, Target
 from topologies.units import Duration
+
+if TYPE_CHECKING:
+    from analysis.measures.flow_rows import Among
 
 Row = dict[str, str]
 RATES, FLOWS = "rates", "slowest and fastest of parallel flows"

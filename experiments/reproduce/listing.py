@@ -9,7 +9,7 @@ from typing import Any
 from experiments.definition.catalogue import catalogue
 from experiments.definition.grid import Combination
 from experiments.published.period_kernel import PeriodKernelChoice
-from experiments.published.same_settings import taken
+from experiments.published.taken_values import taken
 from experiments.published.target import Target
 from experiments.published.target_points import (
     TIMES,

@@ -35,7 +35,7 @@ def run(
         testbed=testbed,
         out=Path(out),
     ).request()
-    with reporter() as report:
+    with reporter(request.spec.name) as report:
         ready = lab_for([request.spec.kernel]) if request.testbed == "virtual" else None
         folder = carry_out(request, ready, _unwatched, report.judge)
         report(folder)

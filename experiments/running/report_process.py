@@ -47,14 +47,14 @@ class Reporter:
     """The analysis, loading while the experiment runs.
 
     It judges the network of a run that is not yet in its place, then makes the report of the run in
-    its place; it is asked for either once. What it says goes to `words`, by default to standard
-    output.
+    its place; it is asked for either once. `study` is the run's experiment, whose own report is
+    loaded meanwhile. What it says goes to `words`, by default to standard output.
     """
 
-    def __init__(self, words: IO[str] | None = None) -> None:
+    def __init__(self, study: str, words: IO[str] | None = None) -> None:
         self._answers, told = os.pipe()
         self._process = subprocess.Popen(
-            _analysis("report", "--wait", "--network", str(told)),
+            _analysis("report", "--wait", "--study", study, "--network", str(told)),
             stdin=subprocess.PIPE,
             stdout=words,
             text=True,
@@ -97,9 +97,9 @@ class Reporter:
 
 
 @contextmanager
-def reporter(words: IO[str] | None = None) -> Iterator[Reporter]:
-    """The analysis as a process, which ends with the block."""
-    process = Reporter(words)
+def reporter(study: str, words: IO[str] | None = None) -> Iterator[Reporter]:
+    """The analysis as a process for a run of this study, which ends with the block."""
+    process = Reporter(study, words)
     try:
         yield process
     finally:

@@ -13,7 +13,7 @@ from experiments.definition.catalogue import Experiment
 from experiments.definition.grid import Combination, field_name
 from experiments.definition.single_run import single
 from experiments.running.seed import limits_for, needed_mib, refuse_modules
-from experiments.running.session import RunRequest, Testbed, choose
+from experiments.running.session import Published, RunRequest, Testbed, choose
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.host.capacity import guests_at_once
 from topologies.errors import UsageError
@@ -73,7 +73,7 @@ class RunOptions:
             testbed,
             self.out,
             load_modules=self.load_modules,
-            published=() if self.dry_run else self._published(),
+            published=self._published,
             settings=self._beside_parameters(),
         )
         return dataclasses.replace(request, limits=limits_for(spec, self._wall_seconds(request)))
@@ -99,10 +99,9 @@ class RunOptions:
         in_guest = self.dry_run or has_kernel or (spec.modules and not self.load_modules)
         return "virtual" if self.testbed == "auto" and in_guest else choose(self.testbed)
 
-    def _published(self) -> tuple[dict[str, Any], ...]:
-        from experiments.published.same_settings import (
-            published_beside,  # a tenth of a second that --help can do without
-        )
+    def _published(self) -> Published:
+        # The guest need not wait for this.
+        from experiments.published.same_settings import published_beside
 
         return tuple(match.described() for match in published_beside(self.run.spec))
 

@@ -7,6 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -35,6 +36,8 @@ from topologies.data import digest, to_data
 from topologies.errors import TcplabError
 
 Testbed = Literal["native", "virtual"]
+Published = tuple[dict[str, Any], ...]
+"""Published numbers as spec.json has them."""
 NetworkJudge = Callable[[Path], dict[str, Any] | None]
 """Gives the verdict on the network of a run that lacks only its manifest (docs/verdict.md)."""
 _START = 11.0  # seconds until Open vSwitch may be started in a guest
@@ -53,8 +56,10 @@ class RunRequest:
     out: Path
     limits: Limits = field(default_factory=Limits)
     load_modules: bool = False  # into the kernel of this computer, if the run is native
-    published: tuple[dict[str, Any], ...] = ()
-    """Numbers with these very settings, for the report (experiments.published.same_settings)."""
+    published: Callable[[], Published] = tuple
+    """Finds the numbers with these very settings, for the report, while the seeds are carried out
+    (experiments.published.same_settings).
+    """
     settings: tuple[str, ...] = ()
     """What `--set` was given beside parameters, so that a page can say how to repeat the run."""
 
@@ -101,15 +106,18 @@ def carry_out(
     the seed at that place. Raises TcplabError if a seed failed, after the others; what was
     measured is kept and marked.
     """
-    with new_run(request.out / request.spec.name, f"seed{request.seeds[0]}") as run:
+    shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
+    with new_run(shelf, label) as run, ThreadPoolExecutor(1) as beside:
         record = _Record(
             request,
             facts=_facts(ready),
         )
         try:
             _prepare(run, request)
+            published = beside.submit(request.published)
             for seed, ended in carried(request, ready, run.folder / "raw", progress):
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
+            _write_spec(run, request, published.result())
             record.finish()
             record.network = judged(run.folder) if judged else None
         except TcplabError as error:
@@ -246,14 +254,18 @@ class _Record:
 
 
 def _prepare(run: RunFolder, request: RunRequest) -> None:
+    _write_spec(run, request)
+    (run.folder / "raw").mkdir()
+
+
+def _write_spec(run: RunFolder, request: RunRequest, published: Published = ()) -> None:
     spec = {
         "parameters": to_data(request.parameters),
         "settings": list(request.settings),
-        "published": request.published,
+        "published": published,
         **to_data(request.spec),
     }
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
-    (run.folder / "raw").mkdir()
 
 
 def _facts(ready: Lab | None) -> dict[str, Any]:

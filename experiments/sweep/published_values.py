@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.published.same_settings import published_beside, taken
+from experiments.published.same_settings import published_beside
+from experiments.published.taken_values import taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
 from experiments.published.targets import published_study

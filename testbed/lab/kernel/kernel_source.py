@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.error import URLError
 
 from testbed.lab.kernel.kernel_version import KernelVersion, as_numbers
 from testbed.lab.kernel.own_source import OwnSource
@@ -149,10 +147,12 @@ def published_digest(url: str, name: str) -> str:
 
     Raises TcplabError.
     """
+    import urllib.request  # which few runs need
+
     try:
         with urllib.request.urlopen(url, timeout=30) as reply:
             rows = [line.split() for line in reply.read().decode().splitlines()]
-    except (URLError, OSError) as error:
+    except OSError as error:
         raise TcplabError(f"{url} cannot be read: {error}.") from error
     digests = [row[0] for row in rows if len(row) == 2 and row[1] == name]
     if not digests:
@@ -162,11 +162,13 @@ def published_digest(url: str, name: str) -> str:
 
 def download(url: str, target: Path, progress: Callable[[float], None]) -> None:
     """Fetch a URL into a file; `progress` hears the share that is done. Raises TcplabError."""
+    import urllib.request  # which few runs need
+
     try:
         with urllib.request.urlopen(url, timeout=30) as reply, target.open("wb") as stream:
             size = int(reply.headers.get("Content-Length") or 0)
             while block := reply.read(1 << 20):
                 stream.write(block)
                 progress(stream.tell() / size if size else 0.0)
-    except (URLError, OSError) as error:
+    except OSError as error:
         raise TcplabError(f"{url} cannot be downloaded: {error}.") from error
