@@ -181,9 +181,16 @@ def _or_unset(value: object) -> Any:
     return UNSET if value is None else value
 
 
+def _number_or_unset(value: object) -> float | UnsetType:
+    """As `number`, in one call: samples of sockets are little else."""
+    if type(value) is float or type(value) is int:
+        return float(value) if -_GREATEST < value < _GREATEST else UNSET
+    return UNSET
+
+
 _OF_VALUES: dict[Any, _Reader] = {
     str: lambda value: _or_unset(text(value)),
-    float: lambda value: _or_unset(number(value)),
+    float: _number_or_unset,
     int: lambda value: value if type(value) is int else UNSET,
     bool: lambda value: value if isinstance(value, bool) else UNSET,
     Any: lambda value: value,

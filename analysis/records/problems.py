@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 
 def printable(text: object) -> str:
     """`text` without control characters: a file must not be able to steer the reader's terminal."""
+    words = str(text)
+    if words.isprintable():
+        return words
     return "".join(
         letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}"
-        for letter in str(text)
+        for letter in words
     )
 
 

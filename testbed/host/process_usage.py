@@ -7,12 +7,13 @@ nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_MEMORY = re.compile(rb"^(VmHWM|RssAnon):\s+(\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -47,24 +48,26 @@ def with_descendants(pid: int) -> Iterator[int]:
     while waiting:
         process = waiting.pop()
         with suppress(FileNotFoundError, ProcessLookupError):
-            children = Path(f"/proc/{process}/task/{process}/children").read_text()
-            waiting += map(int, children.split())
+            waiting += map(int, _told(process, f"task/{process}/children").split())
             yield process
 
 
 def command_line(pid: int) -> list[str]:
     """The words of a process's command line; none if it has ended."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_text(errors="replace").split("\0")
+        return _told(pid, "cmdline").decode(errors="replace").split("\0")
     except (FileNotFoundError, ProcessLookupError):
         return []
 
 
 def _of_process(pid: int) -> ProcessUsage:
-    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:15]
-    lines = (line.split() for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    kilobytes = {
-        words[0]: int(words[1]) for words in lines if words and words[0] in ("VmHWM:", "RssAnon:")
-    }
-    peak, private = (1024 * kilobytes.get(name, 0) for name in ("VmHWM:", "RssAnon:"))
+    ticks = _told(pid, "stat").rpartition(b")")[2].split()[11:15]
+    kilobytes = dict(_MEMORY.findall(_told(pid, "status")))
+    peak, private = (1024 * int(kilobytes.get(name, 0)) for name in (b"VmHWM", b"RssAnon"))
     return ProcessUsage(sum(map(int, ticks)) / _TICKS, peak, private)
+
+
+def _told(pid: int, name: str) -> bytes:
+    """What the kernel tells of a process, which is asked thousands of times a minute."""
+    with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
+        return file.read()
