@@ -20,7 +20,7 @@ COMMANDS = (
     "--help",
     "run sack --seed 1 --repeat 1",
     "sweep sack --seeds 20 --force",
-    "run playground --seed 1 --repeat 1 --bw 100mbit --duration 10s",
+    "run sack --seed 1 --repeat 1 --bw 100mbit --loss 0% --duration 10s",
 )
 """What is compared: commands that every checkout has."""
 
