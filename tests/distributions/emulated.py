@@ -32,7 +32,10 @@ class EmulatedComputer:
     kernel: Callable[[], Entry] = stock_kernel
 
     def carry_out(self, processor: str, commands: str) -> None:
-        """Carry out shell commands as its root (start_release.sh has what they may call)."""
+        """Carry out shell commands as its root (start_release.sh has what they may call).
+
+        Raises AssertionError with what its console has if it did not come to their end.
+        """
         shutil.copy(HERE / "start_release.sh", self.out / "start.sh")
         (self.out / "commands.sh").write_text(commands)
         with (self.out / "console").open("wb") as console:
@@ -44,6 +47,7 @@ class EmulatedComputer:
                 timeout=_PATIENCE,
                 check=True,
             )
+        assert (self.out / "ended").exists(), (self.out / "console").read_text(errors="replace")
 
     def _command(self, processor: str) -> list[str]:
         files = self.kernel().folder

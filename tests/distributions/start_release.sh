@@ -36,3 +36,4 @@ run() {
 
 # shellcheck disable=SC1091
 . /out/commands.sh
+touch /out/ended
