@@ -115,7 +115,7 @@ named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
 with command_of(named).make_context("sack", words) as context:
     request = options_from(context, named).request()
-assert request.spec.flows and request.published == ()
+assert request.spec.flows and request.published() == ()
 print(*(name for name in sys.modules if name.startswith("experiments.sweep")))
 """
 

@@ -218,7 +218,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
         "metric": "client_kbit_s",
     }
     request = RunRequest(
-        point.spec, point.parameters, (1,), "virtual", tmp_path, published=(number,)
+        point.spec, point.parameters, (1,), "virtual", tmp_path, published=lambda: (number,)
     )
     report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
     values = report.results.measured[0].by_name
