@@ -150,7 +150,7 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
 def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
     """Check every file of an entry against its manifest. Raises DamagedEntry.
 
-    Unless `again`, a file that was checked before is not read if it has not changed
+    Unless `again`, nothing is read if all was checked before and nothing has changed
     (testbed.recipes.checked_files).
     """
     try:
@@ -173,11 +173,11 @@ def _check_files(
     place: Path, stated: Mapping[str, tuple[int, str]], digests: Mapping[str, str], again: bool
 ) -> None:
     memory, now = folder() / _CHECKED / f"{place.name}.json", states(place, digests)
-    known = set() if again else unchanged(memory, digests, now)
-    for name in stated.keys() - known:
-        check_file(place / name, stated[name])
-    if len(known) < len(stated):
-        remember(memory, digests, now)
+    if not again and unchanged(memory, digests, now):
+        return
+    for name, expected in stated.items():
+        check_file(place / name, expected)
+    remember(memory, digests, now)
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:

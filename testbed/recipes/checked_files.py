@@ -34,16 +34,14 @@ def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
     return there
 
 
-def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> set[str]:
-    """The names of files that had their digest when `memory` was written, and have not changed."""
+def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> bool:
+    """Whether all files had their digests when `memory` was written, and none has changed since."""
     try:
         written = json.loads(memory.read_bytes())
-        if not 0 <= time.time() - written["checked"] < _KEPT:
-            return set()
-        known = {name: (digest, state) for name, (digest, state) in written["files"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return set()
-    return {name for name, state in now.items() if known.get(name) == (digests[name], state)}
+        is_recent = 0 <= time.time() - written["checked"] < _KEPT
+        return is_recent and bool(written["files"] == _as_written(digests, now))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def remember(memory: Path, digests: Mapping[str, str], before: Mapping[str, FileState]) -> None:
@@ -54,9 +52,15 @@ def remember(memory: Path, digests: Mapping[str, str], before: Mapping[str, File
     latest = max((state[-1] for state in before.values()), default=0)
     if time.time() - latest / 1e9 < _SETTLED:
         return
-    files = {name: (digests[name], state) for name, state in before.items()}
+    files = _as_written(digests, before)
     written = memory.with_name(f".{memory.name}-{os.getpid()}")
     with suppress(OSError):
         memory.parent.mkdir(exist_ok=True)
         written.write_text(json.dumps({"checked": time.time(), "files": files}))
         written.replace(memory)
+
+
+def _as_written(
+    digests: Mapping[str, str], files: Mapping[str, FileState]
+) -> dict[str, list[str | FileState | None]]:
+    return {name: [digest, files.get(name)] for name, digest in digests.items()}
