@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from analysis.agreement.comparing import CaptureComparison
 from analysis.agreement.comparing import compare as compare_capture
 from analysis.agreement.kernel_counts import Truth, truths
-from analysis.flows.reader import Engine
+from analysis.flows.installed_engines import Engine
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from topologies.errors import TcplabError

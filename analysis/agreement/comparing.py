@@ -11,7 +11,7 @@ from typing import Any
 from analysis import flows
 from analysis.agreement import tcptrace
 from analysis.agreement.policy import Policy, policy
-from analysis.flows.reader import Engine
+from analysis.flows.installed_engines import Engine
 from topologies.errors import TcplabError
 
 _ENDINGS = ("_a2b", "_b2a")

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from analysis import flows
-from analysis.flows.reader import Engine, Reading, engines
+from analysis.flows.installed_engines import Engine, engines
+from analysis.flows.reader import Reading
 from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 from topologies.errors import TcplabError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from analysis import flows
 from analysis.agreement.policy import EXACT, Policy
 from analysis.flows.both_ends import MatchedConnection, match_captures
-from analysis.flows.reader import Engine
+from analysis.flows.installed_engines import Engine
 from analysis.records import iperf
 from analysis.records.counters import CountersFile
 from analysis.records.problems import Problems

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.status import Status
 from rich.text import Text
 
 from analysis.analyze import written_files
 from analysis.analyze.chosen_connections import ConnectionChoice, only
 from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
 from analysis.analyze.moments import moment
-from analysis.flows.reader import CapturePeriod, Engine, FileFacts, Reading, columns, read
+from analysis.flows.installed_engines import Engine
+from analysis.flows.reader import CapturePeriod, FileFacts, Reading, columns, read
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -178,10 +179,11 @@ class AnalyzeOptions:
 def analyze(
     paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **choices: object
 ) -> None:
-    """What TCP did in the captures FILE...: connections, round trips, losses and limits.
+    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.
 
-    FILE is pcap or pcapng, plain or compressed (gzip, zstd, bzip2, xz, lz4), of any traffic; - is
-    standard input. Ends with 1 if a file is damaged.
+    Prints connections, round trips, losses and what limited the senders. FILE is pcap or pcapng,
+    plain or compressed (gzip, zstd, bzip2, xz, lz4), of any traffic; - is standard input. Ends with
+    1 if a file is damaged.
     """
     try:
         if columns:
@@ -203,7 +205,7 @@ def _analyze(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         return _live(paths, options)
     paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
     _check(paths, options)
-    console = Console(highlight=False, stderr=options.as_json)
+    console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.match:
         return _both(paths, options, console)
     labels, faults, data = written_files.labels(paths), [], []
@@ -235,7 +237,7 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
             " follow without these options and analyse the file afterwards.",
         )
-    console = Console(highlight=False, stderr=options.as_json)
+    console = Console(highlight=False, emoji=False, stderr=options.as_json)
     capture = live_capture.follow(str(paths[0]), options.engine, options.interval, console)
     return _end([written_files.as_data(capture)], _faults(capture.file), options)
 
@@ -302,10 +304,12 @@ def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     return of_engine(*handed)
 
 
-def _telling(path: Path) -> Status:
+def _telling(path: Path) -> AbstractContextManager[object]:
     """On a terminal a line that says what takes so long."""
+    console = Console(stderr=True)
     size = path.stat().st_size / 1e6
-    return Console(stderr=True).status(Text(f"reading {path.name}, {size:,.0f} MB"))
+    told = Text(f"reading {path.name}, {size:,.0f} MB")
+    return console.status(told) if console.is_terminal else nullcontext()
 
 
 def _show(capture: ListedCapture, console: Console, in_all: int | None) -> None:

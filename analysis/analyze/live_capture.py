@@ -19,7 +19,7 @@ from analysis.analyze.capture_terminal import MOST, show
 from analysis.analyze.growing_sources import GrowingSource, growing_source
 from analysis.analyze.listed_capture import ListedCapture, of_engine
 from analysis.flows.followed import FollowedCapture
-from analysis.flows.reader import Engine
+from analysis.flows.installed_engines import Engine
 from topologies.errors import TcplabError
 
 _WAIT = 0.2

@@ -65,7 +65,7 @@ def _bench(folder: Path, packets: int, times: int, python: str | None) -> None:
 
 def _ours() -> list[CaptureReader]:
     """The reading alone first, then what users start: whole processes."""
-    from analysis.flows.reader import engines
+    from analysis.flows.installed_engines import engines
 
     alone = [capture_readers.alone(engine) for engine in engines()]
     frames = [

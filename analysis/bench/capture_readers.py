@@ -28,12 +28,12 @@ flows.read(sys.argv[1], engine={engine!r}, packets={packets})
 """
 _LOADING = """
 from analysis.flows import engine_tables
-from analysis.flows.reader import find_engine
+from analysis.flows.installed_engines import find_engine
 find_engine('compiled')
 """
 _ALONE = """
 import json, sys, time
-from analysis.flows.reader import find_engine
+from analysis.flows.installed_engines import find_engine
 engine = find_engine({engine!r})
 begun, worked = time.perf_counter(), time.process_time()
 engine.analyse(sys.argv[1], False, False)

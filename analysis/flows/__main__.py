@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Mapping
-from itertools import repeat
+from pathlib import Path
 
 from analysis.flows.columns import connection_names
-from analysis.flows.engine_columns import Handed, listed
-from analysis.flows.reader import columns
+from analysis.flows.faults import FAULTS
+from analysis.flows.installed_engines import find_engine, handed_over
 from topologies.errors import TcplabError, UsageError
 
 
@@ -25,29 +24,18 @@ def main(words: list[str]) -> int:
     try:
         if len(words) != 1 or words[0].startswith("-"):
             raise UsageError("One capture is read.", f"python -m {__package__} FILE")
-        frames, facts = columns(words[0])
+        handed = handed_over(Path(words[0]))
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(connection_names())
-    if frames["connections"]:
-        writer.writerows(_rows(frames["connections"]))
-    if facts.fault:
-        print(
-            f"Error: {facts.path}: {facts.fault} (at byte {facts.fault_offset}).", file=sys.stderr
-        )
-    return 1 if facts.fault else 0
-
-
-def _rows(handed: Mapping[str, Handed]) -> Iterator[tuple[object, ...]]:
-    """Numbers of the connections differ, so that their column is as long as there are rows."""
-    height = len(listed(*handed["connection"]))
-    cells = [listed(*handed[name]) for name in connection_names()]
-    return zip(
-        *[values if len(values) == height else repeat(values[0], height) for values in cells],
-        strict=True,
-    )
+    columns, names = handed["connections"], connection_names()
+    csv.writer(sys.stdout, lineterminator="\n").writerow(names)
+    if columns:
+        sys.stdout.write(find_engine("auto").lines([columns[name] for name in names]))
+    if fault := handed["fault"]:
+        place = f"(at byte {handed['fault_offset']})"
+        print(f"Error: {words[0]}: {FAULTS[fault]} {place}.", file=sys.stderr)
+    return 1 if fault else 0
 
 
 if __name__ == "__main__":

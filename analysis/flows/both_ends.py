@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.clock_drift import ClockDrift, clock_drift
+from analysis.flows.installed_engines import Engine
 from analysis.flows.matching import (
     FLOW,
     CaptureSpan,
@@ -24,7 +25,7 @@ from analysis.flows.matching import (
     delays,
     match,
 )
-from analysis.flows.reader import Engine, Reading, read
+from analysis.flows.reader import Reading, read
 from analysis.flows.translated_ends import translated
 from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
 from analysis.tabular.row_groups import RowGroups

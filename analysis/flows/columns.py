@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 _MISPRINTED = {"RTT_full_sz_stdev_a2b": "RTT full_sz_stdev_a2b"}
 """tcptrace prints this one with a space; the column is found by that name."""
@@ -21,8 +20,7 @@ _MISPRINTED = {"RTT_full_sz_stdev_a2b": "RTT full_sz_stdev_a2b"}
 Type = Literal["integer", "unsigned", "float", "text", "truth"]
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """One column: `name` without the direction's ending, `unit` ("" for counts and text)."""
 
     name: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analysis.flows.reader import Engine, FileFacts, file_facts, find_engine
+from analysis.flows.installed_engines import Engine, find_engine
+from analysis.flows.reader import FileFacts, file_facts
 from topologies.errors import TcplabError
 
 MOST = 20_000

@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any
 
 from analysis.flows.faults import FAULTS
-from topologies.errors import TcplabError, UsageError
+from analysis.flows.installed_engines import Engine, handed_over
+from topologies.errors import TcplabError
 
 if TYPE_CHECKING:
     import polars
 
     from analysis.tabular.column_table import ColumnTable
-
-Engine = Literal["auto", "compiled", "plain"]
-_PREFIX = __name__.removesuffix("analysis.flows.reader")
-ENGINES: dict[Engine, str] = {
-    "compiled": f"{_PREFIX}analysis.flows._core",
-    "plain": f"{_PREFIX}analysis.flows.plain",
-}
-"""The module of each engine, in the order in which `auto` takes them."""
-
-
-EnginePeriod = tuple[tuple[int, bool], tuple[int, bool]]
 
 
 @dataclass(frozen=True)
@@ -58,38 +46,6 @@ class CapturePeriod:
         """Whether no packet can be in it; without the capture that is known of like moments."""
         alike = self.since.is_relative == self.until.is_relative
         return alike and self.until.nanoseconds < self.since.nanoseconds
-
-
-class CaptureFollower(Protocol):
-    """An engine's part that takes a capture piece by piece.
-
-    Of more than `most` connections it forgets the half that is silent longest.
-    """
-
-    def __init__(self, most: int, /) -> None: ...
-
-    def feed(self, octets: bytes, /) -> None:
-        """The next octets. Raises ValueError if it is no capture."""
-
-    def end(self) -> None:
-        """No more octets come: what is not whole is damage."""
-
-    def results(self) -> dict[str, Any]:
-        """As `analyse` of what came so far, and the number of connections with those forgotten."""
-
-
-class Analyser(Protocol):
-    """An engine: a module with this function and this class."""
-
-    Follower: type[CaptureFollower]
-
-    def analyse(
-        self, path: str, packets: bool, compatible: bool, period: EnginePeriod | None
-    ) -> dict[str, Any]:
-        """The file's facts, `connections` as columns, and `packets_pieces`.
-
-        analysis.flows.engine_columns describes the columns.
-        """
 
 
 @dataclass(frozen=True)
@@ -174,22 +130,9 @@ def columns(
     period: CapturePeriod | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, but the columns as the engine hands them over: analysis.flows.engine_columns."""
-    analyser = find_engine(engine)
     path = Path(path)
     handed = (period.since.handed, period.until.handed) if period else None
-    try:
-        with _seekable(path) as file:
-            results = analyser.analyse(str(file), packets, compatible, handed)
-    except OSError as error:
-        raise TcplabError(
-            f"{path} cannot be read ({error.strerror or error}).", "Check the path."
-        ) from error
-    except ValueError as error:
-        why = "" if str(error) == "no capture" else f" ({error})"
-        raise TcplabError(
-            f"{path} is no capture{why}.",
-            "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
-        ) from error
+    results = handed_over(path, packets, engine, compatible, handed)
     facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
@@ -197,57 +140,6 @@ def columns(
             "Without partial=False what is whole is read.",
         )
     return results, facts
-
-
-@contextmanager
-def _seekable(path: Path) -> Iterator[Path]:
-    """The file itself; a pipe is first kept in a temporary file, as the engines go back in it."""
-    if not path.is_fifo():
-        yield path
-        return
-    # A small capture is read in less time than these load.
-    import shutil
-    from tempfile import NamedTemporaryFile
-
-    with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
-        shutil.copyfileobj(pipe, kept)
-        kept.flush()
-        yield Path(kept.name)
-
-
-def find_engine(engine: Engine) -> Analyser:
-    """The engine of that name; `auto` takes the compiled one if it is installed."""
-    if engine not in ("auto", "compiled", "plain"):
-        raise UsageError(f"There is no engine {engine!r}.", "Take auto, compiled or plain.")
-    for name, module in ENGINES.items():
-        if engine in ("auto", name):
-            try:
-                return importlib.import_module(module)
-            except ImportError as error:
-                if engine == name:
-                    raise UsageError(
-                        f"The {name} engine is not installed ({error}).", _REMEDY[name]
-                    ) from error
-    raise UsageError("No engine is installed.", _REMEDY["compiled"])
-
-
-_REMEDY = {
-    "compiled": "Install Rust's cargo and start ./tcplab again, or take engine='plain'.",
-    "plain": "Install tcplab again.",
-}
-
-
-def engines() -> tuple[Engine, ...]:
-    """The engines that are installed, the fastest first."""
-    return tuple(name for name in ENGINES if _is_installed(name))
-
-
-def _is_installed(engine: Engine) -> bool:
-    try:
-        find_engine(engine)
-    except UsageError:
-        return False
-    return True
 
 
 _SAME = (

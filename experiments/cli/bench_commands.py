@@ -79,14 +79,6 @@ def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
     _become(context, "bench", *arguments)
 
 
-@click.command(context_settings={"ignore_unknown_options": True}, add_help_option=False)
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.pass_context
-def analyze(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables."""
-    _become(context, "analyze", *arguments)
-
-
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=folders_of_runs)
 @click.pass_context

@@ -67,7 +67,7 @@ PLACES = {
         "Make the report of a finished run again: report runs/sack/latest.",
     ),
     "analyze": CommandPlace(
-        f"{PREFIX}experiments.cli.bench_commands",
+        f"{PREFIX}analysis.analyze.analyze_command",
         "analyze",
         "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
     ),

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from analysis import flows
-from analysis.flows.reader import engines
+from analysis.flows.installed_engines import engines
 from tests.analysis.browser import Page, browser
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.looking import Look

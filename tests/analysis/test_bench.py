@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from analysis import flows
 from analysis.__main__ import main
 from analysis.bench import capture_readers, made_captures
-from analysis.flows.reader import Engine, engines
+from analysis.flows.installed_engines import Engine, engines
 from topologies.errors import CommandError
 
 

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
 from analysis.agreement import corpus, engine_differences
-from analysis.flows.reader import Engine, Reading, engines
+from analysis.flows.installed_engines import Engine, engines
+from analysis.flows.reader import Reading
 from tests.analysis.captures import MadeCapture, opened
 from tests.analysis.test_flows_formats import conversation
 

@@ -16,7 +16,7 @@ from analysis.agreement import tcptrace
 from analysis.agreement.comparing import compare
 from analysis.agreement.policy import KINDS, POLICIES, policy
 from analysis.flows.columns import TCPTRACE
-from analysis.flows.reader import Engine
+from analysis.flows.installed_engines import Engine
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance
 

@@ -9,8 +9,8 @@ import pytest
 
 from analysis import flows
 from analysis.flows.both_ends import MatchedConnection, journeys, match_captures
+from analysis.flows.installed_engines import Engine
 from analysis.flows.matching import summary
-from analysis.flows.reader import Engine
 from tests.analysis.captures import MadeCapture
 from topologies.errors import TcplabError
 

@@ -21,7 +21,7 @@ from polars.testing import assert_frame_equal
 
 from analysis import flows
 from analysis.bench.made_captures import bulk
-from analysis.flows.reader import ENGINES, Engine, engines
+from analysis.flows.installed_engines import ENGINES, Engine, engines
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analysis import flows
+from analysis.flows.installed_engines import Engine, engines
 from analysis.flows.plain import stream
-from analysis.flows.reader import Engine, engines
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.conversations import by_chance, conversations

@@ -20,7 +20,7 @@ from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
 from analysis import flows
-from analysis.flows.reader import Engine, engines
+from analysis.flows.installed_engines import Engine, engines
 from tests.analysis.looking import kinds
 
 OLD, NEW = (1_000_000, 5_000_000), (700_000_000, 900_000_000)

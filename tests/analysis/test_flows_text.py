@@ -6,6 +6,7 @@ import csv
 import io
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,9 @@ import pytest
 from analysis import flows
 from analysis.bench import made_captures
 from analysis.flows import __main__ as text
-from analysis.flows.engine_columns import listed
-from analysis.flows.reader import Engine, columns
+from analysis.flows.engine_columns import Handed, listed
+from analysis.flows.installed_engines import Engine, find_engine
+from analysis.flows.reader import columns
 
 
 @pytest.fixture
@@ -33,6 +35,25 @@ def test_the_text_has_every_cell_of_the_frame(
     assert names == frame.columns
     assert rows == [["" if cell is None else str(cell) for cell in row] for row in frame.rows()]
     assert any("" in row for row in rows)
+
+
+def test_engines_write_cells_as_python_does(engine: Engine) -> None:
+    floats = [0.0, -0.0, 1.0, 0.1, 1e-4, 9e-5, -1.5e-7, 123456.789, 9e15, 1e16, 2.5e300]
+    height = len(floats)
+    columns: list[Handed] = [
+        ("float64", array("d", floats).tobytes(), b""),
+        ("int64", array("q", [-(2**63)]).tobytes(), b"\1\0" * (height // 2) + b"\1"),
+        ("uint64", array("Q", [2**64 - 1]).tobytes(), b"\0"),
+        ("text", ["plain", 'VLAN 7, "two"', "", "a\nb"] + [" "] * (height - 4), b""),
+    ]
+    lines = find_engine(engine).lines(columns)
+    written = list(csv.reader(io.StringIO(lines)))
+    assert [row[0] for row in written] == [repr(value) for value in floats]
+    assert [row[1] for row in written] == [str(-(2**63)), ""] * (height // 2) + [str(-(2**63))]
+    assert {row[2] for row in written} == {""}
+    assert [row[3] for row in written] == columns[3][1]
+    assert lines.splitlines()[1] == '-0.0,,,"VLAN 7, ""two"""'
+    assert find_engine(engine).lines([]) == ""
 
 
 def test_the_text_of_nothing_is_its_head(

@@ -20,7 +20,7 @@ from analysis.analyze.growing_sources import GrowingFile
 from analysis.analyze.listed_capture import of_engine
 from analysis.bench import made_captures
 from analysis.flows.followed import FollowedCapture
-from analysis.flows.reader import Engine, engines
+from analysis.flows.installed_engines import Engine, engines
 from tests.analysis.captures import opened
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.mutations import file_by_chance

@@ -132,7 +132,7 @@ NAMED = {
     "testbed.packetdrill.script_runs": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
-    "analysis.flows.reader": "its own, from which the prefix follows",
+    "analysis.flows.installed_engines": "its own, from which the prefix follows",
     "testbed.host.naming": "its own, from which the prefix follows",
 }
 

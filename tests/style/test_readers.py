@@ -31,7 +31,7 @@ OTHER_FILES = {
     "analysis/bench": "captures that the benchmark made",
     "analysis/flows/columns.py": "the package's own tables",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
-    "analysis/flows/reader.py": "a pipe that is named on the command line",
+    "analysis/flows/installed_engines.py": "a pipe that is named on the command line",
     "analysis/measures/metric_keys.py": "the package's own list of counters",
     "analysis/reporting/published_file.py": "a study's own table",
     "labs/definition/assignment.py": "a student's own assignment",

@@ -100,7 +100,7 @@ def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
     done = subprocess.run(
         [*command, "--columns"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "experiments.cli.messages" in done.stderr
+    assert "experiments.cli.commands" in done.stderr
     assert "testbed.lab" not in done.stderr and "experiments.spec" not in done.stderr
 
 

@@ -36,7 +36,7 @@ SHORT = """
 from click.testing import CliRunner
 from experiments.cli.commands import PLACES, tcplab
 
-for name in set(PLACES) - {"analyze", "report"}:
+for name in set(PLACES) - {"report"}:
     done = CliRunner().invoke(tcplab, [name, "-h"])
     assert done.exit_code == 0 and f" {name} [" in done.output, (name, done.output)
 """

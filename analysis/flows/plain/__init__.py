@@ -13,8 +13,9 @@ from analysis.flows.plain.column_frame import ColumnFrame
 from analysis.flows.plain.connection_table import ConnectionTable, Period
 from analysis.flows.plain.growing import Follower
 from analysis.flows.plain.stream import ByteStream, open_source
+from analysis.flows.plain.text_lines import lines
 
-__all__ = ["Follower", "analyse"]
+__all__ = ["Follower", "analyse", "lines"]
 
 
 def analyse(

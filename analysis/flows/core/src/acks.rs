@@ -107,19 +107,19 @@ fn proceed(
         if !other.sacked.is_empty() {
             other.sacked.acknowledge(ack);
         }
-        if other.rare.is_some() {
-            echoed(segment, other, before, &mut place.rows);
+        let from = before.max(1);
+        if other.rare.as_deref().is_some_and(|rare| rare.losses.may_be_echoed(from)) {
+            echoed(segment, other, from, &mut place.rows);
         }
     } else if ack == before
         && step.payload == 0
         && step.flags & (SYN | FIN) == 0
         && other.data_end > ack
     {
-        let same = step.window == this.last_window || segment.options.block_count > 0;
+        let same = step.window == this.last_window || sacks.count > 0;
         other.duplicates += u32::from(same);
     }
-    let count = usize::from(segment.options.block_count);
-    for (index, (left, right)) in sacks[..count].iter().copied().enumerate() {
+    for (index, (left, right)) in sacks.blocks().iter().copied().enumerate() {
         if index == 0 && step.dsack {
             let needless = other.rare().losses.reported(left, right);
             needless.into_iter().for_each(|resent| spurious(other, resent, &mut place.rows));
@@ -132,10 +132,9 @@ fn proceed(
     }
 }
 
-#[inline(always)]
-fn echoed(segment: &Segment, other: &mut Direction, before: i64, rows: &mut Option<&mut Rows>) {
-    if let Some((_, echo)) = segment.options.timestamps {
-        for resent in other.rare().losses.echoed(before.max(1), echo) {
+fn echoed(segment: &Segment, other: &mut Direction, from: i64, rows: &mut Option<&mut Rows>) {
+    if let Some((_, echo)) = segment.timestamps() {
+        for resent in other.rare().losses.echoed(from, echo) {
             spurious(other, resent, rows);
         }
     }

@@ -1,5 +1,7 @@
 //! Columns on the way to Python: a name, a type, the values' bytes, and which values are missing.
 
+use std::fmt::Display;
+
 /// The values of a column. As long as all are the same, one stands for all: so it is in most
 /// columns of most captures.
 pub struct Cells<T> {
@@ -63,7 +65,8 @@ impl Frame {
         self.cursor = 0;
     }
 
-    fn values(&mut self, name: &str, ending: &str, new: fn() -> Values) -> &mut Values {
+    /// The next column; its name is written when it is new.
+    fn values(&mut self, name: impl Display, ending: &str, new: fn() -> Values) -> &mut Values {
         if self.cursor == self.columns.len() {
             let name = format!("{name}{ending}");
             self.columns.push(Column { name, values: new(), valid: Cells::new() });
@@ -72,7 +75,7 @@ impl Frame {
         &mut self.columns[self.cursor - 1].values
     }
 
-    pub fn unsigned(&mut self, name: &str, ending: &str, value: u64) {
+    pub fn unsigned(&mut self, name: impl Display, ending: &str, value: u64) {
         let rows = self.rows;
         if let Values::Unsigned(values) =
             self.values(name, ending, || Values::Unsigned(Cells::new()))
@@ -81,12 +84,12 @@ impl Frame {
         }
     }
 
-    pub fn unsigned_or_none(&mut self, name: &str, ending: &str, value: Option<u64>) {
+    pub fn unsigned_or_none(&mut self, name: impl Display, ending: &str, value: Option<u64>) {
         self.unsigned(name, ending, value.unwrap_or(0));
         self.mark(value.is_some());
     }
 
-    pub fn integer(&mut self, name: &str, ending: &str, value: i64) {
+    pub fn integer(&mut self, name: impl Display, ending: &str, value: i64) {
         let rows = self.rows;
         if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new()))
         {
@@ -94,24 +97,24 @@ impl Frame {
         }
     }
 
-    pub fn integer_or_none(&mut self, name: &str, ending: &str, value: Option<i64>) {
+    pub fn integer_or_none(&mut self, name: impl Display, ending: &str, value: Option<i64>) {
         self.integer(name, ending, value.unwrap_or(0));
         self.mark(value.is_some());
     }
 
-    pub fn float(&mut self, name: &str, ending: &str, value: f64) {
+    pub fn float(&mut self, name: impl Display, ending: &str, value: f64) {
         let rows = self.rows;
         if let Values::Float(values) = self.values(name, ending, || Values::Float(Cells::new())) {
             values.push(value, rows);
         }
     }
 
-    pub fn float_or_none(&mut self, name: &str, ending: &str, value: Option<f64>) {
+    pub fn float_or_none(&mut self, name: impl Display, ending: &str, value: Option<f64>) {
         self.float(name, ending, value.unwrap_or(0.0));
         self.mark(value.is_some());
     }
 
-    pub fn text(&mut self, name: &str, ending: &str, value: String) {
+    pub fn text(&mut self, name: impl Display, ending: &str, value: String) {
         let rows = self.rows;
         if let Values::Text(values) = self.values(name, ending, || Values::Text(Cells::new())) {
             values.push(value, rows);

@@ -11,15 +11,20 @@ use crate::scoreboard::SegmentRepetition;
 use crate::segment::{Segment, ACK, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
 use crate::step::{Place, Sacks, Step};
+use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 
+/// What all packets need first, so that they find it in one place.
+#[repr(C)]
 pub struct Connection {
     pub first_time: i64,
     pub last_time: i64,
     /// The latest time so far: bytes in flight are weighed by a clock that never goes back.
     pub clock: i64,
+    /// Whether the latest segment had SYN: scales may still be agreed on.
+    is_opening: bool,
+    pub handshake: Handshake,
     pub a: Direction,
     pub b: Direction,
-    pub handshake: Handshake,
 }
 
 impl Connection {
@@ -28,9 +33,10 @@ impl Connection {
             first_time: time,
             last_time: time,
             clock: time,
+            is_opening: false,
+            handshake: Handshake::default(),
             a: Direction::default(),
             b: Direction::default(),
-            handshake: Handshake::default(),
         };
         connection.a.usage.since = time;
         connection.b.usage.since = time;
@@ -38,43 +44,52 @@ impl Connection {
     }
 
     #[inline(always)]
-    pub fn segment(&mut self, segment: &Segment, forward: bool, place: Place) {
-        if segment.flags & !PSH == ACK && !place.compatible && place.rows.is_none() {
+    pub fn segment(&mut self, segment: &Segment, rare: &RareFields, forward: bool, place: Place) {
+        let is_plain = segment.flags & !PSH == ACK && !segment.is_rare;
+        if is_plain && !place.compatible && place.rows.is_none() {
             self.plain(segment, forward);
         } else {
-            self.any(segment, forward, place);
+            self.any(segment, rare, forward, place);
         }
     }
 
-    /// Nearly all segments are plain: ACK and perhaps PSH. What only other flags, rows and
-    /// tcptrace's definitions need is not compiled into their copy of the steps.
+    /// Nearly all segments are plain: ACK and perhaps PSH, and no options but timestamps. What only
+    /// others, rows and tcptrace's definitions need is not compiled into their copy of the steps.
     #[inline(never)]
     fn plain(&mut self, segment: &Segment, forward: bool) {
-        self.steps(
-            segment,
-            ACK,
-            forward,
-            Place { number: 0, connection: 0, compatible: false, rows: None },
-        );
+        let place = Place { number: 0, connection: 0, compatible: false, rows: None };
+        self.steps(segment, &NO_RARE_FIELDS, ACK, forward, place);
     }
 
     #[inline(never)]
-    fn any(&mut self, segment: &Segment, forward: bool, place: Place) {
-        self.steps(segment, segment.flags & !PSH, forward, place);
+    fn any(&mut self, segment: &Segment, rare: &RareFields, forward: bool, place: Place) {
+        self.steps(segment, rare, segment.flags & !PSH, forward, place);
     }
 
     #[inline(always)]
-    fn steps(&mut self, segment: &Segment, flags: u16, forward: bool, mut place: Place) {
+    fn steps(
+        &mut self,
+        segment: &Segment,
+        rare: &RareFields,
+        flags: u16,
+        forward: bool,
+        mut place: Place,
+    ) {
         let now = segment.time;
         self.last_time = now;
         self.clock = self.clock.max(now);
         self.shake(segment, flags, forward);
+        if flags & SYN != 0 {
+            self.is_opening = true;
+        } else if self.is_opening {
+            self.agreed();
+        }
         let (this, other) =
             if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step);
-        let sacks = options(segment, this, other, &mut step, place.compatible);
-        payload(segment, this, &mut step);
+        let sacks = options(segment, rare, this, other, &mut step, place.compatible);
+        payload(segment, rare, this, &mut step);
         transmit(this, other, &mut step, place.compatible);
         step.kind = classify(segment, this, other, &step, (&self.handshake, forward), &place);
         advance(this, other, &step, segment.flags & PSH != 0);
@@ -82,7 +97,7 @@ impl Connection {
             acknowledge(segment, this, other, &mut step, &sacks, &mut place);
         }
         if flags & RST == 0 {
-            windows(segment, this, other, &step);
+            windows(rare, this, other, &step);
             outstanding(this, other, &step, place.compatible);
         } else if step.ack.is_some() {
             this.acks += 1;
@@ -92,6 +107,15 @@ impl Connection {
         if let Some(rows) = place.rows {
             let place = (place.number, place.connection, forward);
             rows.push(segment, &row(segment, &step, &sacks, place, this.in_flight()));
+        }
+    }
+
+    /// What was agreed on holds; a scale that only one side asked for does not.
+    #[cold]
+    fn agreed(&mut self) {
+        self.is_opening = false;
+        for direction in [&mut self.a, &mut self.b] {
+            direction.scale = if direction.scales { direction.scale } else { 0 };
         }
     }
 
@@ -149,7 +173,7 @@ fn row<'a>(
         sequence: step.first,
         acknowledgement: step.ack,
         window: if step.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
-        sacks: &sacks[..usize::from(segment.options.block_count)],
+        sacks: sacks.blocks(),
         dsack: step.dsack,
         kind: step.kind,
         in_flight,

@@ -6,6 +6,7 @@ use crate::direction::{limit, Direction, RareCounters, RoundTrips};
 use crate::kind;
 use crate::rtt_samples::{Histogram, Samples};
 use crate::whole_packets::{whole, Identity};
+use std::fmt::Display;
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
@@ -62,19 +63,19 @@ impl Part<'_> {
         self.reordering(rare);
     }
 
-    fn unsigned(&mut self, name: &str, value: u64) {
+    fn unsigned(&mut self, name: impl Display, value: u64) {
         self.frame.unsigned(name, self.ending, value);
     }
 
-    fn integer(&mut self, name: &str, value: i64) {
+    fn integer(&mut self, name: impl Display, value: i64) {
         self.frame.integer(name, self.ending, value);
     }
 
-    fn float(&mut self, name: &str, value: f64) {
+    fn float(&mut self, name: impl Display, value: f64) {
         self.frame.float(name, self.ending, value);
     }
 
-    fn text(&mut self, name: &str, value: String) {
+    fn text(&mut self, name: impl Display, value: String) {
         self.frame.text(name, self.ending, value);
     }
 
@@ -265,7 +266,7 @@ impl Part<'_> {
     fn percentiles(&mut self, prefix: &str, histogram: &Histogram) {
         for (percent, name) in PERCENTILES {
             let value = histogram.percentile(percent);
-            self.frame.integer_or_none(&format!("{prefix}_{name}"), self.ending, value);
+            self.frame.integer_or_none(format_args!("{prefix}_{name}"), self.ending, value);
         }
     }
 
@@ -275,10 +276,10 @@ impl Part<'_> {
         for (kind, name) in CLASSES {
             let (count, repeated) =
                 (rare.kinds[usize::from(kind)], rare.kind_bytes[usize::from(kind)]);
-            self.unsigned(&format!("retransmissions_{name}"), count);
-            self.unsigned(&format!("retransmitted_bytes_{name}"), repeated);
+            self.unsigned(format_args!("retransmissions_{name}"), count);
+            self.unsigned(format_args!("retransmitted_bytes_{name}"), repeated);
             self.float(
-                &format!("retransmitted_segments_{name}"),
+                format_args!("retransmitted_segments_{name}"),
                 repeated as f64 / f64::from(size),
             );
             packets += count;

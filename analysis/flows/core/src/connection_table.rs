@@ -5,6 +5,7 @@ use crate::packet_rows::Rows;
 use crate::restarts::Opening;
 use crate::segment::{Segment, SYN};
 use crate::step::Place;
+use crate::tcp_options::RareFields;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
@@ -22,10 +23,12 @@ pub struct TableEntry {
     state: State,
 }
 
+type KeptSegment = (Segment, RareFields);
+
 /// Few packets take less memory than all that is counted of them, and most connections of a scan
 /// have no more.
 enum State {
-    Kept(Vec<Segment>),
+    Kept(Vec<KeptSegment>),
     Counted(Box<Connection>),
 }
 
@@ -47,7 +50,7 @@ impl TableEntry {
     pub fn last_time(&self) -> i64 {
         match &self.state {
             State::Counted(connection) => connection.last_time,
-            State::Kept(segments) => segments.last().map_or(0, |segment| segment.time),
+            State::Kept(segments) => segments.last().map_or(0, |(segment, _)| segment.time),
         }
     }
 
@@ -69,12 +72,12 @@ impl TableEntry {
 }
 
 #[cold]
-fn replay(turned: bool, segments: &[Segment], compatible: bool) -> Box<Connection> {
+fn replay(turned: bool, segments: &[KeptSegment], compatible: bool) -> Box<Connection> {
     let mut connection =
-        Box::new(Connection::new(segments.first().map_or(0, |segment| segment.time)));
-    for segment in segments {
+        Box::new(Connection::new(segments.first().map_or(0, |(segment, _)| segment.time)));
+    for (segment, rare) in segments {
         let place = Place { number: 0, connection: 0, compatible, rows: None };
-        connection.segment(segment, segment.turned == turned, place);
+        connection.segment(segment, rare, segment.turned == turned, place);
     }
     connection
 }
@@ -99,9 +102,9 @@ impl Table {
         Table { connections, current, count: 0, compatible, rows, record: 0 }
     }
 
-    /// Takes the segment of the file's record with this number.
+    /// Takes the segment of the file's record with this number, and what is rare of it.
     #[inline(always)]
-    pub fn take(&mut self, number: u64, segment: &mut Segment) {
+    pub fn take(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) {
         let compatible = self.compatible;
         self.record = number;
         if compatible {
@@ -112,14 +115,14 @@ impl Table {
         let forward = segment.turned == entry.turned;
         if let State::Kept(segments) = &mut entry.state {
             if segments.len() < KEPT {
-                segments.push(segment.clone());
+                segments.push((*segment, *rare));
                 return;
             }
             entry.state = State::Counted(replay(entry.turned, segments, compatible));
         }
         if let State::Counted(connection) = &mut entry.state {
             let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
-            connection.segment(segment, forward, place);
+            connection.segment(segment, rare, forward, place);
         }
     }
 

@@ -3,6 +3,7 @@
 use crate::direction::Direction;
 use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
+use crate::tcp_options::RareFields;
 
 const TIMESTAMPS: usize = 512;
 /// More than any window: 2^16 scaled by 14 bits (RFC 7323, section 2.2).
@@ -46,40 +47,42 @@ pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, ste
 #[inline(always)]
 pub fn options(
     segment: &Segment,
+    rare: &RareFields,
     this: &mut Direction,
     other: &mut Direction,
     step: &mut Step,
     compatible: bool,
 ) -> Sacks {
-    let options = &segment.options;
     if step.flags & SYN != 0 {
-        this.mss = options.mss.unwrap_or(this.mss);
-        this.sack_permitted |= options.sack_permitted;
-        if let Some(scale) = options.scale {
+        this.mss = rare.mss.unwrap_or(this.mss);
+        this.sack_permitted |= rare.sack_permitted;
+        if let Some(scale) = rare.scale {
             (this.scale, this.scaled) = (scale, true);
         }
         let is_answer = step.flags & ACK != 0 && other.syns == 0 && !compatible;
         let both = this.scaled && (other.scaled || is_answer);
         (this.scales, other.scales) = (both, both && other.scaled);
-    } else {
-        for direction in [&mut *this, &mut *other] {
-            direction.scale = if direction.scales { direction.scale } else { 0 };
-        }
     }
-    if let Some((value, echo)) = options.timestamps {
+    if let Some((value, echo)) = segment.timestamps() {
         this.timestamped = true;
         timestamps(step, this, other, value, echo);
     }
-    let mut sacks = [(0, 0); 4];
-    if options.block_count > 0 {
+    if rare.block_count > 0 {
         this.rare().sacks_sent += 1;
-        for (relative, block) in sacks.iter_mut().zip(options.sacks()) {
-            *relative = (other.relative(block.0), other.relative(block.1));
-        }
-        let ((left, right), second) = (sacks[0], sacks[1]);
-        let inside = options.block_count > 1 && left >= second.0 && right <= second.1;
-        step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
+        selective(rare.sacks(), other, step)
+    } else {
+        Sacks::default()
     }
+}
+
+fn selective(blocks: &[(u32, u32)], other: &Direction, step: &mut Step) -> Sacks {
+    let mut sacks = Sacks { count: blocks.len(), ..Sacks::default() };
+    for (relative, block) in sacks.all.iter_mut().zip(blocks) {
+        *relative = (other.relative(block.0), other.relative(block.1));
+    }
+    let ((left, right), second) = (sacks.all[0], sacks.all[1]);
+    let inside = sacks.count > 1 && left >= second.0 && right <= second.1;
+    step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
     sacks
 }
 
@@ -112,7 +115,7 @@ fn timestamps(step: &Step, this: &mut Direction, other: &mut Direction, value: u
 }
 
 #[inline(always)]
-pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
+pub fn payload(segment: &Segment, rare: &RareFields, this: &mut Direction, step: &mut Step) {
     if let Some(id) = segment.ip_id {
         step.copy = duplicate(this, segment.sequence, id);
     }
@@ -127,9 +130,9 @@ pub fn payload(segment: &Segment, this: &mut Direction, step: &mut Step) {
     }
     this.data_bytes += u64::from(segment.payload);
     if step.flags & URG != 0 {
-        let rare = this.rare();
-        rare.urgent_packets += 1;
-        rare.urgent_bytes += u64::from(segment.urgent);
+        let counters = this.rare();
+        counters.urgent_packets += 1;
+        counters.urgent_bytes += u64::from(rare.urgent);
     }
     this.largest = this.largest.max(segment.payload);
     if this.smallest == 0 || segment.payload < this.smallest {
@@ -174,7 +177,7 @@ fn both(this: &Direction, number: u32, id: u16) -> bool {
 
 /// Windows, ACK counts and SACK counts of a segment without RST.
 #[inline(always)]
-pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
+pub fn windows(rare: &RareFields, this: &mut Direction, other: &mut Direction, step: &Step) {
     let flags = step.flags;
     let window = step.window;
     this.last_window = window;
@@ -200,11 +203,11 @@ pub fn windows(segment: &Segment, this: &mut Direction, other: &mut Direction, s
             other.offer.update(step.first, ack, offered(this, other, window));
         }
         zero_window(this, step.now, window == 0);
-        if segment.options.block_count > 0 {
-            let rare = this.rare();
-            rare.sack_packets += 1;
-            rare.dsacks += u64::from(step.dsack);
-            rare.most_blocks = rare.most_blocks.max(segment.options.block_count);
+        if rare.block_count > 0 {
+            let counters = this.rare();
+            counters.sack_packets += 1;
+            counters.dsacks += u64::from(step.dsack);
+            counters.most_blocks = counters.most_blocks.max(rare.block_count);
         }
     }
 }

@@ -118,50 +118,34 @@ impl Usage {
     }
 }
 
+/// In the order in which packets need it: with many connections each line of it that a packet
+/// touches has to be fetched from outside the processor's nearer caches.
 #[derive(Default)]
+#[repr(C)]
 pub struct Direction {
-    /// The number before the first byte, and whether anything is known of this direction.
-    pub origin: u32,
-    pub known: bool,
+    // What every packet of either direction needs.
     /// The highest number sent or acknowledged: what numbers on the wire are unwrapped near to.
     pub reference: i64,
-    /// The end of all that was sent (SYN and FIN count), of its payload, and what the peer has
-    /// acknowledged.
-    pub next: i64,
-    pub data_end: i64,
+    /// What the peer has acknowledged, and the end of the payload that was sent.
     pub acknowledged: i64,
-    pub acknowledged_time: i64,
-    pub data_acknowledged_time: i64,
-    pub last_received: i64,
-    pub duplicates: u32,
-    pub board: Scoreboard,
-    pub sacked: Ranges,
-    pub smoothed: Smoothed,
-    pub timestamps: Queue<(u32, i64)>,
-    pub usage: Usage,
-    pub short: bool,
-
-    /// As on the wire, for tcptrace's rules on new connections.
-    pub syn_number: u32,
-    pub fin_end: Option<i64>,
-    pub latest_end: i64,
-    pub window_end: u64,
+    pub data_end: i64,
+    pub last_window: u64,
+    pub packets: u64,
     /// The last ACK this direction carried, relative to the peer's numbers, and whether there was
     /// one.
     pub last_ack: Option<i64>,
+    /// The number before the first byte; `known` is whether anything is known of this direction.
+    pub origin: u32,
+    pub syns: u32,
     /// What the peer allows this direction to send.
     pub offer: WindowOffer,
-    pub last_window: u64,
-    pub advertises_zero: bool,
-
-    pub packets: u64,
-    pub acks: u64,
-    pub pure_acks: u64,
-    pub resets: u32,
-    pub syns: u32,
     pub fins: u32,
+    pub resets: u32,
     pub mss: u16,
     pub scale: u8,
+    pub known: bool,
+    pub short: bool,
+    pub advertises_zero: bool,
     pub scaled: bool,
     /// Whether `scale` is for the windows after the SYNs. A SYN-ACK asks for it only if the SYN did
     /// (RFC 7323, section 2.2), though the capture may lack that.
@@ -170,9 +154,42 @@ pub struct Direction {
     pub sack_permitted: bool,
     pub data_acked: bool,
     pub window_restarted: bool,
+
+    // What every packet of this direction needs.
     pub duplicate_slot: u8,
+    /// The end of all that was sent; SYN and FIN count.
+    pub next: i64,
+    /// As on the wire, for tcptrace's rules on new connections.
+    pub latest_end: i64,
+    pub window_end: u64,
+    pub acks: u64,
+    pub pure_acks: u64,
+    pub last_time: Option<i64>,
+    pub longest_pause: i64,
+    pub window_max: u64,
+    pub window_min: u64,
+    pub window_sum: u64,
+    pub window_count: u64,
+    pub timestamps: Queue<(u32, i64)>,
+    pub owin_max: i64,
+    pub owin_min: i64,
+    pub owin_count: u64,
+    pub owin_last: i64,
+    pub owin_since: i64,
+    pub owin_sum: u128,
+    pub owin_weighted: u128,
     pub duplicate_numbers: [u32; 8],
     pub duplicate_ids: [u16; 8],
+
+    // What its data and the ACKs of them need.
+    pub first_data: Option<i64>,
+    pub last_received: i64,
+    pub duplicates: u32,
+    /// As on the wire, for tcptrace's rules on new connections.
+    pub syn_number: u32,
+    pub rare: Option<Box<RareCounters>>,
+    pub board: Scoreboard,
+    pub sacked: Ranges,
     pub unique_bytes: u64,
     pub data_packets: u64,
     pub data_bytes: u64,
@@ -181,30 +198,23 @@ pub struct Direction {
     pub smallest: u32,
     /// The largest payload without PSH: there the sender itself cut its stream.
     pub cut: u32,
-    pub window_max: u64,
-    pub window_min: u64,
-    pub window_sum: u64,
-    pub window_count: u64,
-    pub owin_max: i64,
-    pub owin_min: i64,
-    pub owin_sum: u128,
-    pub owin_count: u64,
-    pub owin_weighted: u128,
-    pub owin_last: i64,
-    pub owin_since: i64,
-    pub initial_bytes: u64,
-    pub initial_packets: u64,
     pub truncated_bytes: u64,
     pub truncated_packets: u64,
-    pub first_data: Option<i64>,
     pub last_data: i64,
-    pub last_time: Option<i64>,
-    pub longest_pause: i64,
+    pub usage: Usage,
+    pub smoothed: Smoothed,
+    pub acknowledged_time: i64,
+    pub data_acknowledged_time: i64,
     pub cumulatively: u64,
     pub last_sample: i64,
-    pub handshake_sample: i64,
     pub rtts: Option<Box<RoundTrips>>,
-    pub rare: Option<Box<RareCounters>>,
+
+    // What only the beginning and the end need.
+    pub handshake_sample: i64,
+    pub initial_bytes: u64,
+    pub initial_packets: u64,
+    /// As on the wire.
+    pub fin_end: Option<i64>,
 }
 
 impl Direction {

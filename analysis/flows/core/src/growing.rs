@@ -86,7 +86,8 @@ impl GrowingCapture {
 impl Sink for Counting {
     fn record(&mut self, record: &Record) -> bool {
         if self.parser.take(record, &mut self.segment) {
-            self.table.take(self.parser.facts.packets, &mut self.segment);
+            let rare = self.parser.rare(&self.segment);
+            self.table.take(self.parser.facts.packets, &mut self.segment, rare);
         }
         true
     }

@@ -14,14 +14,15 @@ pub enum Vantage {
 const NEARER: i64 = 5;
 
 /// When the first SYN, the last SYN and the last SYN-ACK passed, the handshake's halves, and what
-/// follows from them.
+/// follows from them. The later half, which ends it, stands first: every packet asks for it.
 #[derive(Default)]
+#[repr(C)]
 pub struct Handshake {
+    pub inner: Option<i64>,
     pub first_syn: Option<i64>,
     pub syn_time: Option<i64>,
     pub syn_ack_time: Option<i64>,
     pub outer: Option<i64>,
-    pub inner: Option<i64>,
     /// From the first SYN to the ACK of the SYN-ACK.
     pub whole: Option<i64>,
     pub vantage: Vantage,

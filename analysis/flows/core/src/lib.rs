@@ -36,6 +36,7 @@ pub mod sequence_ranges;
 pub mod step;
 pub mod stream;
 pub mod tcp_options;
+pub mod text_lines;
 pub mod tunnels;
 pub mod whole_packets;
 pub mod window_offer;

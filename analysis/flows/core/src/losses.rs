@@ -183,14 +183,17 @@ impl LossRecovery {
         }
     }
 
+    /// Whether an ACK that newly covers bytes from here on may tell of a retransmission.
+    #[inline(always)]
+    pub fn may_be_echoed(&self, from: i64) -> bool {
+        from < self.resent_top
+    }
+
     /// The retransmissions of the first byte that an ACK newly covers whose timestamps are later
     /// than the ACK's echo: an earlier transmission arrived. Of the bytes behind it a delayed ACK
     /// tells nothing (RFC 7323, section 4.3).
     pub fn echoed(&mut self, from: i64, echo: u32) -> Vec<Retransmission> {
         let mut found = Vec::new();
-        if from >= self.resent_top {
-            return found;
-        }
         for resent in &mut self.resent {
             let covered = resent.first <= from && resent.end > from && !resent.needless;
             if covered

@@ -3,6 +3,7 @@
 
 use crate::connection_table::{Table, TableEntry};
 use crate::segment::Segment;
+use crate::tcp_options::RareFields;
 
 /// Of so many pairs of ends the last is its own to begin with.
 const EVERY: usize = 4;
@@ -29,28 +30,28 @@ impl OwnShare {
 
     /// Takes a segment if its connection is of the share.
     #[inline(always)]
-    pub fn take(&mut self, number: u64, segment: &mut Segment) -> bool {
+    pub fn take(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
         match self.pairs.get(segment.pair as usize) {
             Some(false) => false,
-            Some(true) => self.count(number, segment),
-            None => self.begin(number, segment),
+            Some(true) => self.count(number, segment, rare),
+            None => self.begin(number, segment, rare),
         }
     }
 
     /// Is not compiled into the reading, which it would slow down.
     #[inline(never)]
-    fn count(&mut self, number: u64, segment: &mut Segment) -> bool {
+    fn count(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
         self.latest = Some(segment.pair);
-        self.table.take(number, segment);
+        self.table.take(number, segment, rare);
         true
     }
 
     /// The first segment of a pair; pairs are numbered in the order of these.
     #[cold]
-    fn begin(&mut self, number: u64, segment: &mut Segment) -> bool {
+    fn begin(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
         let is_own = self.is_open && self.pairs.len() % EVERY == EVERY - 1;
         self.pairs.push(is_own);
-        is_own && self.count(number, segment)
+        is_own && self.count(number, segment, rare)
     }
 
     /// The connection that had the latest segment leaves the share.
@@ -71,6 +72,7 @@ impl OwnShare {
 mod tests {
     use super::*;
     use crate::segment::ACK;
+    use crate::tcp_options::NO_RARE_FIELDS;
 
     /// A segment of a's with these bytes of payload.
     fn sent(pair: u32, sequence: u32) -> Segment {
@@ -84,8 +86,8 @@ mod tests {
         let mut share = OwnShare::beside(&table);
         for number in 0..160u32 {
             let mut segment = sent(number % 8, number + 1);
-            if !share.take(u64::from(number), &mut segment) {
-                table.take(u64::from(number), &mut segment);
+            if !share.take(u64::from(number), &mut segment, &NO_RARE_FIELDS) {
+                table.take(u64::from(number), &mut segment, &NO_RARE_FIELDS);
             }
             if number == 80 {
                 let released = share.release();
@@ -104,6 +106,6 @@ mod tests {
     #[test]
     fn rows_leave_nothing_to_the_reader() {
         let mut share = OwnShare::beside(&Table::new(false, true));
-        assert!((0..8).all(|pair| !share.take(1, &mut sent(pair, 1))));
+        assert!((0..8).all(|pair| !share.take(1, &mut sent(pair, 1), &NO_RARE_FIELDS)));
     }
 }

@@ -5,6 +5,7 @@ use crate::networks::Networks;
 use crate::packet_records::Record;
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment};
+use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 use crate::tunnels::Wrappings;
 
 /// What the file says beside its segments.
@@ -60,6 +61,7 @@ pub struct PacketParser {
     compatible: bool,
     period: Option<Period>,
     ends: Ends,
+    rare: RareFields,
 }
 
 /// What the parsing gives beside the segments.
@@ -71,8 +73,18 @@ pub struct Parsed {
 
 impl PacketParser {
     pub fn new(compatible: bool, period: Option<Period>) -> PacketParser {
-        let (facts, pairs, wrappings, ends) = Default::default();
-        PacketParser { facts, pairs, wrappings, compatible, period, ends }
+        let (facts, pairs, wrappings, ends, rare) = Default::default();
+        PacketParser { facts, pairs, wrappings, compatible, period, ends, rare }
+    }
+
+    /// The rare fields of the segment that was taken last.
+    #[inline(always)]
+    pub fn rare(&self, segment: &Segment) -> &RareFields {
+        if segment.is_rare {
+            &self.rare
+        } else {
+            &NO_RARE_FIELDS
+        }
     }
 
     /// Whether the record is a TCP segment, which then stands in `segment`.
@@ -92,12 +104,13 @@ impl PacketParser {
         }
         let parsed = if self.compatible {
             // tcptrace knows no networks.
-            let parsed = parse::<true>(record, segment, &mut self.ends);
+            let parsed = parse::<true>(record, segment, &mut self.rare, &mut self.ends);
             self.ends.network = 0;
             parsed
         } else {
-            parse::<false>(record, segment, &mut self.ends)
-                .or_else(|why| self.wrappings.parse(record, why, segment, &mut self.ends))
+            let (rare, ends) = (&mut self.rare, &mut self.ends);
+            parse::<false>(record, segment, rare, ends)
+                .or_else(|why| self.wrappings.parse(record, why, segment, rare, ends))
         };
         if let Err(why) = parsed {
             ignore(facts, why);

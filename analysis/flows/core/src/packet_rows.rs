@@ -89,10 +89,10 @@ impl Piece {
             self.sack_value.extend([(*left).max(0) as u64, (*right).max(0) as u64]);
         }
         self.dsack.push(u8::from(row.dsack));
-        let (timestamp, echo) = segment.options.timestamps.unwrap_or((0, 0));
+        let (timestamp, echo) = segment.timestamps().unwrap_or((0, 0));
         self.timestamp.push(timestamp);
         self.echo.push(echo);
-        self.has_timestamp.push(u8::from(segment.options.timestamps.is_some()));
+        self.has_timestamp.push(u8::from(segment.timestamps().is_some()));
         self.ip_id.push(segment.ip_id.unwrap_or(0));
         self.has_ip_id.push(u8::from(segment.ip_id.is_some()));
         self.ecn.push(segment.ecn);

@@ -7,6 +7,7 @@ use crate::own_share::OwnShare;
 use crate::packet_parser::{PacketParser, Parsed, Period};
 use crate::packet_records::{Record, Sink};
 use crate::segment::Segment;
+use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 use std::collections::VecDeque;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
@@ -16,18 +17,23 @@ const BATCHES: usize = 4;
 /// Packets between two looks at whether the user wants to stop.
 const LOOK: u64 = 1 << 18;
 
-/// Segments with the numbers of their records; those from `filled` on are of no meaning.
+/// Segments that are written into a batch at once. A batch comes back from another processor, and
+/// each line of it must be fetched to be written: so many are fetched together, which otherwise
+/// would be waited for one after another.
+const FRESH: usize = 64;
+
+/// Segments with the numbers of their records.
 struct Batch {
     segments: Vec<(u64, Segment)>,
-    filled: usize,
+    /// Of those segments that have some, in their order.
+    rare: Vec<RareFields>,
     /// A connection that is handed over; its segments are in later batches.
     released: Option<TableEntry>,
 }
 
 impl Batch {
     fn new() -> Batch {
-        let segments = (0..BATCH).map(|_| Default::default()).collect();
-        Batch { segments, filled: 0, released: None }
+        Batch { segments: Vec::with_capacity(BATCH), rare: Vec::new(), released: None }
     }
 }
 
@@ -36,6 +42,9 @@ pub struct Parser<'a> {
     parser: PacketParser,
     share: OwnShare,
     batch: Batch,
+    /// The segments that come next in the batch; those from `filled` on are of no meaning.
+    fresh: [(u64, Segment); FRESH],
+    filled: usize,
     /// Segments since the last batch was handed over.
     segments: usize,
     stock: VecDeque<Batch>,
@@ -62,7 +71,10 @@ pub fn run<T>(
         let parser = PacketParser::new(compatible, period);
         let stock = (1..BATCHES).map(|_| Batch::new()).collect();
         let batch = Batch::new();
-        let mut parser = Parser { parser, share, batch, segments: 0, stock, full, empty, go_on };
+        let fresh = [Default::default(); FRESH];
+        let (filled, segments) = (0, 0);
+        let mut parser =
+            Parser { parser, share, batch, fresh, filled, segments, stock, full, empty, go_on };
         let result = read(&mut parser);
         parser.hand_over();
         let Parser { parser, share, full, .. } = parser;
@@ -78,20 +90,30 @@ pub fn run<T>(
 
 fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
     for mut batch in filled {
-        for (number, segment) in &mut batch.segments[..batch.filled] {
-            table.take(*number, segment);
+        let mut rare = batch.rare.iter();
+        for (number, segment) in &mut batch.segments {
+            let fields = if segment.is_rare { rare.next() } else { None };
+            table.take(*number, segment, fields.unwrap_or(&NO_RARE_FIELDS));
         }
         batch.released.take().into_iter().for_each(|entry| table.adopt(entry));
-        batch.filled = 0;
+        batch.segments.clear();
+        batch.rare.clear();
         // At the end nobody takes it back.
         let _ = used.send(batch);
     }
 }
 
 impl Parser<'_> {
+    #[inline(never)]
+    fn write(&mut self) {
+        self.batch.segments.extend_from_slice(&self.fresh[..self.filled]);
+        self.filled = 0;
+    }
+
     /// False if the analysis has ended, which it does early only by a panic.
     #[cold]
     fn hand_over(&mut self) -> bool {
+        self.write();
         self.segments = 0;
         self.stock.extend(self.empty.try_iter());
         if self.stock.len() == BATCHES - 1 {
@@ -108,7 +130,7 @@ impl Parser<'_> {
 impl Sink for Parser<'_> {
     #[inline(always)]
     fn record(&mut self, record: &Record) -> bool {
-        let (number, segment) = &mut self.batch.segments[self.batch.filled];
+        let (number, segment) = &mut self.fresh[self.filled];
         let is_segment = self.parser.take(record, segment);
         let packets = self.parser.facts.packets;
         if packets % LOOK == 0 && !(self.go_on)() {
@@ -117,9 +139,16 @@ impl Sink for Parser<'_> {
         if !is_segment {
             return true;
         }
-        if !self.share.take(packets, segment) {
+        let rare = self.parser.rare(segment);
+        if !self.share.take(packets, segment, rare) {
             *number = packets;
-            self.batch.filled += 1;
+            if segment.is_rare {
+                self.batch.rare.push(*rare);
+            }
+            self.filled += 1;
+            if self.filled == FRESH {
+                self.write();
+            }
         }
         self.segments += 1;
         self.segments < BATCH || self.hand_over()

@@ -10,8 +10,9 @@ use crate::packet_parser::{Facts, Moment, PacketParser, Period};
 use crate::packet_records::Fault;
 use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
+use crate::text_lines::{TextCells, TextColumn};
 use crate::whole_packets::Identity;
-use crate::{connection_rows, read, Reading, Refused};
+use crate::{connection_rows, read, text_lines, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -225,8 +226,36 @@ fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyD
     Ok(made)
 }
 
+/// Columns as `analyse` gives them, as lines of CSV.
+#[pyfunction]
+fn lines(py: Python<'_>, columns: Vec<Handed<'_>>) -> PyResult<String> {
+    let columns = columns.iter().map(text_column).collect::<PyResult<Vec<_>>>()?;
+    Ok(py.allow_threads(|| text_lines::lines(&columns)))
+}
+
+/// A column's type, values, and which of them are missing.
+type Handed<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyBytes>);
+
+fn text_column((kind, values, valid): &Handed<'_>) -> PyResult<TextColumn> {
+    let cells = match kind.as_str() {
+        "uint64" => TextCells::Unsigned(numbers(values, u64::from_ne_bytes)?),
+        "int64" => TextCells::Integer(numbers(values, i64::from_ne_bytes)?),
+        "float64" => TextCells::Float(numbers(values, f64::from_ne_bytes)?),
+        "text" => TextCells::Text(values.extract()?),
+        _ => return Err(PyValueError::new_err("no type of a connection's columns")),
+    };
+    Ok(TextColumn { cells, valid: valid.as_bytes().to_vec() })
+}
+
+fn numbers<T>(values: &Bound<'_, PyAny>, number: fn([u8; 8]) -> T) -> PyResult<Vec<T>> {
+    let bytes = values.downcast::<PyBytes>()?.as_bytes();
+    let eight = |chunk: &[u8]| number(std::array::from_fn(|at| chunk[at]));
+    Ok(bytes.chunks_exact(8).map(eight).collect())
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Follower>()?;
+    module.add_function(wrap_pyfunction!(lines, module)?)?;
     module.add_function(wrap_pyfunction!(analyse, module)?)
 }

@@ -3,7 +3,9 @@
 use crate::link_layer::{ip_offset, pair, Ignored};
 use crate::networks::Network;
 use crate::packet_records::Record;
-use crate::tcp_options::{number, Options};
+use crate::tcp_options::{
+    leading_timestamps, number, RareFields, Timestamps, NO_RARE_FIELDS, PADDING,
+};
 
 pub const FIN: u16 = 1;
 pub const SYN: u16 = 2;
@@ -61,8 +63,9 @@ fn same(left: &Address, right: &Address) -> bool {
 }
 
 /// What an analysis needs of a segment; numbers as on the wire, and the ends by their number in
-/// `pairs`.
-#[derive(Clone, Default)]
+/// `pairs`. With the number of its record it is as long as one line of the processor's cache, for
+/// it goes from one processor to another.
+#[derive(Clone, Copy, Default)]
 pub struct Segment {
     pub time: i64,
     pub pair: u32,
@@ -71,31 +74,64 @@ pub struct Segment {
     pub acknowledgement: u32,
     pub flags: u16,
     pub window: u16,
-    pub urgent: u16,
     /// Bytes of payload on the wire, and how many of them the capture lacks.
     pub payload: u32,
     pub missing: u32,
     pub ip_id: Option<u16>,
     pub ecn: u8,
     pub ttl: u8,
-    pub options: Options,
+    /// Whether `stamps` are of the segment.
+    pub is_stamped: bool,
+    pub stamps: Timestamps,
+    /// Whether there are rare fields; they are handed on beside the segment.
+    pub is_rare: bool,
+}
+
+impl Segment {
+    #[inline(always)]
+    pub fn timestamps(&self) -> Option<Timestamps> {
+        self.is_stamped.then_some(self.stamps)
+    }
+
+    #[inline(always)]
+    fn options(&mut self, options: &[u8], urgent: Option<u16>, rare: &mut RareFields) {
+        let (timestamps, rest) = leading_timestamps(options);
+        if let Some(stamps) = timestamps {
+            self.stamps = stamps;
+        }
+        let has_more = urgent.is_some() || rest.iter().any(|byte| *byte > PADDING);
+        (self.is_stamped, self.is_rare) = (timestamps.is_some(), has_more);
+        if has_more {
+            self.rest(rest, urgent, rare);
+        }
+    }
+
+    #[inline(never)]
+    fn rest(&mut self, options: &[u8], urgent: Option<u16>, rare: &mut RareFields) {
+        *rare = RareFields { urgent: urgent.unwrap_or(0), ..NO_RARE_FIELDS };
+        if let Some(stamps) = rare.parse(options) {
+            (self.is_stamped, self.stamps) = (true, stamps);
+        }
+    }
 }
 
 /// Where TCP begins, and its bytes on the wire.
 type Found = Result<(usize, u32), Ignored>;
 
 /// Fills `segment` in place, for moving it about costs more than parsing it; all but its pair,
-/// which `ends` tell. With `FIRST` a first fragment is read as if it were the whole packet.
+/// which `ends` tell. `rare` is filled if the segment has such fields. With `FIRST` a first
+/// fragment is read as if it were the whole packet.
 #[inline(always)]
 pub fn parse<const FIRST: bool>(
     record: &Record,
     segment: &mut Segment,
+    rare: &mut RareFields,
     ends: &mut Ends,
 ) -> Result<(), Ignored> {
     let (at, vlans) = ip_offset(record.link, record.bytes)?;
     ends.network = vlans;
     segment.time = record.time;
-    parse_ip::<FIRST>(&record.bytes[at..], record.length - at as u32, segment, ends)
+    parse_ip::<FIRST>(&record.bytes[at..], record.length - at as u32, segment, rare, ends)
 }
 
 /// The same of an IP packet of `length` bytes.
@@ -104,6 +140,7 @@ pub fn parse_ip<const FIRST: bool>(
     bytes: &[u8],
     length: u32,
     segment: &mut Segment,
+    rare: &mut RareFields,
     ends: &mut Ends,
 ) -> Result<(), Ignored> {
     let (start, length) = match bytes.first().map(|byte| byte >> 4) {
@@ -111,7 +148,7 @@ pub fn parse_ip<const FIRST: bool>(
         Some(6) => version_six::<FIRST>(bytes, length, segment, ends)?,
         _ => return Err(Ignored::NotIp),
     };
-    tcp(bytes, start, length, segment, ends)
+    tcp(bytes, start, length, segment, rare, ends)
 }
 
 #[inline(always)]
@@ -213,6 +250,7 @@ fn tcp(
     start: usize,
     length: u32,
     segment: &mut Segment,
+    rare: &mut RareFields,
     ends: &mut Ends,
 ) -> Result<(), Ignored> {
     let header = match bytes.get(start..) {
@@ -229,11 +267,12 @@ fn tcp(
     ends.ports = number(header, 0);
     segment.sequence = number(header, 4);
     segment.acknowledgement = number(header, 8);
-    segment.flags = pair(header, 12) & 0x1ff;
+    let flags = pair(header, 12) & 0x1ff;
+    segment.flags = flags;
     segment.window = pair(header, 14);
-    segment.urgent = pair(header, 18);
     segment.payload = payload;
     segment.missing = payload - there;
-    segment.options.parse(&header[20..(size as usize).min(header.len())]);
+    let urgent = (flags & URG != 0).then(|| pair(header, 18));
+    segment.options(&header[20..(size as usize).min(header.len())], urgent, rare);
     Ok(())
 }

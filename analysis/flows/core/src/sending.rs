@@ -81,7 +81,7 @@ pub fn classify(
 fn gap(segment: &Segment, this: &mut Direction, step: &Step) {
     if step.first > this.next && this.next > 0 {
         let (left, right, time) = (this.next, step.first, step.now);
-        let timestamp = segment.options.timestamps.map(|pair| pair.0);
+        let timestamp = segment.timestamps().map(|pair| pair.0);
         let packets = this.data_packets.saturating_sub(1);
         this.rare().losses.open(SequenceGap { left, right, time, timestamp, packets });
     }
@@ -128,7 +128,7 @@ fn repetition(
 ) -> u8 {
     let again = step.added.again.min(step.payload);
     let keepalive = step.payload == 1 && step.end == this.next && this.acknowledged >= this.next;
-    let timestamp = segment.options.timestamps.map(|pair| pair.0);
+    let timestamp = segment.timestamps().map(|pair| pair.0);
     let chosen = if keepalive {
         kind::KEEPALIVE
     } else if step.probe || (other.advertises_zero && step.end > this.acknowledged) {

@@ -2,6 +2,7 @@
 
 use crate::packet_rows::Rows;
 use crate::scoreboard::SegmentRepetition;
+use crate::tcp_options::MOST_BLOCKS;
 
 /// What the caller knows of the run.
 pub struct Place<'a> {
@@ -11,8 +12,19 @@ pub struct Place<'a> {
     pub rows: Option<&'a mut Rows>,
 }
 
-/// Blocks of SACK, relative like the ACK. As many as the segment has are of meaning.
-pub type Sacks = [(i64, i64); 4];
+/// Blocks of SACK, relative like the ACK.
+#[derive(Default)]
+pub struct Sacks {
+    pub all: [(i64, i64); MOST_BLOCKS],
+    pub count: usize,
+}
+
+impl Sacks {
+    #[inline(always)]
+    pub fn blocks(&self) -> &[(i64, i64)] {
+        &self.all[..self.count.min(MOST_BLOCKS)]
+    }
+}
 
 /// A segment's numbers made relative, and what the steps find out on the way.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::networks::{Networks, Path, Tunnel};
 use crate::packet_records::Record;
 use crate::rare_links::labels;
 use crate::segment::{parse_ip, Ends, Segment};
-use crate::tcp_options::number;
+use crate::tcp_options::{number, RareFields};
 use std::borrow::Cow;
 
 const LAYERS: usize = 8;
@@ -39,6 +39,7 @@ impl Wrappings {
         record: &Record,
         why: Ignored,
         segment: &mut Segment,
+        rare: &mut RareFields,
         ends: &mut Ends,
     ) -> Result<(), Ignored> {
         if !matches!(why, Ignored::NotTcp | Ignored::Fragment) {
@@ -57,7 +58,7 @@ impl Wrappings {
             } else if layer.protocol == AUTHENTICATION {
                 packet = Cow::Owned(without_authentication(&packet, &layer)?);
             } else if layer.protocol == TCP {
-                parse_ip::<false>(&packet, wire, segment, ends)?;
+                parse_ip::<false>(&packet, wire, segment, rare, ends)?;
                 ends.network = self.networks.number(path);
                 return Ok(());
             } else {
