@@ -6,7 +6,7 @@ A table is a command: what is in [run] holds for every experiment, what is in [r
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,20 @@ def _of(
             sub: _of(part, sub, common | own, context) for sub, part in command.commands.items()
         }
         return common | own | inner
-    known = {param.name for param in command.params if param.name}
-    _require_known(context, own, known, name)
-    return {key: value for key, value in common.items() if key in known} | own
+    names = _by_option(command)
+    _require_known(context, own, names, name)
+    return {names[key]: value for key, value in (common | own).items() if key in names}
+
+
+def _by_option(command: click.Command) -> dict[str, str]:
+    """The name in Python of each option, by what is typed; by itself too, if it came from here."""
+    typed = {
+        word.lstrip("-").replace("-", "_"): param.name
+        for param in command.params
+        for word in param.opts
+        if param.name
+    }
+    return typed | {name: name for name in typed.values()}
 
 
 def _content(context: click.Context) -> dict[str, Any]:
@@ -82,8 +93,10 @@ def _without_tildes(table: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _require_known(context: click.Context, own: dict[str, Any], known: set[str], name: str) -> None:
-    for key in sorted(set(own) - known):
+def _require_known(
+    context: click.Context, own: Mapping[str, Any], known: Collection[str], name: str
+) -> None:
+    for key in sorted(set(own) - set(known)):
         near = get_close_matches(key, known, 1)
         hint = f" Did you mean '{near[0]}'?" if near else ""
         context.fail(f"{defaults_file()} has '{key}' for {name}, which has no such option.{hint}")

@@ -43,6 +43,12 @@ def test_what_holds_for_a_group_reaches_its_commands(defaults: Path, tmp_path: P
     assert json.loads(done.stdout)["results"][0]["folder"] == f"{tmp_path}/mine/sack/1"
 
 
+def test_an_option_is_named_as_it_is_typed(defaults: Path, tmp_path: Path) -> None:
+    defaults.write_text(f'[runs]\nout = "{tmp_path}"\n[runs.list]\njson = true\n')
+    done = CliRunner().invoke(tcplab, ["runs", "list"])
+    assert json.loads(done.stdout)["results"] == []
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
