@@ -171,3 +171,21 @@ def test_what_a_kernel_lacks_is_left_out_with_the_reason(monkeypatch: pytest.Mon
 
 def names(case: KernelCase) -> set[str]:
     return {condition.name for condition in case.spec.conditions}
+
+
+def test_a_script_is_named_once_and_the_terminal_names_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ways = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
+    cases = [f"script{number:02}.pkt {way}" for number in range(12) for way in ways]
+    scripts = {"cases": 474, "only_new": [*cases, "half.pkt ipv4", "half.pkt ipv6"]}
+    report = make_kernel_report(write(tmp_path, compared(1.0), scripts=scripts))
+    both, new = report.scripts()
+    assert both == "Of 474 packetdrill scripts 436 pass on both kernels."
+    names = ", ".join(f"script{number:02}.pkt" for number in range(12))
+    assert new == f"38 pass on 7.2 only: {names}, half.pkt ipv4 ipv6."
+    assert names in report.page.read_text()
+    print_kernels(report)
+    printed = capsys.readouterr().out
+    assert "script09.pkt, and 3 more scripts: see the page." in printed
+    assert "script10" not in printed

@@ -22,6 +22,7 @@ from analysis.graphs.ranged_values import (
 )
 from analysis.graphs.stored_graphs import board_data
 from analysis.measures.run_results import written
+from analysis.pages.kernels.script_sentences import script_sentences
 from analysis.records.kernel_folder import (
     ComparedCase,
     KernelComparisonRecord,
@@ -75,26 +76,9 @@ class KernelReport:
             " seeds do not tell."
         )
 
-    @property
-    def scripts(self) -> list[str]:
-        """What became of the kernels' own packetdrill scripts, in sentences; empty if none ran."""
-        scripts, (old, new) = self.record.facts.scripts, self.names
-        if not scripts.cases:
-            return []
-        named = {
-            f"pass on {old} only": scripts.only_old,
-            f"pass on {new} only": scripts.only_new,
-            "pass on neither": scripts.neither,
-        }
-        both = scripts.cases - sum(map(len, named.values()))
-        return [
-            f"Of {scripts.cases} packetdrill scripts {both} pass on both kernels.",
-            *(
-                f"{len(names)} {what}: {', '.join(names)}."
-                for what, names in named.items()
-                if names
-            ),
-        ]
+    def scripts(self, most: int | None = None) -> list[str]:
+        """Sentences on the kernels' own packetdrill scripts (script_sentences)."""
+        return script_sentences(self.record.facts.scripts, *self.names, most)
 
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:

@@ -8,6 +8,8 @@ from rich.text import Text
 
 from analysis.pages.kernels.kernel_page import DIFFERENT, KernelReport, row
 
+_MOST = 10  # scripts of a kind
+
 
 def print_kernels(report: KernelReport) -> None:
     """Prints what differs, what failed or was left out, and the page's path."""
@@ -16,7 +18,7 @@ def print_kernels(report: KernelReport) -> None:
     console.print(Text(report.headline))
     for sentence in facts.left_out:
         console.print(Text(sentence))
-    for sentence in report.scripts:
+    for sentence in report.scripts(_MOST):
         console.print(Text(sentence))
     for failure in facts.failures:
         console.print(Text(f"Check: {failure}", style="yellow"))
