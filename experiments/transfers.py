@@ -35,8 +35,8 @@ READY = 10.0  # seconds a server or capture may take to be ready
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
-# KiB for which receivers with waitall.c ask at once: all together; one at most; one at least, below
-# which waitall.c does not wait.
+# KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
+# which patient.c does not wait.
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
@@ -58,7 +58,7 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
         with _changing(spec, live, folder, begin):
             for flow in flows:
                 _sleep_until(begin + flow.start.seconds)
-                processes.append(_start_client(flow, spec, live, folder))
+                processes.append(_start_client(flow, spec, live, folder, job))
             clients = zip(flows, processes[len(servers) :], strict=True)
             cut += [
                 sentence
@@ -134,7 +134,6 @@ def _start_server(
     flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
-    preload = {"LD_PRELOAD": str(job.preload)} if job.preload else {}
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
@@ -144,8 +143,13 @@ def _start_server(
         flow.receiver,
         ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
         output,
-        preload,
+        _preload(job),
     )
+
+
+def _preload(job: JobContext) -> dict[str, str]:
+    """The environment of iperf's programs for TCP."""
+    return {"LD_PRELOAD": str(job.preload)} if job.preload else {}
 
 
 def receive_kib(flows: int) -> int:
@@ -177,7 +181,7 @@ def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
 
 
 def _start_client(
-    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
     arguments = [
         "-c",
@@ -187,7 +191,9 @@ def _start_client(
         *_window(flow),
         *_extent(flow),
     ]
-    return live.start(flow.sender, ["iperf", *arguments], folder / f"{flow.name}.client.txt", {})
+    preload = _preload(job) if flow.protocol == "tcp" else {}
+    output = folder / f"{flow.name}.client.txt"
+    return live.start(flow.sender, ["iperf", *arguments], output, preload)
 
 
 def _extent(flow: Flow) -> list[str]:

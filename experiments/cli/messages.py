@@ -52,7 +52,7 @@ def ready_lab(kernels: Iterable[str] | None = None) -> Lab:
     from testbed.jobs.following import Limits
     from testbed.lab.ready import lab_for
     from testbed.recipes.building import shown
-    from testbed.virtual.virtual_run import require_limits
+    from testbed.virtual.started_guest import require_limits
 
     require_limits(Limits())
     with shown(sys.stderr) as report:

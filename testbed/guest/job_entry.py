@@ -10,13 +10,14 @@ import importlib
 import json
 import os
 import shutil
-import sys
 import time
 import traceback
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+from zipimport import zipimporter
 
 from testbed.guest.background import Stop, in_background
 from testbed.guest.openvswitch import start_open_vswitch
@@ -30,6 +31,7 @@ ORDER, NONE_YET = "order", "none yet"
 AHEAD, BEGUN, SAMPLE = "started ahead", "begun ", "sample "
 """What such a guest prints: that it waits; before the time when its flows begin (seconds since
 1970); before each sample of a sender's sockets."""
+_APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC | os.O_CLOEXEC
 _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 
 
@@ -37,10 +39,10 @@ _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 class JobContext:
     """What a job may use: the folder `work` for results, and ways to report its progress.
 
-    `virtual` says that time is virtual; `preload` is a library that makes receivers cheap there
-    (waitall.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
+    `virtual` says that time is virtual; `preload` is a library that makes iperf cheap there
+    (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
     A job that was started `ahead` learns later what it is to do, and prints samples while it takes
-    them.
+    them. It came in the `archive`.
     """
 
     work: Path
@@ -49,6 +51,7 @@ class JobContext:
     preload: Path | None = None
     open_vswitch: bool = True
     ahead: bool = False
+    archive: Path = Path()
     phase: str = "starting"
     _started: float = field(default_factory=time.monotonic)
 
@@ -58,12 +61,14 @@ class JobContext:
         self.tell()
 
     def tell(self) -> None:
-        """Append an event for the progress bar; it is on the host's disk on return."""
+        """Append an event for the progress bar; the host sees it on return."""
         event = {"phase": self.phase, "elapsed": round(time.monotonic() - self._started, 3)}
-        with (self.delivery / EVENTS).open("a") as events:
-            events.write(json.dumps(event) + "\n")
-            events.flush()
-            os.fsync(events.fileno())
+        os.write(self._events, json.dumps(event).encode() + b"\n")
+
+    @cached_property
+    def _events(self) -> int:
+        """A descriptor that is open until the job ends: there is an event each second."""
+        return os.open(self.delivery / EVENTS, _APPENDED)
 
     def awaited(self, data: Any) -> Any:
         """What to do: `data`, or if the guest was started ahead, what has been ordered since.
@@ -81,7 +86,7 @@ class JobContext:
 
     def attached(self, name: str) -> bytes:
         """A file that came with the job. Raises KeyError if there is none of that name."""
-        return _from_archive(ATTACHED + name)
+        return _from(self.archive, ATTACHED + name)
 
     def deliver(self, name: str) -> None:
         """Hand out `work/name` in one step, so that it is kept whole whatever happens later."""
@@ -97,10 +102,11 @@ class JobContext:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the job in `job.json` beside the archive: `job.pyz DELIVERY WORK virtual|native`."""
-    delivery, work, clock = Path(arguments[0]), Path(arguments[1]), arguments[2]
+    """Run the job in an archive's job.json: `job.pyz DELIVERY WORK virtual|native`."""
+    archive, delivery, work = map(Path, arguments[:3])
+    clock = arguments[3]
     work.mkdir(parents=True, exist_ok=True)
-    job = JobContext(work, delivery, clock == "virtual", _preload(clock))
+    job = JobContext(work, delivery, clock == "virtual", _preload(clock), archive=archive)
     result = _attempt(job)
     (delivery / RESULT).write_text(
         json.dumps(result | {"elapsed": time.monotonic() - job._started})
@@ -125,13 +131,13 @@ def unpacked(text: str) -> Any:
 
 
 def _preload(clock: str) -> Path | None:
-    library = Path("/usr/lib/tcplab/waitall.so")
+    library = Path("/usr/lib/tcplab/patient.so")
     return library if clock == "virtual" and library.exists() else None
 
 
 def _attempt(job: JobContext) -> dict[str, Any]:
     try:
-        order = json.loads(_from_archive("job.json"))
+        order = json.loads(_from(job.archive, "job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
         with _ticking(job):
@@ -152,11 +158,12 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         }
 
 
-def _from_archive(member: str) -> bytes:
-    import zipfile  # imported late: most jobs read the archive only once
-
-    with zipfile.ZipFile(sys.argv[0]) as archive:
-        return archive.read(member)
+def _from(archive: Path, member: str) -> bytes:
+    """A file of the archive. Raises KeyError if there is none of that name."""
+    try:
+        return zipimporter(str(archive)).get_data(f"{archive}/{member}")
+    except OSError:
+        raise KeyError(f"{archive} has no {member}") from None
 
 
 def _ticking(job: JobContext) -> AbstractContextManager[None]:

@@ -19,6 +19,7 @@ from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host, OVSBridge
 
+from testbed.guest import rtnetlink
 from testbed.guest.programs import run
 from topologies.addresses import forwarding
 from topologies.errors import TcplabError
@@ -27,6 +28,10 @@ from topologies.topology_spec import TopologySpec
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
     """A host or router: namespaces (network, mount) held by a process that ends with ours."""
+
+    @classmethod
+    def setup(cls) -> None:
+        """Nothing: Mininet would ask with two processes for programs of its own."""
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Start the process whose namespaces the node lives in.
@@ -56,6 +61,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     def __init__(self, name: str, **options: Any) -> None:
         super().__init__(name, batch=True, **options)
+        self.inNamespace = False
 
     @classmethod
     def setup(cls) -> None:
@@ -67,6 +73,8 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     def startShell(self, mnopts: str | None = None) -> None:
         self.pid = os.getpid()
+        # Until its making is over: Mininet would take lo of the common namespace up by a process.
+        self.inNamespace = True
 
     def cmd(self, *words: object, **_options: object) -> str:
         return run(["sh", "-c", " ".join(map(str, words))])
@@ -131,13 +139,12 @@ class QuietCable(Link):  # type: ignore[misc]
     def makeIntfPair(cls, *_arguments: object, **_options: object) -> None:
         """See `lay`."""
 
-    def line(self) -> str:
-        """For `ip -batch`: the pair, each end in its node's namespace with its address."""
+    def request(self) -> rtnetlink.NetlinkRequest:
+        """The pair, each end in its node's namespace with its address."""
         left, right = (
-            f"name {end.name} address {end.mac} netns {end.node.pid}"
-            for end in (self.intf1, self.intf2)
+            rtnetlink.CableEnd(end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2)
         )
-        return f"link add {left} type veth peer {right}"
+        return rtnetlink.cable(left, right)
 
 
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
@@ -162,10 +169,10 @@ def empty_network(shells: bool = False, bridges: bool = False) -> Any:
 
 
 def lay(mininet: Any) -> None:
-    """Make all cables at once, and take the switches' ends up. Raises CommandError."""
-    lines = [cable.line() for cable in mininet.links]
-    ends = [end for switch in mininet.switches for end in switch.intfList() if end.link]
-    _ip(lines + [f"link set {end.name} up" for end in ends])
+    """Make all cables at once, and take the switches' ends up. Raises TcplabError."""
+    rtnetlink.apply(cable.request() for cable in mininet.links)
+    ends = [end.name for switch in mininet.switches for end in switch.intfList() if end.link]
+    rtnetlink.apply(rtnetlink.up(name) for name in ["lo", *ends])
 
 
 def forward(topology: TopologySpec) -> None:

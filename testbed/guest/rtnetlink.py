@@ -17,11 +17,13 @@ from functools import cache
 from topologies.errors import TcplabError
 
 _NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
-_REQUEST, _ACKNOWLEDGE, _CREATE = 0x1, 0x4, 0x500  # NLM_F_CREATE | NLM_F_REPLACE
+_REQUEST, _ACKNOWLEDGE = 0x1, 0x4
+_CREATE_OR_REPLACE, _CREATE_NEW = 0x500, 0x600  # NLM_F_CREATE with NLM_F_REPLACE or NLM_F_EXCL
 _UP = 0x1
 _PERMANENT = 0x80  # NUD_PERMANENT
 _MAIN, _BOOT, _UNICAST = 254, 3, 1  # the main table, RTPROT_BOOT, RTN_UNICAST
 _HEADER = struct.Struct("=IHHII")
+_LINK = struct.Struct("=BxHiII")  # struct ifinfomsg
 _ATTRIBUTE = struct.Struct("=HH")
 _DUMP, _ERROR, _DONE = 0x300, 2, 3  # NLM_F_DUMP, NLMSG_ERROR, NLMSG_DONE
 # Bytes; a dump comes in pieces that are never longer (net/netlink/af_netlink.c).
@@ -37,12 +39,39 @@ class NetlinkRequest:
     words: str
     kind: int
     body: bytes
+    flags: int = _CREATE_OR_REPLACE
+
+
+@dataclass(frozen=True)
+class CableEnd:
+    """An end of a cable: its interface, its MAC address, a process of its node's namespace."""
+
+    interface: str
+    mac: str
+    pid: int
+
+    def body(self) -> bytes:
+        """It as a link to be made: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
+        return (
+            bytes(_LINK.size)
+            + attribute(3, self.interface.encode() + b"\0")
+            + attribute(1, bytes.fromhex(self.mac.replace(":", "")))
+            + attribute(19, struct.pack("=I", self.pid))
+        )
+
+
+def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
+    """A veth pair, each end in its node's namespace (veth(4))."""
+    peer = attribute(2, attribute(1, right.body()))  # IFLA_INFO_DATA, VETH_INFO_PEER
+    kind = attribute(18, attribute(1, b"veth") + peer)  # IFLA_LINKINFO, IFLA_INFO_KIND
+    words = f"link add {left.interface} type veth peer {right.interface}"
+    return NetlinkRequest(words, _NEW_LINK, left.body() + kind, _CREATE_NEW)
 
 
 def up(interface: str) -> NetlinkRequest:
     """Take an interface up. Raises OSError if the namespace has none of that name."""
-    body = struct.pack("=BxHiII", 0, 0, socket.if_nametoindex(interface), _UP, _UP)
-    return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body)
+    body = _LINK.pack(0, 0, socket.if_nametoindex(interface), _UP, _UP)
+    return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body, flags=0)
 
 
 def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
@@ -152,9 +181,7 @@ def attributes(content: bytes) -> dict[int, bytes]:
 
 
 def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
-    flags = (
-        _REQUEST | (_ACKNOWLEDGE if answered else 0) | (0 if request.kind == _NEW_LINK else _CREATE)
-    )
+    flags = _REQUEST | (_ACKNOWLEDGE if answered else 0) | request.flags
     return (
         _HEADER.pack(_HEADER.size + len(request.body), request.kind, flags, number, 0)
         + request.body

@@ -32,7 +32,7 @@ _CODE = (
     "experiments/proof.py",
     "experiments/reordering_proof.py",
 )
-"""What travels into guests, which is more than they import: reading it moves virtual time."""
+"""What travels into guests, which is more than most jobs import."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
@@ -56,9 +56,19 @@ def code_digest() -> str:
     return fingerprint_of(_code())
 
 
+def travelling_files() -> tuple[Path, ...]:
+    """The modules that every archive holds."""
+    return tuple(sorted(file for pattern in _CODE for file in _ROOT.glob(pattern)))
+
+
+def travelling_modules() -> list[str]:
+    """Their names in a guest."""
+    names = (file.relative_to(_ROOT).with_suffix("").parts for file in travelling_files())
+    return [".".join(name).removesuffix(".__init__") for name in names]
+
+
 def _code() -> dict[str, bytes]:
-    files = [file for pattern in _CODE for file in _ROOT.glob(pattern)]
-    names = (file.relative_to(_ROOT) for file in files)
+    names = (file.relative_to(_ROOT) for file in travelling_files())
     return {name.as_posix(): _source(name) for name in names} | {"__main__.py": _START.encode()}
 
 

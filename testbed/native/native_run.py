@@ -80,6 +80,7 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
         PYTHON,
         "-B",
         archive,
+        archive,
         str(out.resolve()),
         str(out.resolve()),
         "native",

@@ -16,6 +16,7 @@ from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.release.release_archive import make_archive
 from testbed.release.release_wheel import make_wheel
+from testbed.virtual.compiled_code import compiled_entry
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
 
@@ -41,6 +42,7 @@ def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelea
     ready = lab(report)
     _state(ready, new)
     entries = [cache.ready(recipe, report) for recipe in (*parts(), bubblewrap_recipe())]
+    entries.append(compiled_entry(ready))
     with cache.locked("release", report), cache.temporary("release") as work:
         report.step("Making the wheel")
         wheel = make_wheel(work, entries)

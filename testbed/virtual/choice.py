@@ -125,7 +125,8 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
         out.mkdir()
         own.mkdir()
         descriptors = (job.fileno(), report.fileno())
-        sandbox = kind(_trial_lab(confine), out, *descriptors, ordinary_user(), Limits(10), own)
+        files = (_trial_lab(confine), out, confine)
+        sandbox = kind(*files, *descriptors, ordinary_user(), Limits(10), own)
         try:
             command = sandbox.command()
         except TcplabError:

@@ -22,7 +22,8 @@ from testbed.host.capacity import claimed_processor
 from testbed.host.process_usage import ProcessUsage
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import JobEnd, Limits, Progress, Usage, usage_of
-from testbed.virtual.virtual_run import RunningGuest, guest, lacking
+from testbed.virtual.compiled_code import compiled_code
+from testbed.virtual.started_guest import RunningGuest, guest, lacking
 from topologies import untrusted
 from topologies.errors import TcplabError
 
@@ -107,7 +108,8 @@ def _linked(
 ) -> Iterator[RunningGuest]:
     archive = job_archive(module, known, None, ahead=True, **lacking(lab))
     _tell(out, text)
-    with guest(lab, archive, seed, out, limits, processor, loud=loud) as running:
+    code = compiled_code(lab)
+    with guest(lab, code, archive, seed, out, limits, processor, loud=loud) as running:
         try:
             yield running
         finally:

@@ -45,13 +45,15 @@ VARIABLES = {"TMPDIR": MEMORY_FOLDER, "HOME": "/", "PATH": "/lab", **_NO_RSEQ}
 class Sandbox(ABC):
     """A guest's place on this computer.
 
-    `job` is the descriptor of its archive; `report` is the one on which the process number of the
-    guest's first process comes; `user` is the guest's user and group if the caller is root.
+    `code` is the program that it runs, `job` the descriptor of its archive; `report` is the one on
+    which the process number of the guest's first process comes; `user` is the guest's user and
+    group if the caller is root.
     `scratch` is an empty folder that is gone after the run.
     """
 
     lab: Lab
     out: Path
+    code: Path
     job: int
     report: int
     user: tuple[int, int] | None
@@ -78,6 +80,7 @@ class Sandbox(ABC):
             "/lab/linux": lab.kernel,
             "/lab/init": lab.init,
             "/lab/image.squashfs": lab.image,
+            "/lab/code.pyc": self.code,
         }
 
     def _limits(self) -> list[str]:

@@ -16,7 +16,15 @@ from typing import ClassVar
 from testbed.virtual.sandbox import KERNEL_FOLDER, OUT, VARIABLES, Sandbox
 
 _FOLDERS = ("lab/dev", "lab/image", "lab/out", "dev/shm", "proc", "tmp")
-_FILES = ("confine", "lab/linux", "lab/init", "lab/image.squashfs", "lab/job.pyz", "proc/cpuinfo")
+_FILES = (
+    "confine",
+    "lab/linux",
+    "lab/init",
+    "lab/image.squashfs",
+    "lab/code.pyc",
+    "lab/job.pyz",
+    "proc/cpuinfo",
+)
 _DEVICES = ("/dev/null", "/dev/ptmx")
 
 

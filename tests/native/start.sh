@@ -32,4 +32,4 @@ cd /root
 # Moved, not only chroot(2)ed: setns(2), which mnexec uses, leads to the root of the mount namespace.
 mount --move . /
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 TERM=dumb PYTHONUNBUFFERED=1
-chroot . /bin/sh -c 'depmod; ip link set lo up; python3 -B /lab/out/job.pyz /lab/out /tmp/work native >/lab/out/job.log 2>&1; echo o >/proc/sysrq-trigger; sleep 9'
+chroot . /bin/sh -c 'depmod; ip link set lo up; python3 -B /lab/out/job.pyz /lab/out/job.pyz /lab/out /tmp/work native >/lab/out/job.log 2>&1; echo o >/proc/sysrq-trigger; sleep 9'

@@ -130,6 +130,7 @@ NAMED = {
     "experiments.running.seed": "what runs in a guest has the names of a checkout there",
     "testbed.jobs.terminal": "the same",
     "testbed.packetdrill.script_runs": "the same",
+    "testbed.virtual.compiled_code": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
     "analysis.flows.installed_engines": "its own, from which the prefix follows",

@@ -17,7 +17,7 @@ PLACES = (
     "testbed/modules/backtrace.py",
     "testbed/modules/crash.py",
     "testbed/jobs/following.py",
-    "testbed/virtual/virtual_run.py",
+    "testbed/virtual/started_guest.py",
     "experiments/cli/cc_command.py",
     "experiments/running/seed.py",
     "experiments/running/store.py",
@@ -51,7 +51,7 @@ OTHER_FILES = {
     "labs/grading/overrides.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
-    "testbed/virtual/virtual_run.py": "the console, which is made here",
+    "testbed/virtual/started_guest.py": "the console, which is made here",
 }
 
 

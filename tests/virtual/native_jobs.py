@@ -139,7 +139,7 @@ def typed(data: Any, job: JobContext) -> None:
 
 
 def _check_out(data: Any, job: JobContext) -> None:
-    with zipfile.ZipFile(sys.argv[0]) as archive:
+    with zipfile.ZipFile(job.archive) as archive:
         archive.extractall(_CHECKOUT)
         for name in archive.namelist():
             if name.endswith(".ko"):

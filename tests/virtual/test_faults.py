@@ -44,6 +44,7 @@ def test_a_guest_sees_nothing_of_the_host(in_guest) -> None:
         "dev",
         "image.squashfs",
         "init",
+        "code.pyc",
         "job.pyz",
         "linux",
         "out",

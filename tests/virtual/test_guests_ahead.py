@@ -16,7 +16,7 @@ from experiments.play.settings import PlaySettings
 from experiments.play.waiting import MovedOn
 from experiments.running.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.process_usage import taken_by
-from testbed.virtual import virtual_run
+from testbed.virtual import started_guest
 from testbed.virtual.guests_ahead import guest_ahead
 from testbed.virtual.supervised import Supervised
 from tests.virtual.conftest import digests
@@ -67,7 +67,7 @@ def test_and_in_the_sandbox_without_namespaces(
     ready_lab, told_at_once: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = SimpleNamespace(kind=Supervised)
-    monkeypatch.setattr(virtual_run, "allowed_sandbox", lambda _confine: chosen)
+    monkeypatch.setattr(started_guest, "allowed_sandbox", lambda _confine: chosen)
     assert waited(ready_lab, tmp_path, 0.5) == told_at_once
 
 

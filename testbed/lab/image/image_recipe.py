@@ -38,7 +38,7 @@ package.
 def image_recipe() -> Recipe:
     """The recipe for the image and the list of the packages in it."""
     files = tuple(
-        HERE / name for name in ("packages.lock", "configure.sh", "waitall.c", "image_recipe.py")
+        HERE / name for name in ("packages.lock", "configure.sh", "patient.c", "image_recipe.py")
     )
     return Recipe("image", files, (IMAGE, PACKAGES), build_image)
 
@@ -86,13 +86,13 @@ def unpack(workshop: Workshop, packages: list[Path]) -> None:
 
 
 def configure(workshop: Workshop) -> None:
-    """Do what the packages' scripts would have done, and add the receiver's preload library."""
+    """Do what the packages' scripts would have done, and add iperf's preload library."""
     workshop.run("Configuring the guest", ["sh", "-"], root="root", source=HERE / "configure.sh")
     library = workshop.folder / "root/usr/lib/tcplab"
     library.mkdir()
     flags = ["-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-s", "-Wl,--build-id=none", "-x", "c"]
-    command = ["gcc", *flags, "-o", "root/usr/lib/tcplab/waitall.so", "-"]
-    workshop.run("Compiling waitall.so", command, source=HERE / "waitall.c")
+    command = ["gcc", *flags, "-o", "root/usr/lib/tcplab/patient.so", "-"]
+    workshop.run("Compiling patient.so", command, source=HERE / "patient.c")
 
 
 def squash(workshop: Workshop) -> None:

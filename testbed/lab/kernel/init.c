@@ -75,7 +75,9 @@ static void enter_image(void)
 
 static void start_job(void)
 {
-	char *arguments[] = { "/usr/bin/python3", "-B", "/lab/job.pyz", "/lab/out", "/tmp/work", "virtual", NULL };
+	/* -S, -P: nothing is looked for before the program says where. */
+	char *arguments[] = { "/usr/bin/python3", "-BSP", "/lab/code.pyc", "/lab/job.pyz", "/lab/out", "/tmp/work",
+		"virtual", NULL };
 	/* For each new feature of a processor the loader of programs has more folders to look for libraries in. What it
 	 * keeps about them shifts addresses, and Open vSwitch sorts by those. Without these two it has none anywhere. */
 	char *environment[] = { "GLIBC_TUNABLES=glibc.cpu.hwcaps=-POPCNT,-AVX512CD",

@@ -1,0 +1,79 @@
+"""What every guest's Python imports, compiled once, by a guest, and kept in the cache."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from testbed.guest.compiling import COMPILED
+from testbed.host.capacity import claimed_processor
+from testbed.jobs.archive import job_archive, travelling_files, travelling_modules
+from testbed.jobs.following import Limits, usage_of
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop
+from testbed.virtual.started_guest import guest
+from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
+
+_JOB = "testbed.guest.compiling"
+
+
+def compiled_code(lab: Lab) -> Path:
+    """The program that runs jobs in guests of this lab. Raises TcplabError.
+
+    If the cache cannot be written to, it is compiled for this process alone.
+    """
+    try:
+        return compiled_entry(lab).folder / COMPILED
+    except TcplabError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+        return _for_this_process(lab)
+
+
+def compiled_entry(lab: Lab) -> cache.Entry:
+    """The entry of the cache with that program, which is the same whatever kernel compiles it.
+
+    Raises TcplabError.
+    """
+
+    def build(workshop: Workshop) -> cache.Facts:
+        _compile(lab, workshop.folder)
+        return {}
+
+    image = lab.digests.get("image") or digest_of(lab.image)
+    recipe = cache.Recipe("code", travelling_files(), (COMPILED,), build, image)
+    return cache.ready(recipe, BuildReport())
+
+
+def _for_this_process(lab: Lab) -> Path:
+    folder = Path(_own_folder(lab.image).name)
+    if not (folder / COMPILED).exists():
+        _compile(lab, folder)
+    return folder / COMPILED
+
+
+@functools.cache
+def _own_folder(_image: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder for guests of an image, which goes when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="tcplab-code-")
+
+
+def _compile(lab: Lab, folder: Path) -> None:
+    """Leave the program in the folder. A guest that has none yet runs its archive."""
+    archive = job_archive(_JOB, travelling_modules(), None, open_vswitch=False)
+    program, out = folder / "archive", folder / "out"
+    program.write_bytes(archive)
+    out.mkdir()
+    with (
+        claimed_processor() as processor,
+        guest(lab, program, archive, 0, out, Limits(), processor) as running,
+    ):
+        ended = running.follow(lambda *_: None)
+    usage_of(ended, out)
+    (out / COMPILED).rename(folder / COMPILED)
