@@ -61,7 +61,7 @@ def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
         raise UsageError(
             f"{number} would take about {(workers or 1) * needed_mib} MiB of memory, and {free} MiB"
             " are free.",
-            "Lower --duration or --bw, or run fewer at once (--workers).",
+            "Lower --duration, --bw or the number of flows, or run fewer at once (--workers).",
         )
     return workers or min(allowed_processors(), fitting)
 

@@ -25,7 +25,7 @@
 
 ssize_t recv(int socket, void *buffer, size_t size, int flags)
 {
-	return syscall(SYS_recvfrom, socket, buffer, size, size >= BULK ? flags | MSG_WAITALL : flags, NULL, NULL);
+	return syscall(SYS_recvfrom, socket, buffer, size, size >= BULK ? flags | MSG_WAITALL | MSG_TRUNC : flags, NULL, NULL);
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *asked, struct timespec *left)
