@@ -57,7 +57,7 @@ def perform(data: Any, job: JobContext) -> None:
         all_ended_afterwards() as captures,
     ):
         if job.ahead:
-            _start_captures(spec, live, _folder(spec.conditions[0], job), captures)
+            _start_captures(spec, live, _folder(spec.conditions[0], job), captures, job)
         spec = from_data(ExperimentSpec, job.awaited(data))
         live.topology = spec.topology
         live.shape()
@@ -119,7 +119,7 @@ def _measure(
     warnings: list[str] = []
     try:
         with (
-            _capturing(spec, live, folder, captures, warnings),
+            _capturing(spec, live, folder, captures, warnings, job),
             _sampling(spec, live, folder, job),
         ):
             warnings += transfer(spec, live, folder, job)
@@ -158,6 +158,7 @@ def _capturing(
     folder: Path,
     begun: list[Popen[bytes]],
     warnings: list[str],
+    job: JobContext,
 ) -> Iterator[None]:
     """tcpdump on each captured interface, ready before the first packet, ended after the last.
 
@@ -167,7 +168,7 @@ def _capturing(
     with all_ended_afterwards() as processes:
         processes += begun
         if not begun:
-            _start_captures(spec, live, folder, processes)
+            _start_captures(spec, live, folder, processes, job)
         yield
         time.sleep(_BLOCK)
     for port, process in zip(_captured(spec), processes, strict=True):
@@ -188,14 +189,18 @@ def _captured(spec: ExperimentSpec) -> list[Port]:
 
 
 def _start_captures(
-    spec: ExperimentSpec, live: LiveNetwork, folder: Path, processes: list[Popen[bytes]]
+    spec: ExperimentSpec,
+    live: LiveNetwork,
+    folder: Path,
+    processes: list[Popen[bytes]],
+    job: JobContext,
 ) -> None:
     for port in _captured(spec):
-        processes.append(_start_capture(live, port, folder))
+        processes.append(_start_capture(live, port, folder, job))
         _wait_capture(port, processes[-1], folder)
 
 
-def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
+def _start_capture(live: LiveNetwork, port: Port, folder: Path, job: JobContext) -> Popen[bytes]:
     command = [
         "tcpdump",
         "-Z",
@@ -210,7 +215,7 @@ def _start_capture(live: LiveNetwork, port: Port, folder: Path) -> Popen[bytes]:
         str(_CAPTURE_BUFFER),
     ]
     command += ["--nano", "-w", str(folder / f"{port.name}.pcap")]
-    return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", {})
+    return live.start(port.node, command, folder / f"{port.name}.tcpdump.txt", job.patience)
 
 
 def _wait_capture(port: Port, process: Popen[bytes], folder: Path) -> None:

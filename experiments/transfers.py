@@ -143,13 +143,8 @@ def _start_server(
         flow.receiver,
         ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
         output,
-        _preload(job),
+        job.patience,
     )
-
-
-def _preload(job: JobContext) -> dict[str, str]:
-    """The environment of iperf's programs for TCP."""
-    return {"LD_PRELOAD": str(job.preload)} if job.preload else {}
 
 
 def receive_kib(flows: int) -> int:
@@ -191,9 +186,9 @@ def _start_client(
         *_window(flow),
         *_extent(flow),
     ]
-    preload = _preload(job) if flow.protocol == "tcp" else {}
+    environment = job.patience if flow.protocol == "tcp" else {}
     output = folder / f"{flow.name}.client.txt"
-    return live.start(flow.sender, ["iperf", *arguments], output, preload)
+    return live.start(flow.sender, ["iperf", *arguments], output, environment)
 
 
 def _extent(flow: Flow) -> list[str]:

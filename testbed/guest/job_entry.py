@@ -32,6 +32,7 @@ AHEAD, BEGUN, SAMPLE = "started ahead", "begun ", "sample "
 """What such a guest prints: that it waits; before the time when its flows begin (seconds since
 1970); before each sample of a sender's sockets."""
 _APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC | os.O_CLOEXEC
+_PIECE = 1 << 20  # bytes
 _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 
 
@@ -39,8 +40,8 @@ _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 class JobContext:
     """What a job may use: the folder `work` for results, and ways to report its progress.
 
-    `virtual` says that time is virtual; `preload` is a library that makes iperf cheap there
-    (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
+    `virtual` says that time is virtual; `preload` is a library that makes tcpdump and iperf cheap
+    there (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
     A job that was started `ahead` learns later what it is to do, and prints samples while it takes
     them. It came in the `archive`.
     """
@@ -54,6 +55,11 @@ class JobContext:
     archive: Path = Path()
     phase: str = "starting"
     _started: float = field(default_factory=time.monotonic)
+
+    @property
+    def patience(self) -> dict[str, str]:
+        """The environment of programs that are to make fewer calls of their kernel."""
+        return {"LD_PRELOAD": str(self.preload)} if self.preload else {}
 
     def enter(self, phase: str) -> None:
         """Report what is being done now; it is shown beside the progress bar."""
@@ -94,11 +100,24 @@ class JobContext:
         if self.work == self.delivery or not source.exists():
             return
         if source.is_dir():
-            shutil.copytree(source, partial)
+            shutil.copytree(source, partial, copy_function=_copy_out)
             shutil.rmtree(source)
         else:
-            shutil.copy(source, partial)
+            _copy_out(source, partial)
         partial.rename(self.delivery / name)
+
+
+def _copy_out(source: str | Path, target: str | Path) -> None:
+    """Copy a file to the host, whose pages do not stay in the guest's memory (posix_fadvise(2)).
+
+    A capture takes more memory than all else.
+    """
+    with open(source, "rb") as read, open(target, "wb") as written:
+        while piece := read.read(_PIECE):
+            written.write(piece)
+            written.flush()
+            os.fdatasync(written.fileno())
+            os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def main(arguments: list[str]) -> int:
