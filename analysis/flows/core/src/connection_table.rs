@@ -13,7 +13,8 @@ const KEPT: usize = 6;
 pub const NONE: u32 = u32::MAX;
 
 /// A connection as the table has it: its number from 1, the number of its first record, its pair of
-/// ends, and whether a is the second of them.
+/// ends, and whether a is the second of them. It has a line of the processor's cache for itself.
+#[repr(align(64))]
 pub struct TableEntry {
     pub number: u32,
     first_record: u64,
