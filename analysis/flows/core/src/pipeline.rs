@@ -106,7 +106,11 @@ pub fn run<T>(
 fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
     for mut batch in filled {
         let mut rare = batch.rare.iter();
-        for (number, segment) in &mut batch.segments {
+        for at in 0..batch.segments.len() {
+            if let Some((_, next)) = batch.segments.get(at + 1) {
+                table.fetch(next.pair);
+            }
+            let (number, segment) = &mut batch.segments[at];
             let fields = if segment.is_rare { rare.next() } else { None };
             table.take(*number, segment, fields.unwrap_or(&NO_RARE_FIELDS));
         }
