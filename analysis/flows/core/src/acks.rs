@@ -1,13 +1,14 @@
 //! The steps for what a segment acknowledges: samples of the round trip, SACK, needless
 //! retransmissions, bytes in flight.
 
-use crate::direction::{limit, Direction};
+use crate::direction::Direction;
 use crate::kind;
 use crate::losses::Retransmission;
 use crate::packet_rows::Rows;
-use crate::scoreboard::{Exact, Worth};
 use crate::segment::{Segment, FIN, RST, SYN};
+use crate::sent_segment::{Exact, Worth};
 use crate::step::{Place, Sacks, Step};
+use crate::usage::limit;
 
 /// What the ACK that this segment carries means for what `other` has sent.
 #[inline(always)]
@@ -20,51 +21,61 @@ pub fn acknowledge(
     place: &mut Place,
 ) {
     let ack = step.ack.unwrap_or(0);
-    let duplicate = this.last_ack == Some(ack)
-        && step.payload == 0
+    let duplicate = step.payload == 0
+        && this.last_ack.get() == Some(ack)
         && step.window == this.last_window
-        && other.owin_sum > 0;
+        && other.owin_max > 0;
+    if duplicate || !other.board.is_settled(ack) {
+        cover(this, other, step, ack, duplicate, place.compatible);
+    }
+    if step.flags & RST == 0 {
+        // No pointer to `place` goes further: the steps of plain segments would have to look
+        // whether there are rows now.
+        proceed(segment, this, other, step, sacks, place.rows.as_deref_mut());
+    }
+}
+
+/// The ACK covers what was sent below it.
+#[inline(always)]
+fn cover(
+    this: &Direction,
+    other: &mut Direction,
+    step: &mut Step,
+    ack: i64,
+    duplicate: bool,
+    compatible: bool,
+) {
     let acked = other.board.acknowledge(ack, step.now, duplicate);
     other.cumulatively += acked.cumulatively;
-    if let Some(exact) = acked.exact {
-        ends(other, exact, place.compatible);
+    let sample = acked.sample.filter(|_| step.flags & RST == 0);
+    match acked.exact {
+        Some(Exact::Newly { time, size, worth: Worth::Sample }) => {
+            other.last_sample = time;
+            // tcptrace computes 2^32 for the size of a segment of one, such as a SYN.
+            let size = if compatible && size == 1 { 1 << 32 } else { size };
+            other.rtts.exact(time, size, sample.is_some(), compatible);
+        }
+        exact => {
+            exact.into_iter().for_each(|exact| doubtful(other, exact, compatible));
+            sample.into_iter().for_each(|time| other.rtts.ours(time));
+        }
     }
-    if other.syns == 1 && ack == other.relative(other.syn_number) + 1 {
+    if ack == other.relative(other.syn_number) + 1 && other.syns == 1 {
         other.handshake_sample = other.last_sample;
     }
-    if step.flags & RST != 0 {
-        return;
-    }
-    if let Some(time) = acked.sample {
+    if let Some(time) = sample {
         step.rtt = Some(time);
         // Timestamps tell more: they time retransmissions too.
         if !(this.timestamped && other.timestamped) {
             other.smoothed.add(time);
         }
-        let rtts = other.rtts();
-        rtts.ours.add(time, false);
-        rtts.histogram.add(time);
     }
-    proceed(segment, this, other, step, sacks, place);
 }
 
-/// A segment ends where the ACK points to: tcptrace's samples.
-#[inline(always)]
-fn ends(other: &mut Direction, exact: Exact, compatible: bool) {
+/// A segment ends where the ACK points to, but the time since it was sent is no sample.
+#[cold]
+fn doubtful(other: &mut Direction, exact: Exact, compatible: bool) {
     match exact {
-        Exact::Newly { time, size, worth: Worth::Sample } => {
-            other.last_sample = time;
-            let rtts = other.rtts();
-            rtts.all.add(time, compatible);
-            // tcptrace computes 2^32 for the size of a segment of one, such as a SYN.
-            let size = if compatible && size == 1 { 1 << 32 } else { size };
-            if size > rtts.full_size {
-                (rtts.full_size, rtts.full) = (size, Default::default());
-            }
-            if size == rtts.full_size {
-                rtts.full.add(time, compatible);
-            }
-        }
         Exact::Newly { time, worth, .. } => {
             other.last_sample = 0;
             let rare = other.rare();
@@ -91,16 +102,15 @@ fn proceed(
     other: &mut Direction,
     step: &Step,
     sacks: &Sacks,
-    place: &mut Place,
+    mut rows: Option<&mut Rows>,
 ) {
     let ack = step.ack.unwrap_or(0);
     let before = other.acknowledged;
     other.last_received = step.now;
-    if ack > before && ack - other.reference < 1 << 30 {
+    if ack > before && ack - other.reference() < 1 << 30 {
         other.acknowledged = ack;
         other.acknowledged_time = step.now;
         other.duplicates = 0;
-        other.reference = other.reference.max(ack);
         if before < other.data_end {
             other.data_acknowledged_time = step.now;
         }
@@ -108,8 +118,10 @@ fn proceed(
             other.sacked.acknowledge(ack);
         }
         let from = before.max(1);
-        if other.rare.as_deref().is_some_and(|rare| rare.losses.may_be_echoed(from)) {
-            echoed(segment, other, from, &mut place.rows);
+        if other.may_tell(from)
+            && other.rare.as_deref().is_some_and(|rare| rare.losses.may_be_echoed(from))
+        {
+            echoed(segment, other, from, rows.as_deref_mut());
         }
     } else if ack == before
         && step.payload == 0
@@ -119,10 +131,19 @@ fn proceed(
         let same = step.window == this.last_window || sacks.count > 0;
         other.duplicates += u32::from(same);
     }
+    if sacks.count > 0 {
+        reported(other, step.dsack, sacks, rows);
+    }
+}
+
+/// SACK blocks tell what has arrived, and of needless retransmissions. Is not compiled into the
+/// steps of plain segments, which have none.
+#[inline(never)]
+fn reported(other: &mut Direction, is_dsack: bool, sacks: &Sacks, mut rows: Option<&mut Rows>) {
     for (index, (left, right)) in sacks.blocks().iter().copied().enumerate() {
-        if index == 0 && step.dsack {
+        if index == 0 && is_dsack {
             let needless = other.rare().losses.reported(left, right);
-            needless.into_iter().for_each(|resent| spurious(other, resent, &mut place.rows));
+            needless.into_iter().for_each(|resent| spurious(other, resent, rows.as_deref_mut()));
             continue;
         }
         let (left, right) = (left.max(other.acknowledged), right.min(other.data_end));
@@ -132,23 +153,24 @@ fn proceed(
     }
 }
 
-fn echoed(segment: &Segment, other: &mut Direction, from: i64, rows: &mut Option<&mut Rows>) {
+#[cold]
+fn echoed(segment: &Segment, other: &mut Direction, from: i64, mut rows: Option<&mut Rows>) {
     if let Some((_, echo)) = segment.timestamps() {
         for resent in other.rare().losses.echoed(from, echo) {
-            spurious(other, resent, rows);
+            spurious(other, resent, rows.as_deref_mut());
         }
     }
 }
 
 #[cold]
-fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mut Rows>) {
+fn spurious(other: &mut Direction, resent: Retransmission, rows: Option<&mut Rows>) {
     let rare = other.rare();
     for (slot, one) in [(usize::from(resent.kind), u64::MAX), (usize::from(kind::SPURIOUS), 1)] {
         rare.kinds[slot] = rare.kinds[slot].wrapping_add(one);
         rare.kind_bytes[slot] =
             rare.kind_bytes[slot].wrapping_add(one.wrapping_mul(resent.bytes as u64));
     }
-    if let Some(rows) = rows.as_deref_mut() {
+    if let Some(rows) = rows {
         rows.change_kind(resent.row, kind::SPURIOUS);
     }
 }
@@ -156,7 +178,7 @@ fn spurious(other: &mut Direction, resent: Retransmission, rows: &mut Option<&mu
 /// Sets what is in flight and what limits the sender from now on.
 #[inline(always)]
 pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
-    if this.first_data.is_none() {
+    if this.largest == 0 {
         return;
     }
     let flight = this.in_flight();
@@ -167,7 +189,7 @@ pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
         least = least.max(this.offer.third());
     }
     let waits = flight > 0 || was_held || is_closed;
-    let state = if this.fins > 0 || this.resets > 0 || other.resets > 0 {
+    let state = if this.has_ended {
         limit::NONE
     } else if flight > 0 && !is_closed && this.repairs() {
         limit::NETWORK
@@ -180,7 +202,10 @@ pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
     } else {
         limit::NETWORK
     };
-    if flight != this.usage.flight || state != this.usage.state {
-        this.usage.change(flight, state, clock);
+    if flight != this.usage.flight {
+        this.usage.set_flight(flight, clock);
+    }
+    if state != this.usage.state {
+        this.usage.set_state(state, clock, &mut this.limited);
     }
 }

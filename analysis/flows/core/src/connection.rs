@@ -12,6 +12,7 @@ use crate::segment::{Segment, ACK, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
 use crate::step::{Place, Sacks, Step};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
+use crate::usage::Usage;
 
 /// What all packets need first, so that they find it in one place.
 #[repr(C)]
@@ -38,8 +39,8 @@ impl Connection {
             a: Direction::default(),
             b: Direction::default(),
         };
-        connection.a.usage.since = time;
-        connection.b.usage.since = time;
+        connection.a.usage = Usage::since(time);
+        connection.b.usage = Usage::since(time);
         connection
     }
 
@@ -87,7 +88,7 @@ impl Connection {
         let (this, other) =
             if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
         let mut step = numbers(segment, flags, this, other);
-        count(segment, this, other, &step);
+        count(segment, this, other, &step, place.compatible);
         let sacks = options(segment, rare, this, other, &mut step, place.compatible);
         payload(segment, rare, this, &mut step);
         transmit(this, other, &mut step, place.compatible);
@@ -99,8 +100,9 @@ impl Connection {
         if flags & RST == 0 {
             windows(rare, this, other, &step);
             outstanding(this, other, &step, place.compatible);
-        } else if step.ack.is_some() {
-            this.acks += 1;
+        } else {
+            this.without_window += 1;
+            this.without_owin += 1;
         }
         used(this, other, self.clock, step.payload > 0);
         used(other, this, self.clock, false);
@@ -122,7 +124,7 @@ impl Connection {
     /// tcptrace takes a direction for idle until the file's last packet, whosever it is.
     pub fn idle_until(&mut self, last: i64) {
         for direction in [&mut self.a, &mut self.b] {
-            let since = direction.last_time.unwrap_or(last);
+            let since = direction.last_time.get().unwrap_or(last);
             direction.longest_pause =
                 direction.longest_pause.max(last - last.rem_euclid(1000) - since);
         }
@@ -172,7 +174,11 @@ fn row<'a>(
         forward: place.2,
         sequence: step.first,
         acknowledgement: step.ack,
-        window: if step.flags & (ACK | SYN) != 0 { step.window } else { u64::from(segment.window) },
+        window: u64::from(if step.flags & (ACK | SYN) != 0 {
+            step.window
+        } else {
+            segment.window.into()
+        }),
         sacks: sacks.blocks(),
         dsack: step.dsack,
         kind: step.kind,
@@ -193,7 +199,7 @@ fn numbers(segment: &Segment, flags: u16, this: &mut Direction, other: &mut Dire
     let first = this.relative(segment.sequence);
     let payload = i64::from(segment.payload);
     let scaled = this.scales && flags & SYN == 0;
-    let window = u64::from(segment.window) << if scaled { this.scale } else { 0 };
+    let window = u32::from(segment.window) << if scaled { this.scale } else { 0 };
     Step {
         now: segment.time,
         flags,

@@ -2,9 +2,11 @@
 
 use crate::column_frame::Frame;
 use crate::connection::Connection;
-use crate::direction::{limit, Direction, RareCounters, RoundTrips};
+use crate::direction::{Direction, RareCounters};
 use crate::kind;
+use crate::round_trips::Sums;
 use crate::rtt_samples::{Histogram, Samples};
+use crate::usage::limit;
 use crate::whole_packets::{whole, Identity};
 use std::fmt::Display;
 
@@ -24,8 +26,8 @@ const CLASSES: [(u8, &str); 6] = [
 /// Adds the connection as the next row.
 pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, compatible: bool) {
     let end = connection.last_time;
-    connection.a.usage.advance(connection.clock);
-    connection.b.usage.advance(connection.clock);
+    connection.a.sum_up(connection.clock);
+    connection.b.sum_up(connection.clock);
     frame.next_row();
     whole(frame, identity, connection);
     let (a, b) = (&connection.a, &connection.b);
@@ -50,9 +52,9 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn add(mut self) {
-        let (no_rare, no_rtts) = (RareCounters::default(), RoundTrips::default());
+        let (no_rare, no_rtts) = (RareCounters::default(), Sums::default());
         let rare = self.this.rare.as_deref().unwrap_or(&no_rare);
-        let rtts = self.this.rtts.as_deref().unwrap_or(&no_rtts);
+        let rtts = self.this.rtts.summed_up().unwrap_or(&no_rtts);
         self.packets(rare);
         self.options(rare);
         self.windows(rare);
@@ -88,12 +90,12 @@ impl Part<'_> {
         let this = self.this;
         self.unsigned("total_packets", this.packets);
         self.unsigned("resets_sent", self.small(this.resets));
-        self.unsigned("ack_pkts_sent", this.acks);
-        self.unsigned("pure_acks_sent", this.pure_acks);
+        self.unsigned("ack_pkts_sent", this.acks());
+        self.unsigned("pure_acks_sent", this.pure_acks());
         self.unsigned("sack_pkts_sent", rare.sack_packets);
         self.unsigned("dsack_pkts_sent", rare.dsacks);
         self.unsigned("max_sack_blks/ack", u64::from(rare.most_blocks));
-        self.unsigned("unique_bytes_sent", this.unique_bytes);
+        self.unsigned("unique_bytes_sent", this.unique_bytes());
         self.unsigned("actual_data_pkts", this.data_packets);
         self.unsigned("actual_data_bytes", this.data_bytes);
         self.unsigned("rexmt_data_pkts", rare.repeated_packets);
@@ -137,16 +139,17 @@ impl Part<'_> {
 
     fn windows(&mut self, rare: &RareCounters) {
         let this = self.this;
-        self.unsigned("max_win_adv", this.window_max);
-        self.unsigned("min_win_adv", this.window_min);
+        self.unsigned("max_win_adv", u64::from(this.window_max));
+        self.unsigned("min_win_adv", u64::from(this.window_min));
         self.unsigned("zero_win_adv", rare.zero_windows);
-        let count = if self.compatible && !self.scaled { this.packets } else { this.window_count };
+        let count =
+            if self.compatible && !self.scaled { this.packets } else { this.window_count() };
         self.unsigned("avg_win_adv", this.window_sum.checked_div(count).unwrap_or(0));
         self.unsigned("max_owin", this.owin_max as u64);
         self.unsigned("min_non-zero_owin", this.owin_min as u64);
         self.unsigned(
             "avg_owin",
-            this.owin_sum.checked_div(u128::from(this.owin_count)).unwrap_or(0) as u64,
+            this.owin_sum().checked_div(u128::from(this.owin_count())).unwrap_or(0) as u64,
         );
         let duration = self.end - self.began;
         let weighted = match (duration > 0, self.compatible) {
@@ -175,20 +178,20 @@ impl Part<'_> {
             self.ending,
             length.map(|length| length as u64),
         );
-        let missed = length.map(|length| length - this.unique_bytes as i64);
+        let missed = length.map(|length| length - this.unique_bytes() as i64);
         let missed = missed.map(|missed| if self.compatible { missed } else { missed.max(0) });
         self.frame.integer_or_none("missed_data", self.ending, missed);
         self.unsigned("truncated_data", this.truncated_bytes);
         self.unsigned("truncated_packets", this.truncated_packets);
         let took = this.first_data.map_or(0, |first| (this.last_data - first).max(0));
         self.float("data_xmit_time", took as f64 / SECOND);
-        let pause = this.last_time.map(|_| this.longest_pause as f64 / MILLISECOND);
+        let pause = this.last_time.get().map(|_| this.longest_pause as f64 / MILLISECOND);
         self.frame.float_or_none("idletime_max", self.ending, pause);
         let duplicates = this.rare.as_deref().map_or(0, |rare| rare.hardware_duplicates);
         self.unsigned("hardware_dups", duplicates);
         let duration = (self.end - self.began) as f64 / SECOND;
         let throughput =
-            if duration > 0.0 { Some(this.unique_bytes as f64 / duration) } else { None };
+            if duration > 0.0 { Some(this.unique_bytes() as f64 / duration) } else { None };
         self.frame.float_or_none("throughput", self.ending, throughput);
     }
 
@@ -199,7 +202,7 @@ impl Part<'_> {
         self.float(names[3], samples.deviation() / MILLISECOND);
     }
 
-    fn rtts(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
+    fn rtts(&mut self, rare: &RareCounters, rtts: &Sums) {
         let this = self.this;
         self.unsigned("RTT_samples", rtts.all.count);
         self.times(["RTT_min", "RTT_max", "RTT_avg", "RTT_stdev"], &rtts.all);
@@ -221,7 +224,7 @@ impl Part<'_> {
         self.times(names, &rare.retransmission_times);
     }
 
-    fn ours(&mut self, rare: &RareCounters, rtts: &RoundTrips) {
+    fn ours(&mut self, rare: &RareCounters, rtts: &Sums) {
         let this = self.this;
         self.unsigned("mss", u64::from(this.segment_size(self.other)));
         let acknowledged = (this.acknowledged.min(this.data_end) - 1).max(0);
@@ -254,7 +257,7 @@ impl Part<'_> {
         marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
         self.unsigned("ece_packets", rare.ece);
         self.unsigned("cwr_packets", rare.cwr);
-        let limited = |state: u8| this.usage.limited[usize::from(state)];
+        let limited = |state: u8| this.limited[usize::from(state)];
         let (receiver, network) = (limited(limit::RECEIVER), limited(limit::NETWORK));
         let (idle, waiting) = (limited(limit::IDLE), limited(limit::APPLICATION));
         self.integer("limited_receiver", receiver);

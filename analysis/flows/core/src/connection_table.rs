@@ -6,6 +6,7 @@ use crate::restarts::Opening;
 use crate::segment::{Segment, SYN};
 use crate::step::Place;
 use crate::tcp_options::RareFields;
+use std::hint::black_box;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
@@ -13,7 +14,8 @@ const KEPT: usize = 6;
 pub const NONE: u32 = u32::MAX;
 
 /// A connection as the table has it: its number from 1, the number of its first record, its pair of
-/// ends, and whether a is the second of them.
+/// ends, and whether a is the second of them. It has a line of the processor's cache for itself.
+#[repr(align(64))]
 pub struct TableEntry {
     pub number: u32,
     first_record: u64,
@@ -123,6 +125,16 @@ impl Table {
         if let State::Counted(connection) = &mut entry.state {
             let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
             connection.segment(segment, rare, forward, place);
+        }
+    }
+
+    /// Reads a little of a pair's connection, so that it is on its way from memory while the
+    /// segment before its own is counted.
+    #[inline(always)]
+    pub fn fetch(&self, pair: u32) {
+        let at = self.current.get(pair as usize).map_or(usize::MAX, |at| *at as usize);
+        if let Some(TableEntry { state: State::Counted(next), .. }) = self.connections.get(at) {
+            black_box((next.clock, next.a.next, next.b.next));
         }
     }
 

@@ -5,34 +5,47 @@ use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
 use crate::tcp_options::RareFields;
 
-const TIMESTAMPS: usize = 512;
 /// More than any window: 2^16 scaled by 14 bits (RFC 7323, section 2.2).
 const UNBOUNDED: u64 = 1 << 32;
 
 #[inline(always)]
-pub fn count(segment: &Segment, this: &mut Direction, other: &mut Direction, step: &Step) {
+pub fn count(
+    segment: &Segment,
+    this: &mut Direction,
+    other: &mut Direction,
+    step: &Step,
+    compatible: bool,
+) {
     let flags = step.flags;
     this.packets += 1;
-    if let Some(last) = this.last_time {
+    if let Some(last) = this.last_time.get() {
         this.longest_pause = this.longest_pause.max(step.now - last);
     }
-    this.last_time = Some(step.now);
+    this.last_time = step.now.into();
     if flags & (SYN | FIN | RST) != 0 {
         this.syns += u32::from(flags & SYN != 0);
         this.fins += u32::from(flags & FIN != 0);
         this.resets += u32::from(flags & RST != 0);
         if flags & SYN != 0 {
             this.syn_number = segment.sequence;
-            other.last_ack = Some(step.first);
+            other.last_ack = step.first.into();
         }
         if flags & FIN != 0 {
             this.fin_end = Some(step.end);
         }
+        this.has_ended |= flags & (FIN | RST) != 0;
+        other.has_ended |= flags & RST != 0;
     }
-    if flags & ACK != 0 {
-        this.window_end = u64::from(segment.acknowledgement) + step.window;
+    if flags & (SYN | FIN | RST) != 0 || flags & ACK == 0 {
+        this.without_payload += u64::from(step.payload == 0);
+        this.without_ack += u64::from(flags & ACK == 0);
     }
-    this.latest_end = step.end;
+    if flags & ACK != 0 && compatible {
+        this.window_end = u64::from(segment.acknowledgement) + u64::from(step.window);
+    }
+    if this.has_ended {
+        this.latest_end = step.end;
+    }
     if segment.ecn != 0 || flags & (ECE | CWR) != 0 {
         let established = flags & SYN == 0;
         let rare = this.rare();
@@ -65,7 +78,16 @@ pub fn options(
     }
     if let Some((value, echo)) = segment.timestamps() {
         this.timestamped = true;
-        timestamps(step, this, other, value, echo);
+        if step.payload > 0 || step.flags & SYN != 0 {
+            this.stamps.sent(value, step.now);
+        }
+        if step.flags & ACK != 0 {
+            if let Some(sent) = other.stamps.echoed(echo) {
+                let time = (step.now - sent).max(0);
+                other.smoothed.add(time);
+                other.rtts.timestamp(time);
+            }
+        }
     }
     if rare.block_count > 0 {
         this.rare().sacks_sent += 1;
@@ -84,34 +106,6 @@ fn selective(blocks: &[(u32, u32)], other: &Direction, step: &mut Step) -> Sacks
     let inside = sacks.count > 1 && left >= second.0 && right <= second.1;
     step.dsack = matches!(step.ack, Some(ack) if right <= ack) || inside;
     sacks
-}
-
-/// The first echo of a value is matched with its first packet that needs an answer.
-#[inline(always)]
-fn timestamps(step: &Step, this: &mut Direction, other: &mut Direction, value: u32, echo: u32) {
-    let latest = this.timestamps.all().last();
-    let known = latest.is_some_and(|last| (value.wrapping_sub(last.0) as i32) <= 0);
-    if !known && (step.payload > 0 || step.flags & SYN != 0) {
-        if this.timestamps.len() == TIMESTAMPS {
-            this.timestamps.forget(1);
-        }
-        this.timestamps.push((value, step.now));
-    }
-    if step.flags & ACK == 0 {
-        return;
-    }
-    while let Some((sent, time)) = other.timestamps.all().first().copied() {
-        let ahead = sent.wrapping_sub(echo) as i32;
-        if ahead > 0 {
-            return;
-        }
-        other.timestamps.forget(1);
-        if ahead == 0 {
-            let time = (step.now - time).max(0);
-            other.smoothed.add(time);
-            other.rtts().timestamps.add(time);
-        }
-    }
 }
 
 #[inline(always)]
@@ -138,7 +132,9 @@ pub fn payload(segment: &Segment, rare: &RareFields, this: &mut Direction, step:
     if this.smallest == 0 || segment.payload < this.smallest {
         this.smallest = segment.payload;
     }
-    this.first_data.get_or_insert(step.now);
+    if this.data_packets == 1 {
+        this.first_data = Some(step.now);
+    }
     this.last_data = step.now;
     if segment.missing > 0 {
         this.truncated_bytes += u64::from(segment.missing);
@@ -186,21 +182,20 @@ pub fn windows(rare: &RareFields, this: &mut Direction, other: &mut Direction, s
         if window > 0 && scaled && !this.window_restarted {
             this.window_restarted = true;
             (this.window_min, this.window_max) = (window, window);
-            (this.window_sum, this.window_count) = (0, 0);
+            (this.window_sum, this.without_window) = (0, this.packets - 1);
         } else if window > 0 && (this.window_min == 0 || window < this.window_min) {
             this.window_min = window;
         }
         this.window_max = this.window_max.max(window);
-        this.window_sum += window;
-        this.window_count += 1;
+        this.window_sum += u64::from(window);
+    } else {
+        this.without_window += 1;
     }
     if let Some(ack) = step.ack {
-        this.acks += 1;
-        this.pure_acks += u64::from(step.payload == 0 && flags & (SYN | FIN) == 0);
-        this.last_ack = Some(ack);
+        this.last_ack = ack.into();
         // One that is not believed, or older, says nothing.
         if ack <= other.acknowledged {
-            other.offer.update(step.first, ack, offered(this, other, window));
+            other.offer.update(step.first, ack, offered(this, other, u64::from(window)));
         }
         zero_window(this, step.now, window == 0);
         if rare.block_count > 0 {
@@ -256,9 +251,10 @@ pub fn outstanding(this: &mut Direction, other: &mut Direction, step: &Step, com
         this.initial_packets += 1;
     }
     if syn || step.added.out_of_order || step.repeated {
+        this.without_owin += 1;
         return;
     }
-    let owin = match other.last_ack {
+    let owin = match other.last_ack.get() {
         None => step.payload,
         Some(ack) => (step.end - (ack - 1)).max(0),
     };
@@ -266,12 +262,13 @@ pub fn outstanding(this: &mut Direction, other: &mut Direction, step: &Step, com
     if owin > 0 && (this.owin_min == 0 || owin < this.owin_min) {
         this.owin_min = owin;
     }
-    this.owin_sum += owin as u128;
-    this.owin_count += 1;
-    if this.owin_count > 1 {
-        let passed = (step.now - this.owin_since).max(0);
-        this.owin_weighted += weight(this.owin_last, passed, compatible);
+    let (sum, is_over) = this.owin_sum.overflowing_add(owin as u64);
+    this.owin_sum = sum;
+    if is_over {
+        this.owin_sums_over += 1;
     }
+    let passed = (step.now - this.owin_since).max(0);
+    this.owin_weighted += weight(this.owin_last, passed, compatible);
     (this.owin_since, this.owin_last) = (step.now, owin);
 }
 

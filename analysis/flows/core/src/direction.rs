@@ -3,10 +3,13 @@
 
 use crate::kind;
 use crate::losses::LossRecovery;
-use crate::queue::Queue;
-use crate::rtt_samples::{Histogram, Samples};
+use crate::optional_number::OptionalNumber;
+use crate::round_trips::RoundTrips;
+use crate::rtt_samples::Samples;
 use crate::scoreboard::Scoreboard;
 use crate::sequence_ranges::Ranges;
+use crate::unanswered_stamps::UnansweredStamps;
+use crate::usage::{Limited, Usage};
 use crate::window_offer::WindowOffer;
 
 /// What every host takes (RFC 9293, section 3.7.1), the most that options take of it, and
@@ -50,170 +53,138 @@ pub struct RareCounters {
     pub losses: LossRecovery,
 }
 
-/// RTT samples: tcptrace's, those of full-sized segments, and ours.
-#[derive(Default)]
-pub struct RoundTrips {
-    pub all: Samples,
-    pub full: Samples,
-    pub full_size: i64,
-    pub ours: Samples,
-    pub histogram: Histogram,
-    pub timestamps: Histogram,
+/// Is not compiled into the steps, which it would make long.
+#[cold]
+#[inline(never)]
+pub fn new_counters() -> Box<RareCounters> {
+    Box::default()
 }
 
 /// The smoothed RTT of RFC 6298 in whole nanoseconds; the shift rounds down.
 #[derive(Default)]
 pub struct Smoothed {
-    known: Option<i64>,
+    known: OptionalNumber,
 }
 
 impl Smoothed {
     pub fn add(&mut self, time: i64) {
-        self.known = Some(self.known.map_or(time, |mean| mean + ((time - mean) >> 3)));
+        let mean = self.known.get().map_or(time, |mean| mean + ((time - mean) >> 3));
+        self.known = mean.into();
     }
 
     pub fn mean(&self) -> Option<i64> {
-        self.known
+        self.known.get()
     }
 }
 
-/// What limits a sender (docs/analysis.md): nothing more to come, the receiver's window, the
-/// network, or the application, that left nothing or something in flight.
-pub mod limit {
-    pub const NONE: u8 = 0;
-    pub const RECEIVER: u8 = 1;
-    pub const NETWORK: u8 = 2;
-    pub const IDLE: u8 = 3;
-    pub const APPLICATION: u8 = 4;
-}
-
-/// Bytes in flight over time, and what limited the sender meanwhile. Summed up only when one of
-/// both changes.
+/// In the order in which packets need it, and what few need at the end: with many connections each
+/// line of it that a packet touches has to be fetched from outside the processor's nearer caches.
+/// For the same reason it has nothing that follows from the rest: what nearly all packets would add
+/// to is counted by those that do not.
 #[derive(Default)]
-pub struct Usage {
-    pub since: i64,
-    pub flight: i64,
-    pub most: i64,
-    pub weighted: u128,
-    pub state: u8,
-    /// By state, of which there are five.
-    pub limited: [i64; 8],
-}
-
-impl Usage {
-    /// Sums up until `clock`, which never goes back.
-    #[inline(always)]
-    pub fn advance(&mut self, clock: i64) {
-        let passed = clock - self.since;
-        self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
-        self.limited[usize::from(self.state & 7)] += passed;
-        self.since = clock;
-    }
-
-    #[inline(always)]
-    pub fn change(&mut self, flight: i64, state: u8, clock: i64) {
-        self.advance(clock);
-        (self.flight, self.state) = (flight, state);
-        self.most = self.most.max(flight);
-    }
-}
-
-/// In the order in which packets need it: with many connections each line of it that a packet
-/// touches has to be fetched from outside the processor's nearer caches.
-#[derive(Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub struct Direction {
-    // What every packet of either direction needs.
-    /// The highest number sent or acknowledged: what numbers on the wire are unwrapped near to.
-    pub reference: i64,
+    // What every packet of either direction needs: two lines.
+    /// The end of all that was sent; SYN and FIN count.
+    pub next: i64,
     /// What the peer has acknowledged, and the end of the payload that was sent.
     pub acknowledged: i64,
     pub data_end: i64,
-    pub last_window: u64,
-    pub packets: u64,
-    /// The last ACK this direction carried, relative to the peer's numbers, and whether there was
-    /// one.
-    pub last_ack: Option<i64>,
-    /// The number before the first byte; `known` is whether anything is known of this direction.
-    pub origin: u32,
-    pub syns: u32,
+    /// The last ACK this direction carried, relative to the peer's numbers.
+    pub last_ack: OptionalNumber,
     /// What the peer allows this direction to send.
     pub offer: WindowOffer,
-    pub fins: u32,
-    pub resets: u32,
+    /// The number before the first byte; `known` is whether anything is known of this direction.
+    pub origin: u32,
+    pub last_window: u32,
+    pub stamps: UnansweredStamps,
+    pub last_received: i64,
     pub mss: u16,
     pub scale: u8,
+    pub duplicate_slot: u8,
     pub known: bool,
-    pub short: bool,
-    pub advertises_zero: bool,
-    pub scaled: bool,
     /// Whether `scale` is for the windows after the SYNs. A SYN-ACK asks for it only if the SYN did
     /// (RFC 7323, section 2.2), though the capture may lack that.
     pub scales: bool,
+    pub advertises_zero: bool,
     pub timestamped: bool,
-    pub sack_permitted: bool,
     pub data_acked: bool,
     pub window_restarted: bool,
+    pub short: bool,
+    /// Whether a FIN or RST of this side or an RST of the other ended what is sent.
+    pub has_ended: bool,
+    /// The largest payload.
+    pub largest: u32,
 
-    // What every packet of this direction needs.
-    pub duplicate_slot: u8,
-    /// The end of all that was sent; SYN and FIN count.
-    pub next: i64,
-    /// As on the wire, for tcptrace's rules on new connections.
-    pub latest_end: i64,
-    pub window_end: u64,
-    pub acks: u64,
-    pub pure_acks: u64,
-    pub last_time: Option<i64>,
+    // What every packet of this direction needs: three lines; the last half is for data.
+    pub packets: u64,
+    pub last_time: OptionalNumber,
     pub longest_pause: i64,
-    pub window_max: u64,
-    pub window_min: u64,
     pub window_sum: u64,
-    pub window_count: u64,
-    pub timestamps: Queue<(u32, i64)>,
-    pub owin_max: i64,
-    pub owin_min: i64,
-    pub owin_count: u64,
-    pub owin_last: i64,
-    pub owin_since: i64,
-    pub owin_sum: u128,
-    pub owin_weighted: u128,
+    pub window_max: u32,
+    pub window_min: u32,
     pub duplicate_numbers: [u32; 8],
     pub duplicate_ids: [u16; 8],
-
-    // What its data and the ACKs of them need.
-    pub first_data: Option<i64>,
-    pub last_received: i64,
+    pub owin_last: i64,
+    pub owin_since: i64,
+    pub owin_max: i64,
+    pub owin_min: i64,
+    /// Bytes times nanoseconds.
+    pub owin_weighted: u128,
+    /// Without 2^64 for each of `owin_sums_over`.
+    pub owin_sum: u64,
     pub duplicates: u32,
     /// As on the wire, for tcptrace's rules on new connections.
     pub syn_number: u32,
     pub rare: Option<Box<RareCounters>>,
+    /// From here on nothing was repeated: no need to ask `rare`.
+    pub repeated_end: i64,
     pub board: Scoreboard,
-    pub sacked: Ranges,
-    pub unique_bytes: u64,
-    pub data_packets: u64,
-    pub data_bytes: u64,
-    pub pushed: u64,
-    pub largest: u32,
-    pub smallest: u32,
-    /// The largest payload without PSH: there the sender itself cut its stream.
-    pub cut: u32,
-    pub truncated_bytes: u64,
-    pub truncated_packets: u64,
-    pub last_data: i64,
-    pub usage: Usage,
+
+    // What its data and the ACKs of them need: four lines.
     pub smoothed: Smoothed,
     pub acknowledged_time: i64,
     pub data_acknowledged_time: i64,
+    pub data_packets: u64,
+    pub data_bytes: u64,
+    pub pushed: u64,
+    pub truncated_bytes: u64,
+    pub truncated_packets: u64,
+    pub last_data: i64,
     pub cumulatively: u64,
+    pub smallest: u32,
+    /// The largest payload without PSH: there the sender itself cut its stream.
+    pub cut: u32,
     pub last_sample: i64,
-    pub rtts: Option<Box<RoundTrips>>,
+    pub usage: Usage,
+    pub rtts: RoundTrips,
+    pub sacked: Ranges,
 
-    // What only the beginning and the end need.
+    // What few packets need, and the end.
+    pub syns: u32,
+    pub fins: u32,
+    pub resets: u32,
+    pub scaled: bool,
+    pub sack_permitted: bool,
+    /// Of the packets: those without ACK, those without payload that are no mere ACKs, those that
+    /// tell no window (and those before windows were scaled), and those that say nothing of what
+    /// is outstanding.
+    pub without_ack: u64,
+    pub without_payload: u64,
+    pub without_window: u64,
+    pub without_owin: u64,
+    pub owin_sums_over: u64,
+    /// Payload that was sent before.
+    pub known_bytes: i64,
+    pub first_data: Option<i64>,
+    pub limited: Limited,
+    /// As on the wire, for tcptrace's rules on new connections.
+    pub window_end: u64,
+    /// The end of the latest segment, once what is sent has ended.
+    pub latest_end: i64,
     pub handshake_sample: i64,
     pub initial_bytes: u64,
     pub initial_packets: u64,
-    /// As on the wire.
     pub fin_end: Option<i64>,
 }
 
@@ -222,8 +193,15 @@ impl Direction {
     /// what is known.
     #[inline(always)]
     pub fn relative(&self, number: u32) -> i64 {
-        let near = self.origin.wrapping_add(self.reference as u32);
-        self.reference + i64::from(number.wrapping_sub(near) as i32)
+        let reference = self.reference();
+        let near = self.origin.wrapping_add(reference as u32);
+        reference + i64::from(number.wrapping_sub(near) as i32)
+    }
+
+    /// The highest number sent or acknowledged: what numbers on the wire are unwrapped near to.
+    #[inline(always)]
+    pub fn reference(&self) -> i64 {
+        self.next.max(self.acknowledged).max(0)
     }
 
     /// Fixes the origin at the first number that is seen.
@@ -232,16 +210,44 @@ impl Direction {
         if !self.known {
             self.known = true;
             self.origin = origin;
-            (self.reference, self.next, self.data_end) = (0, 0, 1);
+            self.data_end = 1;
         }
     }
 
+    #[inline(always)]
     pub fn rare(&mut self) -> &mut RareCounters {
-        self.rare.get_or_insert_with(Default::default)
+        self.rare.get_or_insert_with(new_counters)
     }
 
-    pub fn rtts(&mut self) -> &mut RoundTrips {
-        self.rtts.get_or_insert_with(Default::default)
+    /// Lets all sums reach until `clock`; the direction may go on.
+    pub fn sum_up(&mut self, clock: i64) {
+        self.usage.advance(clock, &mut self.limited);
+        self.rtts.sum_up();
+    }
+
+    pub fn acks(&self) -> u64 {
+        self.packets - self.without_ack
+    }
+
+    pub fn pure_acks(&self) -> u64 {
+        self.packets - self.data_packets - self.without_payload
+    }
+
+    pub fn window_count(&self) -> u64 {
+        self.packets - self.without_window
+    }
+
+    pub fn owin_count(&self) -> u64 {
+        self.packets - self.without_owin
+    }
+
+    pub fn owin_sum(&self) -> u128 {
+        u128::from(self.owin_sums_over) << 64 | u128::from(self.owin_sum)
+    }
+
+    /// Bytes of payload that were not sent before.
+    pub fn unique_bytes(&self) -> u64 {
+        self.data_bytes.wrapping_add_signed(-self.known_bytes)
     }
 
     /// Payload sent and neither acknowledged nor SACKed.
@@ -250,10 +256,17 @@ impl Direction {
         (self.data_end - self.acknowledged.max(1) - self.sacked.total).max(0)
     }
 
+    /// Whether what happens to bytes from here on may tell something of repetitions.
+    #[inline(always)]
+    pub fn may_tell(&self, from: i64) -> bool {
+        from < self.repeated_end
+    }
+
     /// Whether losses are being repaired.
     #[inline(always)]
     pub fn repairs(&self) -> bool {
-        self.rare.as_deref().is_some_and(|rare| self.acknowledged < rare.losses.recover)
+        self.may_tell(self.acknowledged)
+            && self.rare.as_deref().is_some_and(|rare| self.acknowledged < rare.losses.recover)
     }
 
     /// Whether the sender had no more than this payload: it is not full. A full one has what both
@@ -281,5 +294,18 @@ impl Direction {
             0 => self.largest,
             mss => self.largest.min(u32::from(mss)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_packets_need_stands_in_as_many_lines_as_is_said() {
+        assert_eq!(offset_of!(Direction, packets), 2 * 64);
+        assert!(offset_of!(Direction, owin_sum) < 5 * 64);
+        assert_eq!(offset_of!(Direction, sacked) + 8, 9 * 64);
     }
 }

@@ -183,6 +183,11 @@ impl LossRecovery {
         }
     }
 
+    /// The end of all that is repaired or was repeated.
+    pub fn end(&self) -> i64 {
+        self.recover.max(self.resent_top)
+    }
+
     /// Whether an ACK that newly covers bytes from here on may tell of a retransmission.
     #[inline(always)]
     pub fn may_be_echoed(&self, from: i64) -> bool {

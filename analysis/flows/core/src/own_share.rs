@@ -6,14 +6,17 @@ use crate::segment::Segment;
 use crate::tcp_options::RareFields;
 
 /// Of so many pairs of ends the last is its own to begin with.
-const EVERY: usize = 4;
+const EVERY: usize = 5;
+/// What part of the share is handed over at once, and at most.
+const PART: usize = 8;
+const MOST: usize = 64;
 
 pub struct OwnShare {
     table: Table,
     /// By pair: whether it is of the share.
     pairs: Vec<bool>,
-    /// The pair of the share that had the latest segment.
-    latest: Option<u32>,
+    /// The first pairs of the share that had segments since the last batch was handed over.
+    recent: Vec<u32>,
     is_open: bool,
 }
 
@@ -23,7 +26,7 @@ impl OwnShare {
         OwnShare {
             table: Table::new(table.compatible, false),
             pairs: Vec::new(),
-            latest: None,
+            recent: Vec::with_capacity(MOST),
             is_open: table.rows.is_none(),
         }
     }
@@ -41,7 +44,9 @@ impl OwnShare {
     /// Is not compiled into the reading, which it would slow down.
     #[inline(never)]
     fn count(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
-        self.latest = Some(segment.pair);
+        if self.recent.len() < MOST && self.recent.last() != Some(&segment.pair) {
+            self.recent.push(segment.pair);
+        }
         self.table.take(number, segment, rare);
         true
     }
@@ -54,11 +59,17 @@ impl OwnShare {
         is_own && self.count(number, segment, rare)
     }
 
-    /// The connection that had the latest segment leaves the share.
-    pub fn release(&mut self) -> Option<TableEntry> {
-        let pair = self.latest.take()?;
-        let released = self.table.release(pair);
-        self.pairs[pair as usize] &= released.is_none();
+    /// A batch is handed over; if the share is too large, some connections leave it that had
+    /// segments since the last one.
+    pub fn hand_over(&mut self, is_too_large: bool) -> Vec<TableEntry> {
+        let mut released = Vec::new();
+        if is_too_large {
+            let part = 1 + self.pairs.iter().filter(|is_own| **is_own).count() / PART;
+            released
+                .extend(self.recent.iter().filter_map(|pair| self.table.release(*pair)).take(part));
+        }
+        released.iter().for_each(|entry| self.pairs[entry.pair as usize] = false);
+        self.recent.clear();
         released
     }
 
@@ -84,28 +95,28 @@ mod tests {
     fn a_connection_goes_on_where_it_is_adopted() {
         let mut table = Table::new(false, false);
         let mut share = OwnShare::beside(&table);
-        for number in 0..160u32 {
-            let mut segment = sent(number % 8, number + 1);
+        for number in 0..200u32 {
+            let mut segment = sent(number % 10, number + 1);
             if !share.take(u64::from(number), &mut segment, &NO_RARE_FIELDS) {
                 table.take(u64::from(number), &mut segment, &NO_RARE_FIELDS);
             }
             if number == 80 {
-                let released = share.release();
-                assert_eq!(released.as_ref().map(|entry| entry.pair), Some(7));
+                let released = share.hand_over(true);
+                assert!(released.iter().map(|entry| entry.pair).eq([4]));
                 released.into_iter().for_each(|entry| table.adopt(entry));
             }
         }
         assert_eq!(share.table.connections.len(), 2);
         table.absorb(share.counted());
         let places = table.connections.iter().map(|entry| (entry.number, entry.pair));
-        assert!(places.eq((0..8).map(|pair| (pair + 1, pair))));
+        assert!(places.eq((0..10).map(|pair| (pair + 1, pair))));
         let counts = table.connections.into_iter().map(|entry| entry.counted(false).a.data_packets);
-        assert!(counts.eq([20; 8]));
+        assert!(counts.eq([20; 10]));
     }
 
     #[test]
     fn rows_leave_nothing_to_the_reader() {
         let mut share = OwnShare::beside(&Table::new(false, true));
-        assert!((0..8).all(|pair| !share.take(1, &mut sent(pair, 1), &NO_RARE_FIELDS)));
+        assert!((0..10).all(|pair| !share.take(1, &mut sent(pair, 1), &NO_RARE_FIELDS)));
     }
 }

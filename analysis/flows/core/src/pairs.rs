@@ -15,8 +15,10 @@ const RECENT: usize = 1024;
 /// No network: no packet was seen.
 const UNSEEN: Network = Network::MAX;
 
-/// The ends as in the first packet of a pair, and the network of the other direction.
+/// The ends as in the first packet of a pair, and the network of the other direction. It has a line
+/// of the processor's cache for itself.
 #[derive(Clone)]
+#[repr(align(64))]
 struct Known {
     ends: Ends,
     back: Network,

@@ -1,6 +1,6 @@
 //! Reading and parsing in one thread, the analysis in another; segments go over in batches that are
-//! used again. The thread that reads counts a share of the connections itself, and hands over one
-//! of them whenever the other waits. Which thread counts a connection changes no result.
+//! used again. The thread that reads counts a share of the connections itself, and hands over some
+//! of them if only the other waits. Which thread counts a connection changes no result.
 
 use crate::connection_table::{Table, TableEntry};
 use crate::own_share::OwnShare;
@@ -14,6 +14,9 @@ use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 /// Segments in a batch: few enough to stay in the processor's cache.
 const BATCH: usize = 4096;
 const BATCHES: usize = 4;
+/// Batches that are handed over without waiting before connections are: both threads wait now and
+/// then, if they have as much to do as each other.
+const PATIENCE: u32 = 4;
 /// Packets between two looks at whether the user wants to stop.
 const LOOK: u64 = 1 << 18;
 
@@ -27,13 +30,13 @@ struct Batch {
     segments: Vec<(u64, Segment)>,
     /// Of those segments that have some, in their order.
     rare: Vec<RareFields>,
-    /// A connection that is handed over; its segments are in later batches.
-    released: Option<TableEntry>,
+    /// Connections that are handed over; their segments are in later batches.
+    released: Vec<TableEntry>,
 }
 
 impl Batch {
     fn new() -> Batch {
-        Batch { segments: Vec::with_capacity(BATCH), rare: Vec::new(), released: None }
+        Batch { segments: Vec::with_capacity(BATCH), rare: Vec::new(), released: Vec::new() }
     }
 }
 
@@ -48,6 +51,8 @@ pub struct Parser<'a> {
     /// Segments since the last batch was handed over.
     segments: usize,
     stock: VecDeque<Batch>,
+    /// Batches handed over since this thread last waited for the other, or gave it connections.
+    unwaited: u32,
     full: SyncSender<Batch>,
     empty: Receiver<Batch>,
     go_on: &'a mut dyn FnMut() -> bool,
@@ -72,9 +77,19 @@ pub fn run<T>(
         let stock = (1..BATCHES).map(|_| Batch::new()).collect();
         let batch = Batch::new();
         let fresh = [Default::default(); FRESH];
-        let (filled, segments) = (0, 0);
-        let mut parser =
-            Parser { parser, share, batch, fresh, filled, segments, stock, full, empty, go_on };
+        let mut parser = Parser {
+            parser,
+            share,
+            batch,
+            fresh,
+            filled: 0,
+            segments: 0,
+            stock,
+            unwaited: 0,
+            full,
+            empty,
+            go_on,
+        };
         let result = read(&mut parser);
         parser.hand_over();
         let Parser { parser, share, full, .. } = parser;
@@ -91,11 +106,15 @@ pub fn run<T>(
 fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
     for mut batch in filled {
         let mut rare = batch.rare.iter();
-        for (number, segment) in &mut batch.segments {
+        for at in 0..batch.segments.len() {
+            if let Some((_, next)) = batch.segments.get(at + 1) {
+                table.fetch(next.pair);
+            }
+            let (number, segment) = &mut batch.segments[at];
             let fields = if segment.is_rare { rare.next() } else { None };
             table.take(*number, segment, fields.unwrap_or(&NO_RARE_FIELDS));
         }
-        batch.released.take().into_iter().for_each(|entry| table.adopt(entry));
+        batch.released.drain(..).for_each(|entry| table.adopt(entry));
         batch.segments.clear();
         batch.rare.clear();
         // At the end nobody takes it back.
@@ -116,10 +135,11 @@ impl Parser<'_> {
         self.write();
         self.segments = 0;
         self.stock.extend(self.empty.try_iter());
-        if self.stock.len() == BATCHES - 1 {
-            // The other thread waits.
-            self.batch.released = self.share.release();
-        }
+        self.unwaited = if self.stock.is_empty() { 0 } else { self.unwaited.saturating_add(1) };
+        // The other thread waits, and this does not.
+        let is_too_large = self.stock.len() == BATCHES - 1 && self.unwaited > PATIENCE;
+        self.unwaited = if is_too_large { 0 } else { self.unwaited };
+        self.batch.released = self.share.hand_over(is_too_large);
         match self.stock.pop_front().or_else(|| self.empty.recv().ok()) {
             Some(empty) => self.full.send(std::mem::replace(&mut self.batch, empty)).is_ok(),
             None => false,

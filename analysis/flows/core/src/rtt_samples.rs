@@ -25,6 +25,21 @@ impl Samples {
         self.squares = self.squares.saturating_add((time as u128) * (time as u128));
     }
 
+    pub fn merge(&mut self, other: &Samples) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 || other.min < self.min {
+            self.min = other.min;
+        }
+        if self.count == 0 || other.max > self.max {
+            self.max = other.max;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
+    }
+
     /// Nanoseconds; tcptrace divides by a little more than the count.
     pub fn mean(&self, compatible: bool) -> f64 {
         match (self.count, compatible) {
@@ -53,29 +68,15 @@ const BITS: u32 = 6;
 #[derive(Clone, Default, Debug)]
 pub struct Histogram {
     counts: Vec<(u16, u32)>,
-    /// Where the last one went: neighbours in time are often alike.
-    last: usize,
 }
 
 impl Histogram {
-    #[inline]
-    pub fn add(&mut self, time: i64) {
-        let bucket = bucket(time.max(0) as u64);
-        if let Some((known, count)) = self.counts.get_mut(self.last) {
-            if *known == bucket {
-                *count = count.saturating_add(1);
-                return;
-            }
-        }
+    pub fn add(&mut self, bucket: u16, times: u16) {
+        let times = u32::from(times);
         match self.counts.binary_search_by_key(&bucket, |entry| entry.0) {
-            Ok(at) => {
-                self.counts[at].1 = self.counts[at].1.saturating_add(1);
-                self.last = at;
-            }
-            Err(at) => {
-                self.counts.insert(at, (bucket, 1));
-                self.last = at;
-            }
+            Ok(at) => self.counts[at].1 = self.counts[at].1.saturating_add(times),
+            Err(at) if times > 0 => self.counts.insert(at, (bucket, times)),
+            Err(_) => {}
         }
     }
 
@@ -99,7 +100,9 @@ impl Histogram {
     }
 }
 
-fn bucket(value: u64) -> u16 {
+#[inline(always)]
+pub fn bucket(time: i64) -> u16 {
+    let value = time.max(0) as u64;
     let shift = (64 - value.leading_zeros()).saturating_sub(BITS + 1);
     ((shift << BITS) + (value >> shift) as u32) as u16
 }
@@ -124,7 +127,7 @@ mod tests {
             for value in
                 [1u64 << exponent, (1 << exponent) + (1 << exponent >> 1), (2 << exponent) - 1]
             {
-                let middle = middle(bucket(value));
+                let middle = middle(bucket(value as i64));
                 assert!(middle.abs_diff(value) * 127 <= value, "{value} {middle}");
             }
         }
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn percentiles_take_the_sample_at_the_rank() {
         let mut histogram = Histogram::default();
-        (1..=100).for_each(|value| histogram.add(value));
+        (1..=100).for_each(|value| histogram.add(bucket(value), 1));
         assert_eq!(histogram.percentile(50), Some(50));
         assert_eq!(histogram.percentile(99), Some(99));
         assert_eq!(Histogram::default().percentile(50), None);

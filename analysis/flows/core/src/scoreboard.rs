@@ -4,6 +4,7 @@
 //! numbers are relative and of 64 bit.
 
 use crate::queue::Queue;
+use crate::sent_segment::{Exact, Sent};
 
 /// Longest list; beyond it the two oldest entries become one, as if both were acknowledged.
 const LONGEST: usize = 65536;
@@ -12,17 +13,6 @@ const LONGEST_ALONE: usize = 1024;
 /// Most acknowledged pieces with gaps between them; beyond it the oldest gap counts as filled.
 const MOST_PIECES: usize = 64;
 
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    pub first: i64,
-    pub end: i64,
-    /// When it was sent last.
-    pub time: i64,
-    pub again: u32,
-    /// How often it was acknowledged, duplicates included.
-    pub acknowledged: u32,
-}
-
 /// What `add` found: bytes seen before, and how the first of them was sent.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SegmentRepetition {
@@ -30,15 +20,6 @@ pub struct SegmentRepetition {
     pub out_of_order: bool,
     /// When the first repeated piece was sent last, and how often it was retransmitted before.
     pub earlier: Option<(i64, u32)>,
-}
-
-/// What an ACK meant for the segment that ends where it points to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Exact {
-    /// It is acknowledged: the time since it was sent, its size, and what the time is worth.
-    Newly { time: i64, size: i64, worth: Worth },
-    /// It is acknowledged again; how often by now.
-    Again(u32),
 }
 
 /// What an ACK meant.
@@ -51,111 +32,86 @@ pub struct Acked {
     pub sample: Option<i64>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Worth {
-    Sample,
-    Ambiguous,
-    AfterLoss,
-}
-
-#[derive(Default, Debug)]
+/// First what packets ask for that acknowledge nothing new.
+#[derive(Debug)]
+#[repr(C)]
 pub struct Scoreboard {
+    /// The latest ACK, if the same once more changes nothing.
+    settled: i64,
+    /// The end of the list's last segment, if there is one: to look there takes long.
+    end: i64,
     list: Queue<Sent>,
 }
 
-impl Sent {
-    #[inline(always)]
-    pub fn new(first: i64, end: i64, time: i64) -> Sent {
-        Sent { first, end, time, again: 0, acknowledged: 0 }
-    }
-
-    /// Takes another ACK of an acknowledged segment; an ACK of just this segment is reported.
-    #[inline(always)]
-    fn acknowledge_again(&mut self, ack: i64, duplicate: bool) -> Option<Exact> {
-        if duplicate && ack == self.end {
-            self.acknowledged = self.acknowledged.saturating_add(1);
-            return Some(Exact::Again(self.acknowledged));
-        }
-        self.acknowledged = 1;
-        None
-    }
-
-    /// What the time until its ACK is worth; `latest` is when the newest that is covered with it
-    /// was sent.
-    #[inline(always)]
-    fn worth(&self, latest: i64) -> Worth {
-        if latest > self.time {
-            Worth::AfterLoss
-        } else if self.again > 0 {
-            Worth::Ambiguous
-        } else {
-            Worth::Sample
-        }
+impl Default for Scoreboard {
+    fn default() -> Scoreboard {
+        Scoreboard { settled: i64::MIN, end: i64::MIN, list: Queue::default() }
     }
 }
 
 impl Scoreboard {
     /// `resent` takes the time since the last transmission and the count of each retransmitted
-    /// unacknowledged segment. `added` stays as it is if nothing is repeated. What is sent comes in
-    /// parts, so that it is made where it stays: what was just written word by word stalls the
-    /// processor when it is copied in larger pieces.
+    /// unacknowledged segment. What is sent comes in parts, so that it is made where it stays: what
+    /// was just written word by word stalls the processor when it is copied in larger pieces.
     #[inline(always)]
     pub fn add(
         &mut self,
         (first, end, now): (i64, i64, i64),
         alone: bool,
-        added: &mut SegmentRepetition,
         resent: impl FnMut(i64, u32),
-    ) {
-        match self.list.all().last() {
-            Some(last) if first < last.end => {
-                self.insert(Sent::new(first, end, now), added, resent)
-            }
-            _ => self.list.push(Sent::new(first, end, now)),
+    ) -> SegmentRepetition {
+        let mut added = SegmentRepetition::default();
+        if first < self.end {
+            added = self.insert(Sent::new(first, end, now), resent);
+        } else {
+            self.list.push(Sent::new(first, end, now));
+        }
+        self.end = self.end.max(end);
+        if first < self.settled {
+            self.settled = i64::MIN;
         }
         if self.list.len() > LONGEST_ALONE && (alone || self.list.len() > LONGEST) {
             self.merge_oldest();
         }
+        added
     }
 
     fn merge_oldest(&mut self) {
+        self.settled = i64::MIN;
         if let [oldest, next, ..] = self.list.all_mut() {
-            next.first = oldest.first;
+            next.reach(oldest.first(), next.end);
             next.time = next.time.max(oldest.time);
-            next.acknowledged = next.acknowledged.max(1);
+            next.set_acks(next.acks().max(1));
             self.list.forget(1);
         }
     }
 
     #[cold]
-    fn insert(
-        &mut self,
-        sent: Sent,
-        added: &mut SegmentRepetition,
-        mut resent: impl FnMut(i64, u32),
-    ) {
-        let Sent { mut first, end, .. } = sent;
+    fn insert(&mut self, sent: Sent, mut resent: impl FnMut(i64, u32)) -> SegmentRepetition {
+        let mut added = SegmentRepetition::default();
+        let (mut first, end) = (sent.first(), sent.end);
         let mut at = self.list.all().partition_point(|known| known.end <= first);
         while at < self.list.len() {
             let found = self.list.all()[at];
-            if first < found.first {
+            if first < found.first() {
                 added.out_of_order |= end < found.end;
-                self.list.insert(at, Sent { first, end: end.min(found.first), ..sent });
+                self.list.insert(at, Sent::new(first, end.min(found.first()), sent.time));
                 at += 1;
-                if end <= found.first {
-                    return;
+                if end <= found.first() {
+                    return added;
                 }
-                first = found.first;
+                first = found.first();
             }
-            self.repeat(at, sent.time, added, &mut resent);
+            self.repeat(at, sent.time, &mut added, &mut resent);
             added.again += end.min(found.end) - first;
             if end <= found.end {
-                return;
+                return added;
             }
             first = found.end;
             at += 1;
         }
-        self.list.push(Sent { first, ..sent });
+        self.list.push(Sent::new(first, end, sent.time));
+        added
     }
 
     fn repeat(
@@ -166,15 +122,21 @@ impl Scoreboard {
         resent: &mut impl FnMut(i64, u32),
     ) {
         let sent = &mut self.list.all_mut()[at];
-        sent.again = sent.again.saturating_add(1);
+        sent.count_again();
         if added.earlier.is_some() {
             return;
         }
-        added.earlier = Some((sent.time, sent.again - 1));
-        if sent.acknowledged == 0 {
-            resent((now - sent.time).max(0), sent.again);
+        added.earlier = Some((sent.time, sent.again() - 1));
+        if sent.acks() == 0 {
+            resent((now - sent.time).max(0), sent.again());
         }
         sent.time = now;
+    }
+
+    /// Whether an ACK changes nothing, unless it is a duplicate.
+    #[inline(always)]
+    pub fn is_settled(&self, ack: i64) -> bool {
+        ack == self.settled
     }
 
     /// Takes an ACK; `duplicate` says whether it is one.
@@ -184,30 +146,28 @@ impl Scoreboard {
         let (mut covered, mut newly, mut joined) = (0, 0, true);
         let (mut latest, mut latest_new, mut end) = (i64::MIN, i64::MIN, i64::MIN);
         for sent in self.list.all_mut() {
-            if ack <= sent.first {
+            if ack <= sent.first() {
                 break;
             }
-            joined &= covered == 0 || end == sent.first;
+            joined &= covered == 0 || end == sent.first();
             (covered, end) = (covered + 1, sent.end);
             latest = latest.max(sent.time);
-            if sent.acknowledged > 0 {
+            if sent.acks() > 0 {
                 acked.exact = sent.acknowledge_again(ack, duplicate);
                 continue;
             }
-            sent.acknowledged = 1;
+            sent.set_acks(1);
             newly += 1;
             latest_new = latest_new.max(sent.time);
             let time = (now - sent.time).max(0);
             acked.sample =
-                if sent.again == 0 && latest_new <= sent.time { Some(time) } else { None };
+                if sent.again() == 0 && latest_new <= sent.time { Some(time) } else { None };
             if ack == sent.end {
-                acked.exact = Some(Exact::Newly {
-                    time,
-                    size: sent.end - sent.first,
-                    worth: sent.worth(latest),
-                });
+                acked.exact =
+                    Some(Exact::Newly { time, size: sent.size(), worth: sent.worth(latest) });
             }
         }
+        self.settled = if duplicate { i64::MIN } else { ack };
         acked.cumulatively = newly - u64::from(matches!(acked.exact, Some(Exact::Newly { .. })));
         if newly > 0 && covered > 1 {
             if joined {
@@ -223,9 +183,10 @@ impl Scoreboard {
     #[inline(always)]
     fn join(&mut self, covered: usize, latest: i64) {
         let list = self.list.all_mut();
-        let Sent { first, again, .. } = list[0];
+        let oldest = list[0];
         let last = &mut list[covered - 1];
-        (last.first, last.again, last.time) = (first, again, latest);
+        last.begin_with(&oldest);
+        last.time = latest;
         self.list.forget(covered - 1);
     }
 
@@ -237,10 +198,10 @@ impl Scoreboard {
         for at in 1..covered {
             let next = list[at];
             let last = &mut list[kept];
-            if last.end == next.first {
-                last.end = next.end;
+            if last.end == next.first() {
+                last.reach(last.first(), next.end);
                 last.time = last.time.max(next.time);
-                last.acknowledged = next.acknowledged;
+                last.set_acks(next.acks());
             } else {
                 kept += 1;
                 list[kept] = next;
@@ -258,7 +219,8 @@ impl Scoreboard {
 
 fn fill_oldest_gap(list: &mut [Sent]) {
     let (oldest, next) = (list[0], list[1]);
-    list[1] = Sent { first: oldest.first, time: oldest.time.max(next.time), ..next };
+    list[1].reach(oldest.first(), next.end);
+    list[1].time = oldest.time.max(next.time);
     list.copy_within(1.., 0);
 }
 
@@ -267,9 +229,7 @@ mod tests {
     use super::*;
 
     fn add(board: &mut Scoreboard, first: i64, end: i64, now: i64) -> SegmentRepetition {
-        let mut added = SegmentRepetition::default();
-        board.add((first, end, now), false, &mut added, |_, _| {});
-        added
+        board.add((first, end, now), false, |_, _| {})
     }
 
     #[test]
@@ -311,6 +271,6 @@ mod tests {
         assert!(board.list.len() <= LONGEST);
         board.acknowledge(4_000_000, 1, false);
         assert!(board.list.len() <= MOST_PIECES + 2);
-        assert_eq!(board.list.all()[0].first, 0);
+        assert_eq!(board.list.all()[0].first(), 0);
     }
 }

@@ -1,6 +1,6 @@
 //! The steps for what a segment sends: its place in the scoreboard, and its kind.
 
-use crate::direction::Direction;
+use crate::direction::{new_counters, Direction};
 use crate::handshake::Handshake;
 use crate::kind;
 use crate::losses::{Retransmission, SenderSituation, SequenceGap};
@@ -20,19 +20,16 @@ pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compat
         let rare = this.rare();
         rare.probe_packets += 1;
         rare.probe_bytes += step.payload as u64;
+        this.known_bytes += step.payload;
         return;
     }
     let rare = &mut this.rare;
-    this.board.add(
-        (step.first, step.first + length, step.now),
-        other.packets == 0,
-        &mut step.added,
-        |time, again| {
-            let rare = rare.get_or_insert_with(Default::default);
-            rare.most_again = rare.most_again.max(again);
-            rare.retransmission_times.add(time, compatible);
-        },
-    );
+    let sent = (step.first, step.first + length, step.now);
+    step.added = this.board.add(sent, other.packets == 0, |time, again| {
+        let rare = rare.get_or_insert_with(new_counters);
+        rare.most_again = rare.most_again.max(again);
+        rare.retransmission_times.add(time, compatible);
+    });
     let mut again = step.added.again;
     if again > 0 || step.added.out_of_order {
         let rare = this.rare();
@@ -44,7 +41,9 @@ pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compat
         }
     }
     again -= i64::from(syn == 1 && this.syns > 1) + i64::from(fin == 1 && this.fins > 1);
-    this.unique_bytes += (step.payload - again).max(0) as u64;
+    if again != 0 {
+        this.known_bytes += again.min(step.payload);
+    }
 }
 
 #[inline(always)]
@@ -164,6 +163,8 @@ fn repetition(
             reported: false,
         });
     }
+    let end = rare.losses.end();
+    this.repeated_end = this.repeated_end.max(end);
     chosen
 }
 
@@ -194,7 +195,6 @@ pub fn advance(this: &mut Direction, other: &Direction, step: &Step, is_pushed: 
         if this.next == 0 {
             this.next = step.first;
             this.data_end = step.first.max(1);
-            this.reference = this.reference.max(step.first);
         }
         return;
     }
@@ -203,7 +203,6 @@ pub fn advance(this: &mut Direction, other: &Direction, step: &Step, is_pushed: 
     }
     let flags = i64::from(step.flags & SYN != 0) + i64::from(step.flags & FIN != 0);
     this.next = this.next.max(step.end + flags);
-    this.reference = this.reference.max(this.next);
     if step.payload > 0 {
         let end = step.end + i64::from(step.flags & SYN != 0);
         if end > this.data_end {

@@ -5,17 +5,19 @@
 /// acknowledged.
 const MOST: usize = 256;
 
+/// First what packets ask for if there are none.
 #[derive(Default, Debug)]
+#[repr(C)]
 pub struct Ranges {
-    list: Vec<(i64, i64)>,
     /// Bytes in all ranges.
     pub total: i64,
+    list: Vec<(i64, i64)>,
 }
 
 impl Ranges {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.list.is_empty()
+        self.total == 0
     }
 
     /// The end of the highest range.

@@ -35,7 +35,7 @@ pub struct Step {
     pub first: i64,
     pub end: i64,
     pub ack: Option<i64>,
-    pub window: u64,
+    pub window: u32,
     pub payload: i64,
     pub probe: bool,
     pub copy: bool,

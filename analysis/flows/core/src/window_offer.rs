@@ -1,10 +1,12 @@
 //! The newest window of the peer (RFC 9293, section 3.10.7.4, with SND.WL1 and SND.WL2; a window of
 //! 0 counts at once, as in tcp_may_update_window of net/ipv4/tcp_input.c). Its edge may go back.
 
+use crate::optional_number::OptionalNumber;
+
 #[derive(Default)]
 pub struct WindowOffer {
     /// The first byte that is not allowed, if a window was seen.
-    pub edge: Option<i64>,
+    edge: OptionalNumber,
     acknowledgement: i64,
     sequence: i64,
 }
@@ -15,10 +17,12 @@ impl WindowOffer {
     pub fn update(&mut self, sequence: i64, acknowledgement: i64, window: u64) {
         let edge = acknowledgement + window as i64;
         let order = (acknowledgement, sequence).cmp(&(self.acknowledgement, self.sequence));
-        let moves = window == 0 || edge > self.edge.unwrap_or(i64::MIN);
-        if order.is_gt() || (order.is_eq() && moves) || self.edge.is_none() {
-            (self.edge, self.acknowledgement, self.sequence) =
-                (Some(edge), acknowledgement, sequence);
+        match self.edge.get() {
+            Some(known) if order.is_lt() || (order.is_eq() && window > 0 && edge <= known) => {}
+            _ => {
+                (self.edge, self.acknowledgement, self.sequence) =
+                    (edge.into(), acknowledgement, sequence);
+            }
         }
     }
 
@@ -26,12 +30,12 @@ impl WindowOffer {
     /// (tcp_tso_should_defer of net/ipv4/tcp_output.c).
     #[inline(always)]
     pub fn third(&self) -> i64 {
-        self.edge.map_or(0, |edge| (edge - self.acknowledgement).div_euclid(3))
+        self.edge.get().map_or(0, |edge| (edge - self.acknowledgement).div_euclid(3))
     }
 
     /// Bytes between `end` and the edge.
     #[inline(always)]
     pub fn room(&self, end: i64) -> i64 {
-        self.edge.map_or(i64::MAX, |edge| edge - end)
+        self.edge.get().map_or(i64::MAX, |edge| edge - end)
     }
 }
