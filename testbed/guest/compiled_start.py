@@ -1,7 +1,7 @@
 """The first lines that a guest's Python runs: they give it modules that were compiled before.
 
 An import that looks for its file, reads and compiles it takes a millisecond or more of a guest's
-start, and a job imports two hundred modules. Here all are one file that is read once
+start, and a study imports 140 modules. Here all are one file that is read once
 (testbed.guest.compiling makes it). What is not in it is looked for as ever. Nothing is imported in
 this module but what Python has when it starts; even `__future__` would be a file to be read.
 """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
 _JOB = "testbed.guest.compiling"
+_COMPILING = threading.Lock()  # a sweep starts guests in several threads
 
 
 def compiled_code(lab: Lab) -> Path:
@@ -52,9 +54,10 @@ def compiled_entry(lab: Lab) -> cache.Entry:
 
 
 def _for_this_process(lab: Lab) -> Path:
-    folder = Path(_own_folder(lab.image).name)
-    if not (folder / COMPILED).exists():
-        _compile(lab, folder)
+    with _COMPILING:
+        folder = Path(_own_folder(lab.image).name)
+        if not (folder / COMPILED).exists():
+            _compile(lab, folder)
     return folder / COMPILED
 
 

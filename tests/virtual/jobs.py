@@ -23,6 +23,24 @@ def spin(_data: Any, _job: JobContext) -> None:
         pass
 
 
+def loaders(_data: Any, job: JobContext) -> None:
+    """Who loaded some modules: Python's own, Mininet's, ours, and a library."""
+    import zlib
+
+    import mininet.net
+
+    import testbed.guest.network
+
+    modules = (json, mininet.net, testbed.guest.network, zlib)
+    rows = [f"{each.__name__} {type(each.__spec__.loader).__name__}\n" for each in modules]
+    (job.work / "loaders.txt").write_text("".join(rows).replace(" type\n", " BuiltinImporter\n"))
+    job.deliver("loaders.txt")
+
+
+def ask_for_nothing(_data: Any, job: JobContext) -> None:
+    job.attached("nothing")
+
+
 def fail(_data: Any, _job: JobContext) -> None:
     raise ValueError("this job fails on purpose")
 

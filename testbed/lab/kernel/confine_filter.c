@@ -46,8 +46,8 @@ static const struct call calls[] = {
 	{ SYS_kill, 0, ~0u, 2, 0x7fffffff },
 	/* the run's folder (hostfs), console, memory */
 	ANY(pread64), ANY(pwrite64), ANY(read), ANY(write), ANY(openat), ANY(close), ANY(lseek), ANY(access),
-	ANY(statx), ANY(newfstatat), ANY(fstat), ANY(statfs), ANY(getdents64), ANY(readlink), ANY(ftruncate), ANY(utimensat), ANY(mkdir), ANY(rmdir), ANY(unlink), ANY(rename),
-	ANY(renameat2), ANY(chmod), ANY(fchmod),
+	ANY(statx), ANY(newfstatat), ANY(fstat), ANY(statfs), ANY(getdents64), ANY(readlink), ANY(ftruncate),
+	ANY(utimensat), ANY(mkdir), ANY(rmdir), ANY(unlink), ANY(rename), ANY(renameat2), ANY(chmod), ANY(fchmod),
 	WITH(fcntl, 1, F_GETFD), WITH(fcntl, 1, F_SETFD), WITH(fcntl, 1, F_GETFL), WITH(fcntl, 1, F_SETFL),
 	WITH(fcntl, 1, F_SETOWN), WITH(fcntl, 1, F_SETSIG), WITH(fcntl, 1, F_ADD_SEALS),
 	/* clocks and interrupts */
