@@ -88,7 +88,7 @@ def _shaken(record: Record, chance: Random) -> Record:
     """A record whose packet is no longer what was sent: an octet of its headers, its length or its
     time is another.
     """
-    if chance.random() < 0.9:
+    if chance.random() < 0.9 or not record.data:
         return record
     data = bytearray(record.data)
     data[chance.randrange(min(len(data), 70))] = chance.choice(
