@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from analysis.statistics.chances import normal_below
 
 Numbers = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 CONFIDENCE = 0.95
 EXACT_UP_TO = 100
 """Pairs up to which the test and its interval are exact; beyond, the normal distribution serves."""
+AT_ONCE = 1_000_000
+"""Pairs whose means are sorted at once, 8 bytes each."""
 _NORMAL = 1.959964
 """Its quantile for `CONFIDENCE`, two-sided."""
 
@@ -78,10 +81,42 @@ def hodges_lehmann(values: Numbers) -> tuple[float, float, float]:
     Mathematical Statistics 34(2), 1963, https://doi.org/10.1214/aoms/1177704172). Below six values
     they are the least and the greatest, which hold less than `CONFIDENCE`.
     """
-    first, second = np.triu_indices(len(values))
-    means = np.sort((values[first] + values[second]) / 2)
-    place = _critical(len(values))
-    return float(np.median(means)), float(means[place]), float(means[-1 - place])
+    ordered, pairs, place = (
+        np.sort(values),
+        len(values) * (len(values) + 1) // 2,
+        _critical(len(values)),
+    )
+    middle = (_pair_mean(ordered, (pairs - 1) // 2) + _pair_mean(ordered, pairs // 2)) / 2
+    return middle, _pair_mean(ordered, place), _pair_mean(ordered, pairs - 1 - place)
+
+
+def _pair_mean(ordered: Numbers, place: int) -> float:
+    """The mean at `place`, from 0, of the means of all pairs of `ordered`, each also with itself.
+
+    Pairs are halved by their means until the rest can be held at once: all pairs of 10,000 values
+    would take a gigabyte. Row i has the pairs of the i-th value that are left, from `starts` on.
+    """
+    rows = np.arange(len(ordered))
+    starts, ends = rows, np.full(len(ordered), len(ordered))
+    low, high = ordered[0], ordered[-1]
+    while (ends - starts).sum() > AT_ONCE and low < (middle := (low + high) / 2) < high:
+        cuts = np.searchsorted(ordered, 2 * middle - ordered, side="right").clip(starts, ends)
+        if (cuts - rows).sum() > place:
+            ends, high = cuts, middle
+        else:
+            starts, low = cuts, middle
+    return _mean_of_rest(ordered, starts, ends, place - int((starts - rows).sum()))
+
+
+def _mean_of_rest(ordered: Numbers, starts: Indices, ends: Indices, place: int) -> float:
+    """The mean at `place` of the pairs that are left; if those are too many, all are the same."""
+    counts = ends - starts
+    if counts.sum() > AT_ONCE:
+        row = int(counts.argmax())
+        return float(ordered[row] + ordered[starts[row]]) / 2
+    first = np.repeat(np.arange(len(ordered)), counts)
+    second = np.arange(counts.sum()) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return float(np.partition((ordered[first] + ordered[second]) / 2, place)[place])
 
 
 @lru_cache(maxsize=4096)

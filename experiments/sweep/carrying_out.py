@@ -19,7 +19,7 @@ from experiments.definition.catalogue import part
 from experiments.definition.grid import Combination
 from experiments.running.session import for_page, hand_over, lab_facts
 from experiments.running.store import new_run
-from experiments.sweep import network_verdicts, row_table
+from experiments.sweep import network_verdicts, point_warnings, row_table
 from experiments.sweep.plan import Plan, described
 from experiments.sweep.point import Point, Record, origin
 from experiments.sweep.point_store import PointStore, results
@@ -169,7 +169,7 @@ def _write(folder: Path, progress: _Progress, facts: dict[str, Any]) -> None:
         "failures": failures,
         "warnings": [
             *network_verdicts.warnings(ended),
-            *(warning for _, record in ended for warning in record["warnings"]),
+            *point_warnings.warnings(ended),
         ],
         network_verdicts.NETWORK: network_verdicts.counted(record for _, record in ended),
         "points": {

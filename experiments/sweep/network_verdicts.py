@@ -32,8 +32,8 @@ def warnings(points: Iterable[tuple[Point, Record]]) -> list[str]:
     counts = ", ".join(f"{number} {verdict}" for verdict, number in _others(doubtful).items())
     point, record = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "")
     return [
-        f"The network of {len(doubtful)} of {len(judged)} points is not good ({counts}); the column"
-        f" `{NETWORK}` of rows.csv says of which. {point.combination}, seed {point.seed}:"
+        f"The network of {len(doubtful):,} of {len(judged):,} points is not good ({counts}): see"
+        f" column {NETWORK} of rows.csv. For example {point.combination}, seed {point.seed}:"
         f" {record[NETWORK]['reasons'][0]}"
     ]
 

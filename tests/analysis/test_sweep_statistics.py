@@ -5,6 +5,7 @@ distributions.
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Callable
 from math import log, sqrt
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from analysis.statistics import paired_tests
+from analysis.statistics import paired_tests, signed_ranks
 from analysis.statistics.paired_tests import holm, median_interval, paired, precision
 from analysis.statistics.signed_ranks import hodges_lehmann, signed_rank
 
@@ -209,6 +210,33 @@ def test_the_interval_of_a_shift_holds_it_in_95_of_100_samples(name: str, count:
     samples = draw(np.random.default_rng(1), (1000, count))
     ends = [hodges_lehmann(sample)[1:] for sample in samples]
     assert 0.93 < np.mean([low <= truth <= high for low, high in ends]) < 0.985
+
+
+@pytest.mark.parametrize("kind", ["different", "rounded", "mostly the same", "all the same"])
+def test_pairs_that_are_not_held_at_once_give_the_same_shift(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = np.random.default_rng(4).normal(size=101)
+    rounded = np.round(drawn, 1)
+    values = {
+        "different": drawn,
+        "rounded": rounded,
+        "mostly the same": np.where(np.arange(101) % 10, 0.5, drawn),
+        "all the same": np.full(101, 0.3),
+    }[kind]
+    at_once = hodges_lehmann(values)
+    monkeypatch.setattr(signed_ranks, "AT_ONCE", 20)
+    assert hodges_lehmann(values) == pytest.approx(at_once, rel=1e-14)
+
+
+def test_ten_thousand_seeds_need_little_memory() -> None:
+    values = np.random.default_rng(5).normal(size=10_000)
+    tracemalloc.start()
+    estimate, low, high = hodges_lehmann(values)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert low < estimate < high
+    assert most < 100e6  # all pairs would take 400
 
 
 def test_many_pairs_have_the_interval_of_the_normal_limit() -> None:

@@ -78,6 +78,24 @@ def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
     assert (folder / "statistics/sack_off_loss_5%_seed-2.txt").read_text() == "seed 2\n"
 
 
+def test_what_many_points_warn_of_is_told_once(tmp_path: Path) -> None:
+    def made(data: Any, seed: int) -> Record:
+        warned = [f"Seed {seed}, SACK off: Data was cut off."] if seed > 1 else []
+        alone = [f"Seed {seed}, SACK on: The clock ran late."] if seed == 3 else []
+        return record(200.0) | {"warnings": [*warned, *alone]}
+
+    folder = carry(sack_plan("loss=1%,5%", seeds=(1, 2, 3)), tmp_path / "grid", Engine(made))
+    assert content(folder)["warnings"] == [
+        "4 points, the first loss 1%, seed 2, SACK off: Data was cut off.",
+        "2 points, the first loss 1%, seed 3, SACK on: The clock ran late.",
+    ]
+    folder = carry(sack_plan(seeds=(3,)), tmp_path / "one", Engine(made))
+    assert content(folder)["warnings"] == [
+        "The experiment as it is, seed 3, SACK off: Data was cut off.",
+        "The experiment as it is, seed 3, SACK on: The clock ran late.",
+    ]
+
+
 def test_force_runs_everything_again(tmp_path: Path) -> None:
     engine = Engine(steady)
     carry(sack_plan(seeds=(1, 2)), tmp_path, engine)

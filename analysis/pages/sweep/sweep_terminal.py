@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -24,8 +26,7 @@ def print_sweep(report: SweepReport) -> None:
     console = Console(highlight=False, soft_wrap=True)
     for line in report.headline:
         console.print(Text(line))
-    for remark in (*report.remarks, *report.sweep.warnings):
-        console.print(Text(f"Check: {remark}", style="yellow"))
+    _print_remarks([*report.remarks, *report.sweep.warnings], console)
     if report.study:
         _print_study(report.study, console)
     elif not report.samples.is_empty:
@@ -39,6 +40,14 @@ def print_sweep(report: SweepReport) -> None:
             Text(f"This sweep is marked {report.sweep.status}: it is not whole.", style="bold red")
         )
     console.print(Text(f"Report: {report.page}"))
+
+
+def _print_remarks(remarks: Sequence[str], console: Console) -> None:
+    for remark in remarks[:MOST_LINES]:
+        console.print(Text(f"Check: {remark}", style="yellow"))
+    if len(remarks) > MOST_LINES:
+        more = f"... and {len(remarks) - MOST_LINES} more to check on the page"
+        console.print(Text(more, style="yellow"))
 
 
 def _print_study(study: SweepStudy, console: Console) -> None:
