@@ -137,13 +137,13 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
     )
 
 
-def run_of(raw: Path, spec: dict[str, Any]) -> RunRecord:
-    """One seed's run from what its spec.json holds and its raw files in `raw` (a raw/seed-N)."""
+def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
+    """The run of one seed from what its spec.json holds and its raw files in `raw`."""
     record = typed(SpecFile, spec)
     conditions = _conditions(raw, record, Problems())
-    trials = tuple(Trial(1, condition, raw / condition.name) for condition in conditions)
+    trials = tuple(Trial(seed, condition, raw / condition.name) for condition in conditions)
     return RunRecord(
-        raw, RunManifest(), record, (1,), conditions, _flows(record), trials, _captures(record)
+        raw, RunManifest(), record, (seed,), conditions, _flows(record), trials, _captures(record)
     )
 
 

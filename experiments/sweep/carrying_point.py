@@ -19,7 +19,7 @@ from topologies import untrusted
 from topologies.data import from_data
 from topologies.errors import TcplabError
 
-Measured = Callable[[Path, Any], dict[str, Any]]
+Measured = Callable[[Path, Any, int], dict[str, Any]]
 """What is kept of the raw files in a folder that a spec left: a part of a record."""
 _LOG_BYTES = 20_000  # of each log of a failed point
 
@@ -54,7 +54,7 @@ def carry_point(
         "rows": [],
         "warnings": list(verdict.warnings),
         "usage": asdict(usage),
-        **measured(raw, data),
+        **measured(raw, data, seed),
     }
 
 

@@ -9,9 +9,9 @@ from analysis.measures.trial_measures import measure_raw
 from experiments.sweep import measured_rows
 
 
-def measured(raw: Path, data: Any) -> dict[str, Any]:
+def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """As measured_rows, with what the captures tell in the row of the flow that they are about."""
-    kept, captured = measured_rows.measured(raw, data), measure_raw(raw, data)
+    kept, captured = measured_rows.measured(raw, data, seed), measure_raw(raw, data)
     rows = [
         {**row, **captured.get((str(row["condition"]), str(row["flow"])), {})}
         for row in kept["rows"]

@@ -11,12 +11,12 @@ from analysis.records.run_directory import run_of
 from experiments.definition.catalogue import part
 
 
-def measured(raw: Path, data: Any) -> dict[str, Any]:
+def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """The rows and statistics of the raw files in a folder that the spec `data` left.
 
     And the verdict on their network, without the list of all that was compared.
     """
-    network = judge_network(run_of(raw, data)).as_data()
+    network = judge_network(run_of(raw, data, seed)).as_data()
     del network["checks"]
     statistics = _statistics(data["name"], raw, data)
     return {"rows": rows_of(raw, data), "statistics": statistics, "network": network}

@@ -75,15 +75,14 @@ Runs = Mapping[str, MeasuredRun]
 """The runs of a lab by name."""
 
 
-def measured(raw: Path, data: Any) -> dict[str, Any]:
+def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """`values` and `files` (their digests) of a seed, whose raw files are in FOLDER/raw/seed-SEED.
 
     FOLDER is ours: what makes it a run directory is written there. Raises TcplabError.
     """
-    seed = raw.name.removeprefix("seed-")
     folder = raw.parent.parent
-    as_run_directory(folder, data, [int(seed)])
-    values: Values | None = values_of(str(folder))["values"].get(seed)
+    as_run_directory(folder, data, [seed])
+    values: Values | None = values_of(str(folder))["values"].get(str(seed))
     if values is None:
         raise TcplabError(
             "The guest left nothing that can be measured.", "Its module may have ended it."

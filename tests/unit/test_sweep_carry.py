@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sqlite3
 from pathlib import Path
@@ -11,6 +12,7 @@ import polars
 import pytest
 
 from experiments.definition.single_run import settings_from
+from experiments.sweep import measured_rows
 from experiments.sweep.carrying_out import carry_out
 from experiments.sweep.plan import plan
 from experiments.sweep.point import Record, origin
@@ -19,6 +21,7 @@ from experiments.sweep.python import SilentWatch
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.lab.ready import Lab
+from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
 from topologies.errors import TcplabError
 
@@ -76,6 +79,15 @@ def test_a_resumed_sweep_has_all_statistics_files(tmp_path: Path) -> None:
         for seed in (1, 2)
     ]
     assert (folder / "statistics/sack_off_loss_5%_seed-2.txt").read_text() == "seed 2\n"
+
+
+def test_a_doubtful_network_is_told_with_the_seed_of_its_point(tmp_path: Path) -> None:
+    run = MadeNetwork().write(tmp_path)
+    evidence = {"held": True, "warnings": ["Data was cut off."], "proofs": []}
+    (run / "raw/seed-1/only/evidence.json").write_text(json.dumps(evidence))
+    spec = json.loads((run / "spec.json").read_text())
+    network = measured_rows.measured(run / "raw/seed-1", spec, 7)["network"]
+    assert "only, seed 7: Data was cut off." in network["reasons"]
 
 
 def test_what_many_points_warn_of_is_told_once(tmp_path: Path) -> None:
