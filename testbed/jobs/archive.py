@@ -12,6 +12,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -51,24 +52,27 @@ def job_archive(
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
 
 
+@cache
 def code_digest() -> str:
     """The fingerprint of the code that travels: another may send packets at other times."""
     return fingerprint_of(_code())
 
 
-def travelling_files() -> tuple[Path, ...]:
+def _travelling_files() -> tuple[Path, ...]:
     """The modules that every archive holds."""
     return tuple(sorted(file for pattern in _CODE for file in _ROOT.glob(pattern)))
 
 
 def travelling_modules() -> list[str]:
     """Their names in a guest."""
-    names = (file.relative_to(_ROOT).with_suffix("").parts for file in travelling_files())
+    names = (file.relative_to(_ROOT).with_suffix("").parts for file in _travelling_files())
     return [".".join(name).removesuffix(".__init__") for name in names]
 
 
+@cache
 def _code() -> dict[str, bytes]:
-    names = (file.relative_to(_ROOT) for file in travelling_files())
+    """Read once: an edit of the code while a sweep goes on moves no packets of its points."""
+    names = (file.relative_to(_ROOT) for file in _travelling_files())
     return {name.as_posix(): _source(name) for name in names} | {"__main__.py": _START.encode()}
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from testbed.guest.compiling import COMPILED
 from testbed.host.capacity import claimed_processor
-from testbed.jobs.archive import job_archive, travelling_files, travelling_modules
+from testbed.jobs.archive import code_digest, job_archive, travelling_modules
 from testbed.jobs.following import Limits, usage_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
@@ -49,7 +49,7 @@ def compiled_entry(lab: Lab) -> cache.Entry:
         return {}
 
     image = lab.digests.get("image") or digest_of(lab.image)
-    recipe = cache.Recipe("code", travelling_files(), (COMPILED,), build, image)
+    recipe = cache.Recipe("code", (), (COMPILED,), build, f"{image} {code_digest()}")
     return cache.ready(recipe, BuildReport())
 
 

@@ -20,7 +20,8 @@ from experiments.running.seed import PROCEDURE
 from experiments.sweep.point import CAPTURES, ROWS, origin
 from testbed.host.code import CODE
 from testbed.host.naming import PACKAGES
-from testbed.jobs.archive import job_archive
+from testbed.jobs import archive
+from testbed.jobs.archive import code_digest, job_archive
 from testbed.jobs.fingerprint import files_of, fingerprint
 from tests.unit.made_sweeps import LAB
 
@@ -90,9 +91,21 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
     assert {"experiments/proof.py", "topologies/units.py"} <= travelling
-    archive = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
-    assert travelling <= set(archive.namelist())
+    sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
+    assert travelling <= set(sent.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
+
+
+def test_code_that_is_edited_while_a_sweep_goes_on_travels_into_no_guest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, digest = job_archive(PROCEDURE, {}), code_digest()
+    shutil.copytree(CODE / "testbed/guest", tmp_path / "testbed/guest")
+    shutil.copytree(CODE / "experiments", tmp_path / "experiments")
+    monkeypatch.setattr(archive, "_ROOT", tmp_path)
+    with (tmp_path / "testbed/guest/network.py").open("a") as file:
+        file.write("# another\n")
+    assert (job_archive(PROCEDURE, {}), code_digest()) == (before, digest)
 
 
 def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) -> None:
