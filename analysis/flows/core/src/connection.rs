@@ -3,10 +3,11 @@
 
 use crate::acks::{acknowledge, used};
 use crate::counting::{count, options, outstanding, payload, windows};
-use crate::direction::Direction;
+use crate::direction::{self, Direction};
 use crate::handshake::{vantage, Handshake};
 use crate::kind;
 use crate::packet_rows::Row;
+use crate::prefetch::fetch_lines;
 use crate::scoreboard::SegmentRepetition;
 use crate::segment::{Segment, ACK, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
@@ -42,6 +43,29 @@ impl Connection {
         connection.a.usage = Usage::since(time);
         connection.b.usage = Usage::since(time);
         connection
+    }
+
+    /// Fetches what a segment needs, with or without data, but for lists.
+    #[inline(always)]
+    pub fn fetch(&self, forward: bool, has_data: bool) {
+        let (this, other) = if forward { (&self.a, &self.b) } else { (&self.b, &self.a) };
+        fetch_lines(self, 0..1);
+        fetch_lines(this, direction::OF_ITS_PACKETS);
+        fetch_lines(other, direction::OF_BOTH);
+        fetch_lines(if has_data { this } else { other }, direction::OF_DATA);
+    }
+
+    /// Fetches what it needs of lists: data goes to their end, an ACK takes from their front.
+    #[inline(always)]
+    pub fn fetch_lists(&self, forward: bool, has_data: bool) {
+        let (this, other) = if forward { (&self.a, &self.b) } else { (&self.b, &self.a) };
+        if has_data {
+            this.board.fetch_end();
+            this.stamps.fetch_end();
+        } else {
+            other.board.fetch_front();
+            other.stamps.fetch_front();
+        }
     }
 
     #[inline(always)]

@@ -2,11 +2,11 @@
 
 use crate::connection::Connection;
 use crate::packet_rows::Rows;
+use crate::prefetch::fetch_lines;
 use crate::restarts::Opening;
 use crate::segment::{Segment, SYN};
 use crate::step::Place;
 use crate::tcp_options::RareFields;
-use std::hint::black_box;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
@@ -128,13 +128,43 @@ impl Table {
         }
     }
 
-    /// Reads a little of a pair's connection, so that it is on its way from memory while the
-    /// segment before its own is counted.
+    /// Fetches the entry of a pair's connection.
     #[inline(always)]
-    pub fn fetch(&self, pair: u32) {
-        let at = self.current.get(pair as usize).map_or(usize::MAX, |at| *at as usize);
-        if let Some(TableEntry { state: State::Counted(next), .. }) = self.connections.get(at) {
-            black_box((next.clock, next.a.next, next.b.next));
+    pub fn fetch_entry(&self, pair: u32) {
+        if let Some(entry) = self.entry(pair) {
+            fetch_lines(entry, 0..1);
+        }
+    }
+
+    /// Fetches what the segment needs of its connection, whose entry should be there by now.
+    #[inline(always)]
+    pub fn fetch_connection(&self, next: &Segment) {
+        if let Some((connection, forward)) = self.counting(next) {
+            connection.fetch(forward, next.payload > 0);
+        }
+    }
+
+    /// The same of the lists that the connection leads to.
+    #[inline(always)]
+    pub fn fetch_lists(&self, next: &Segment) {
+        if let Some((connection, forward)) = self.counting(next) {
+            connection.fetch_lists(forward, next.payload > 0);
+        }
+    }
+
+    #[inline(always)]
+    fn entry(&self, pair: u32) -> Option<&TableEntry> {
+        self.connections.get(*self.current.get(pair as usize)? as usize)
+    }
+
+    /// What is counted of the segment's connection, and whether the segment is of a.
+    #[inline(always)]
+    fn counting(&self, segment: &Segment) -> Option<(&Connection, bool)> {
+        match self.entry(segment.pair)? {
+            TableEntry { state: State::Counted(connection), turned, .. } => {
+                Some((connection, segment.turned == *turned))
+            }
+            _ => None,
         }
     }
 

@@ -11,12 +11,19 @@ use crate::sequence_ranges::Ranges;
 use crate::unanswered_stamps::UnansweredStamps;
 use crate::usage::{Limited, Usage};
 use crate::window_offer::WindowOffer;
+use std::ops::Range;
 
 /// What every host takes (RFC 9293, section 3.7.1), the most that options take of it, and
 /// timestamps with their padding (RFC 7323, appendix A).
 const SMALLEST_MSS: u32 = 536;
 const OPTIONS: u32 = 40;
 const STAMPS: u32 = 12;
+
+/// The lines of the processor's cache that packets of either direction need of this one, those of
+/// its own packets, and those of its data and of the ACKs of them.
+pub const OF_BOTH: Range<usize> = 0..2;
+pub const OF_ITS_PACKETS: Range<usize> = 0..5;
+pub const OF_DATA: Range<usize> = 4..9;
 
 /// What a plain connection without faults does not need.
 #[derive(Default)]
@@ -304,8 +311,9 @@ mod tests {
 
     #[test]
     fn what_packets_need_stands_in_as_many_lines_as_is_said() {
-        assert_eq!(offset_of!(Direction, packets), 2 * 64);
-        assert!(offset_of!(Direction, owin_sum) < 5 * 64);
-        assert_eq!(offset_of!(Direction, sacked) + 8, 9 * 64);
+        assert_eq!(offset_of!(Direction, packets), OF_BOTH.end * 64);
+        assert!(offset_of!(Direction, owin_sum) < OF_ITS_PACKETS.end * 64);
+        assert!(offset_of!(Direction, board) >= OF_DATA.start * 64);
+        assert_eq!(offset_of!(Direction, sacked) + 8, OF_DATA.end * 64);
     }
 }

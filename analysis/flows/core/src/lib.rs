@@ -2,6 +2,7 @@
 //! Python.
 
 pub mod acks;
+pub mod batch;
 pub mod column_frame;
 pub mod connection;
 pub mod connection_rows;
@@ -26,6 +27,7 @@ pub mod packet_rows;
 pub mod pairs;
 pub mod pcapng_blocks;
 pub mod pipeline;
+pub mod prefetch;
 pub mod queue;
 pub mod rare_links;
 pub mod restarts;

@@ -1,6 +1,7 @@
 //! The connections that the reading thread counts itself. Reading takes less time than counting,
 //! the more so the more connections there are: otherwise it would wait.
 
+use crate::batch::Batch;
 use crate::connection_table::{Table, TableEntry};
 use crate::segment::Segment;
 use crate::tcp_options::RareFields;
@@ -15,8 +16,9 @@ pub struct OwnShare {
     table: Table,
     /// By pair: whether it is of the share.
     pairs: Vec<bool>,
-    /// The first pairs of the share that had segments since the last batch was handed over.
-    recent: Vec<u32>,
+    /// What came of it since a batch was handed over. It is counted then: by itself one segment
+    /// takes longer, and slows down the reading.
+    batch: Batch,
     is_open: bool,
 }
 
@@ -26,55 +28,48 @@ impl OwnShare {
         OwnShare {
             table: Table::new(table.compatible, false),
             pairs: Vec::new(),
-            recent: Vec::with_capacity(MOST),
+            batch: Batch::default(),
             is_open: table.rows.is_none(),
         }
     }
 
     /// Takes a segment if its connection is of the share.
     #[inline(always)]
-    pub fn take(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
-        match self.pairs.get(segment.pair as usize) {
-            Some(false) => false,
-            Some(true) => self.count(number, segment, rare),
-            None => self.begin(number, segment, rare),
+    pub fn take(&mut self, number: u64, segment: &Segment, rare: &RareFields) -> bool {
+        let is_own = match self.pairs.get(segment.pair as usize) {
+            Some(is_own) => *is_own,
+            None => self.begin(),
+        };
+        if is_own {
+            self.batch.push(number, segment, rare);
         }
+        is_own
     }
 
-    /// Is not compiled into the reading, which it would slow down.
-    #[inline(never)]
-    fn count(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
-        if self.recent.len() < MOST && self.recent.last() != Some(&segment.pair) {
-            self.recent.push(segment.pair);
-        }
-        self.table.take(number, segment, rare);
-        true
-    }
-
-    /// The first segment of a pair; pairs are numbered in the order of these.
+    /// Whether the next pair is of the share; they are numbered in the order of their first
+    /// segments.
     #[cold]
-    fn begin(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) -> bool {
+    fn begin(&mut self) -> bool {
         let is_own = self.is_open && self.pairs.len() % EVERY == EVERY - 1;
         self.pairs.push(is_own);
-        is_own && self.count(number, segment, rare)
+        is_own
     }
 
     /// A batch is handed over; if the share is too large, some connections leave it that had
     /// segments since the last one.
     pub fn hand_over(&mut self, is_too_large: bool) -> Vec<TableEntry> {
-        let mut released = Vec::new();
-        if is_too_large {
-            let part = 1 + self.pairs.iter().filter(|is_own| **is_own).count() / PART;
-            released
-                .extend(self.recent.iter().filter_map(|pair| self.table.release(*pair)).take(part));
-        }
+        let recent = if is_too_large { self.batch.pairs() } else { Vec::new() };
+        self.batch.count(&mut self.table);
+        let part = 1 + self.pairs.iter().filter(|is_own| **is_own).count() / PART;
+        let entries = recent.into_iter().take(MOST).filter_map(|pair| self.table.release(pair));
+        let released: Vec<TableEntry> = entries.take(part).collect();
         released.iter().for_each(|entry| self.pairs[entry.pair as usize] = false);
-        self.recent.clear();
         released
     }
 
     /// All that was counted.
-    pub fn counted(self) -> Table {
+    pub fn counted(mut self) -> Table {
+        self.batch.count(&mut self.table);
         self.table
     }
 }
@@ -97,7 +92,7 @@ mod tests {
         let mut share = OwnShare::beside(&table);
         for number in 0..200u32 {
             let mut segment = sent(number % 10, number + 1);
-            if !share.take(u64::from(number), &mut segment, &NO_RARE_FIELDS) {
+            if !share.take(u64::from(number), &segment, &NO_RARE_FIELDS) {
                 table.take(u64::from(number), &mut segment, &NO_RARE_FIELDS);
             }
             if number == 80 {
@@ -117,6 +112,6 @@ mod tests {
     #[test]
     fn rows_leave_nothing_to_the_reader() {
         let mut share = OwnShare::beside(&Table::new(false, true));
-        assert!((0..10).all(|pair| !share.take(1, &mut sent(pair, 1), &NO_RARE_FIELDS)));
+        assert!((0..10).all(|pair| !share.take(1, &sent(pair, 1), &NO_RARE_FIELDS)));
     }
 }

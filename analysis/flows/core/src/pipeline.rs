@@ -2,12 +2,12 @@
 //! used again. The thread that reads counts a share of the connections itself, and hands over some
 //! of them if only the other waits. Which thread counts a connection changes no result.
 
-use crate::connection_table::{Table, TableEntry};
+use crate::batch::Batch;
+use crate::connection_table::Table;
 use crate::own_share::OwnShare;
 use crate::packet_parser::{PacketParser, Parsed, Period};
 use crate::packet_records::{Record, Sink};
 use crate::segment::Segment;
-use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 use std::collections::VecDeque;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
 
@@ -24,21 +24,6 @@ const LOOK: u64 = 1 << 18;
 /// each line of it must be fetched to be written: so many are fetched together, which otherwise
 /// would be waited for one after another.
 const FRESH: usize = 64;
-
-/// Segments with the numbers of their records.
-struct Batch {
-    segments: Vec<(u64, Segment)>,
-    /// Of those segments that have some, in their order.
-    rare: Vec<RareFields>,
-    /// Connections that are handed over; their segments are in later batches.
-    released: Vec<TableEntry>,
-}
-
-impl Batch {
-    fn new() -> Batch {
-        Batch { segments: Vec::with_capacity(BATCH), rare: Vec::new(), released: Vec::new() }
-    }
-}
 
 /// Parses the records that are read, and hands the segments over.
 pub struct Parser<'a> {
@@ -74,8 +59,8 @@ pub fn run<T>(
     let (result, parsed, counted) = std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(counting, &filled, &used));
         let parser = PacketParser::new(compatible, period);
-        let stock = (1..BATCHES).map(|_| Batch::new()).collect();
-        let batch = Batch::new();
+        let stock = (1..BATCHES).map(|_| Batch::with_capacity(BATCH)).collect();
+        let batch = Batch::with_capacity(BATCH);
         let fresh = [Default::default(); FRESH];
         let mut parser = Parser {
             parser,
@@ -105,18 +90,8 @@ pub fn run<T>(
 
 fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
     for mut batch in filled {
-        let mut rare = batch.rare.iter();
-        for at in 0..batch.segments.len() {
-            if let Some((_, next)) = batch.segments.get(at + 1) {
-                table.fetch(next.pair);
-            }
-            let (number, segment) = &mut batch.segments[at];
-            let fields = if segment.is_rare { rare.next() } else { None };
-            table.take(*number, segment, fields.unwrap_or(&NO_RARE_FIELDS));
-        }
+        batch.count(table);
         batch.released.drain(..).for_each(|entry| table.adopt(entry));
-        batch.segments.clear();
-        batch.rare.clear();
         // At the end nobody takes it back.
         let _ = used.send(batch);
     }
@@ -125,7 +100,7 @@ fn analyse(table: &mut Table, filled: &Receiver<Batch>, used: &Sender<Batch>) {
 impl Parser<'_> {
     #[inline(never)]
     fn write(&mut self) {
-        self.batch.segments.extend_from_slice(&self.fresh[..self.filled]);
+        self.batch.extend(&self.fresh[..self.filled]);
         self.filled = 0;
     }
 
@@ -163,7 +138,7 @@ impl Sink for Parser<'_> {
         if !self.share.take(packets, segment, rare) {
             *number = packets;
             if segment.is_rare {
-                self.batch.rare.push(*rare);
+                self.batch.push_rare(rare);
             }
             self.filled += 1;
             if self.filled == FRESH {

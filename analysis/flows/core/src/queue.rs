@@ -1,5 +1,7 @@
 //! A list that grows at its end and is used up from its front.
 
+use crate::prefetch::fetch_lines;
+
 /// All that it holds is one slice, which a ring would cut in two.
 #[derive(Debug)]
 pub struct Queue<T> {
@@ -33,6 +35,18 @@ impl<T> Queue<T> {
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Fetches what is used up next.
+    #[inline(always)]
+    pub fn fetch_front(&self) {
+        fetch_lines(self.list.as_ptr().wrapping_add(self.gone), 0..2);
+    }
+
+    /// Fetches where the next value goes.
+    #[inline(always)]
+    pub fn fetch_end(&self) {
+        fetch_lines(self.list.as_ptr().wrapping_add(self.list.len()), 0..1);
     }
 
     #[inline(always)]

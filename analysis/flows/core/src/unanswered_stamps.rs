@@ -12,6 +12,18 @@ pub struct UnansweredStamps {
 }
 
 impl UnansweredStamps {
+    /// Fetches what an ACK looks at.
+    #[inline(always)]
+    pub fn fetch_front(&self) {
+        self.list.fetch_front();
+    }
+
+    /// Fetches where new data goes.
+    #[inline(always)]
+    pub fn fetch_end(&self) {
+        self.list.fetch_end();
+    }
+
     /// A segment that needs an answer carries `value`: the first with a value is remembered.
     #[inline(always)]
     pub fn sent(&mut self, value: u32, now: i64) {
