@@ -43,6 +43,12 @@ pub struct Parser<'a> {
     go_on: &'a mut dyn FnMut() -> bool,
 }
 
+/// Shares no line of the processors' caches with anything else; some fetch two lines at once. What
+/// one thread writes all the time must not share a line with what another does: they would take it
+/// from each other.
+#[repr(align(128))]
+struct OwnLines<T>(T);
+
 /// Lets `read` feed a parser while `connection_table` takes the segments; `go_on` is asked now and
 /// then, in the caller's thread.
 pub fn run<T>(
@@ -55,7 +61,8 @@ pub fn run<T>(
     let (full, filled) = sync_channel(BATCHES);
     let (used, empty) = channel();
     let share = OwnShare::beside(table);
-    let counting = &mut *table;
+    let mut counted_there = OwnLines(std::mem::replace(table, Table::new(compatible, false)));
+    let counting = &mut counted_there.0;
     let (result, parsed, counted) = std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(counting, &filled, &used));
         let parser = PacketParser::new(compatible, period);
@@ -84,6 +91,7 @@ pub fn run<T>(
         }
         (result, parser.parsed(), share.counted())
     });
+    *table = counted_there.0;
     table.absorb(counted);
     (result, parsed)
 }
