@@ -60,11 +60,11 @@ impl Connection {
     pub fn fetch_lists(&self, forward: bool, has_data: bool) {
         let (this, other) = if forward { (&self.a, &self.b) } else { (&self.b, &self.a) };
         if has_data {
-            this.board.fetch_end();
-            this.stamps.fetch_end();
+            this.board.list.fetch_end();
+            this.stamps.list.fetch_end();
         } else {
-            other.board.fetch_front();
-            other.stamps.fetch_front();
+            other.board.list.fetch_front();
+            other.stamps.list.fetch_front();
         }
     }
 

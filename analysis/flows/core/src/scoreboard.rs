@@ -40,7 +40,7 @@ pub struct Scoreboard {
     settled: i64,
     /// The end of the list's last segment, if there is one: to look there takes long.
     end: i64,
-    list: Queue<Sent>,
+    pub list: Queue<Sent>,
 }
 
 impl Default for Scoreboard {
@@ -50,18 +50,6 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// Fetches what an ACK looks at.
-    #[inline(always)]
-    pub fn fetch_front(&self) {
-        self.list.fetch_front();
-    }
-
-    /// Fetches where new data goes.
-    #[inline(always)]
-    pub fn fetch_end(&self) {
-        self.list.fetch_end();
-    }
-
     /// `resent` takes the time since the last transmission and the count of each retransmitted
     /// unacknowledged segment. What is sent comes in parts, so that it is made where it stays: what
     /// was just written word by word stalls the processor when it is copied in larger pieces.

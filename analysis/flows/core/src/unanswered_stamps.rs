@@ -6,24 +6,12 @@ const MOST: usize = 512;
 
 #[derive(Default)]
 pub struct UnansweredStamps {
-    list: Queue<(u32, i64)>,
+    pub list: Queue<(u32, i64)>,
     /// The last value of the list, if there is one: to look there takes long.
     latest: u32,
 }
 
 impl UnansweredStamps {
-    /// Fetches what an ACK looks at.
-    #[inline(always)]
-    pub fn fetch_front(&self) {
-        self.list.fetch_front();
-    }
-
-    /// Fetches where new data goes.
-    #[inline(always)]
-    pub fn fetch_end(&self) {
-        self.list.fetch_end();
-    }
-
     /// A segment that needs an answer carries `value`: the first with a value is remembered.
     #[inline(always)]
     pub fn sent(&mut self, value: u32, now: i64) {
