@@ -10,6 +10,7 @@ from analysis.network.findings import CheckFinding, CheckOutcome, duration, outc
 from analysis.network.packet_traffic import TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Sightings
+from analysis.records.socket_samples import SocketSample
 
 KIND = "Round trip of a lone packet"
 TOLERANCE, A_PORT = 2_000, 1_000
@@ -22,6 +23,8 @@ _SHARE = 1e-3
 _SYN, _ACK = 2, 16
 _SHORTEST, _SYN_FRAME = FRAME_HEADER + 40, FRAME_HEADER + 60
 """Bytes of a frame with an ACK alone, and of one with a SYN as Linux sends it."""
+_SYN_BYTES = 1
+"""What a SYN counts among the bytes that were acknowledged (tcp_info)."""
 _READ, _STAMPED = 1_000, 1_000_000
 """Nanoseconds to which tcp_info knows a round trip; and one from timestamps (RFC 7323), which is
 all that there is if a segment was sent again."""
@@ -109,11 +112,21 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
         way = flow.sender, flow.receiver
         samples = network.samples(flow.sender).get(str(flow.port), [])
         trips = [sample.least_rtt for sample in samples if sample.least_rtt > 0]
-        if trips and way in network.ways:
-            again = any(sample.segments_retrans for sample in samples)
+        again = any(sample.segments_retrans for sample in samples)
+        known = trips and not (again and _is_handshake_only(samples))
+        if known and way in network.ways:
             asked, unknown = _of_any_packets(network, way, again)
-            floors.append((asked, round(1e9 * trips[-1]), unknown))
+            floors.append((asked, round(1e9 * min(trips)), unknown))
     return floors
+
+
+def _is_handshake_only(samples: list[SocketSample]) -> bool:
+    """Whether no data was acknowledged, so that the only round trip is that of a SYN.
+
+    If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
+    trip a timeout in it: Linux keeps that of the first that came (tcp_check_req).
+    """
+    return max(sample.bytes_acked for sample in samples) <= _SYN_BYTES
 
 
 def _of_any_packets(network: TrialNetwork, way: Way, again: bool) -> tuple[int, int]:

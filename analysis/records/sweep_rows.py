@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord
 from analysis.tabular.column_table import ColumnTable
@@ -22,7 +20,3 @@ def read_rows(sweep: SweepRecord) -> ColumnTable:
     metrics = {metric.name: float for metric in METRICS}
     content = untrusted.content(sweep.path, ROWS).decode()
     return ColumnTable.of_csv(content, {"seed": int, **amounts, **metrics})
-
-
-def write_rows(table: ColumnTable, folder: Path) -> None:
-    (folder / ROWS).write_text(table.csv())

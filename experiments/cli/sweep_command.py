@@ -125,7 +125,7 @@ def _describe(planned: Plan, out: Path) -> None:
     source, seeds = origin(ready), planned.sweep.seeds
     with results(out) as memory:
         reused = len(
-            memory.done(
+            memory.known(
                 source.point(combination, seed).key
                 for combination in planned.combinations
                 for seed in seeds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from experiments.running.strictness import GOOD
 from experiments.sweep.point import Point, Record
@@ -23,20 +23,20 @@ def counted(records: Iterable[Record]) -> dict[str, int]:
     return Counter(verdict for record in records if (verdict := verdict_of(record)))
 
 
-def warnings(points: Iterable[tuple[Point, Record]]) -> list[str]:
-    """A sentence if the network of any point is not good, with the worst and its reason."""
-    judged = [(point, record) for point, record in points if verdict_of(record)]
-    doubtful = [(point, record) for point, record in judged if verdict_of(record) != GOOD]
-    if not doubtful:
+def warnings(points: Iterable[tuple[Point, Record]], counts: Mapping[str, int]) -> list[str]:
+    """A sentence if the network of any point is not good, with the worst and its reason.
+
+    `counts` are those of the same points' verdicts.
+    """
+    doubtful = (pair for pair in points if verdict_of(pair[1]) not in (None, GOOD))
+    worst = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "", default=None)
+    if worst is None:
         return []
-    counts = ", ".join(f"{number} {verdict}" for verdict, number in _others(doubtful).items())
-    point, record = min(doubtful, key=lambda pair: verdict_of(pair[1]) or "")
+    point, record = worst
+    others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
+    listed = ", ".join(f"{number:,} {verdict}" for verdict, number in others.items())
     return [
-        f"The network of {len(doubtful):,} of {len(judged):,} points is not good ({counts}): see"
-        f" column {NETWORK} of rows.csv. For example {point.combination}, seed {point.seed}:"
-        f" {record[NETWORK]['reasons'][0]}"
+        f"The network of {sum(others.values()):,} of {sum(counts.values()):,} points is not good"
+        f" ({listed}): see column {NETWORK} of rows.csv. For example {point.combination}, seed"
+        f" {point.seed}: {record[NETWORK]['reasons'][0]}"
     ]
-
-
-def _others(doubtful: Iterable[tuple[Point, Record]]) -> dict[str, int]:
-    return counted(record for _, record in doubtful)

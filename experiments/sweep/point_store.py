@@ -20,6 +20,7 @@ from topologies.errors import TcplabError
 
 FILE = "points.sqlite"
 _FORMAT = 2
+_KNOWN = ("complete", "unproved")
 _PATIENCE = 60.0  # seconds that another sweep may hold the file
 _SCHEMA = """
 create table if not exists points (
@@ -50,20 +51,31 @@ class PointStore:
 
     connection: sqlite3.Connection
 
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those points that need no further run: complete and unproved ones."""
+        statuses = self.statuses(keys)
+        return {key for key, status in statuses.items() if status in _KNOWN}
+
     def done(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records of those points that need no further run: complete and unproved ones."""
-        with self.connection:
-            self.connection.execute("create temporary table wanted (key text primary key)")
-            self.connection.executemany(
-                "insert or ignore into wanted values (?)", ((key,) for key in keys)
-            )
-        rows = self.connection.execute(
-            "select key, record from points join wanted using (key) where status in ('complete',"
-            " 'unproved')"
+        """The records of the known points."""
+        return self.records(self.known(keys))
+
+    def statuses(self, keys: Iterable[str]) -> dict[str, str]:
+        """How each of these points ended that was ever run."""
+        return dict(self._chosen("status", keys))
+
+    def records(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records of those of these points that were ever run."""
+        kept = dict(self._chosen("record", keys))
+        records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
+        return dict(zip(kept, records, strict=True))
+
+    def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
+        """The keys that are there, each with what its row has in this column."""
+        return self.connection.execute(
+            f"select key, {column} from points where key in (select value from json_each(?))",
+            (json.dumps(list(keys)),),
         ).fetchall()
-        self.connection.execute("drop table wanted")
-        records = json.loads(f"[{','.join(record for _, record in rows)}]")
-        return {key: record for (key, _), record in zip(rows, records, strict=True)}
 
     def add(self, experiment: str, point: Point, record: Record) -> None:
         """Keep a record; one that is there already under this key is replaced."""

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.published.same_settings import published_beside
+from experiments.published.same_settings import MatchingTarget, published_beside
 from experiments.published.taken_values import taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
 from experiments.published.targets import published_study
 from experiments.spec import ExperimentSpec
 
-Cell = tuple[ExperimentSpec, dict[int, list[Row]]]
-"""What a combination runs, and the rows of its proved runs by seed."""
+Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]
+"""What a combination runs, and each seed with the rows of its run, which is proved."""
 
 
 def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
@@ -22,8 +23,6 @@ def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
 
     The rows are of the short forms if nothing was run as published, and there are none if no point
     has the settings of a published number.
-
-    Empty where no point has the settings of a published number.
     """
     measured = list(cells)
     for quick in (False, True):
@@ -38,10 +37,19 @@ def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
     """One row a target, whose two times may be points of their own, if their networks differ."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
-        for match in published_beside(spec, quick):
+        matches = published_beside(spec, quick)
+        for match in matches:
             empty = {"today": [], "period": [], "seeds": [], "command": command(match.target)}
-            row = rows.setdefault(match.target, described(match.target) | empty)
-            row["today"] += taken(match.target, match.today, runs.values())
-            row["period"] += taken(match.target, match.period, runs.values())
-            row["seeds"] = sorted({*row["seeds"], *runs})
+            rows.setdefault(match.target, described(match.target) | empty)
+        for seed, measured in runs if matches else ():
+            for match in matches:
+                _add(rows[match.target], match, seed, measured)
     return rows
+
+
+def _add(row: dict[str, Any], match: MatchingTarget, seed: int, measured: list[Row]) -> None:
+    """What one run gives for a target."""
+    row["today"] += taken(match.target, match.today, [measured])
+    row["period"] += taken(match.target, match.period, [measured])
+    if seed not in row["seeds"]:
+        bisect.insort(row["seeds"], seed)

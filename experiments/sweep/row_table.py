@@ -2,42 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 from analysis.records.row_columns import METRICS
-from analysis.tabular.column_table import ColumnTable, TableColumn
+from analysis.records.sweep_rows import ROWS
 from experiments.definition.grid import Factor
 from experiments.sweep.network_verdicts import NETWORK, verdict_of
 from experiments.sweep.point import Point, Record
 
 
-def table(factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> ColumnTable:
-    """All rows of proved points, in the order of `points`, each with its network's verdict.
+def write(folder: Path, factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]) -> None:
+    """Write the rows of proved points, in the order of `points`, as they come.
 
-    Factors are text and, if they are quantities, a number.
+    Nothing stands between the commas for what is missing.
     """
-    kinds: dict[str, type] = {"point": str}
+    kinds = _kinds(factors)
+    with (folder / ROWS).open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(kinds)
+        for row in _rows(factors, points):
+            cells = ((row.get(name), kind) for name, kind in kinds.items())
+            writer.writerow([None if value is None else kind(value) for value, kind in cells])
+
+
+def _kinds(factors: Sequence[Factor]) -> dict[str, type]:
+    """What the columns hold. Factors are text and, if they are quantities, a number."""
+    of_factors: dict[str, type] = {}
     for factor in factors:
-        kinds |= {factor.name: str}
-        kinds |= {factor.column: float} if factor.column != factor.name else {}
-    kinds |= {"condition": str, "flow": str, "seed": int, NETWORK: str}
-    kinds |= {metric.name: float for metric in METRICS}
+        of_factors[factor.name] = str
+        if factor.column != factor.name:
+            of_factors[factor.column] = float
+    own = {"condition": str, "flow": str, "seed": int, NETWORK: str}
+    return {"point": str, **of_factors, **own, **{metric.name: float for metric in METRICS}}
+
+
+def _rows(
+    factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]
+) -> Iterator[dict[str, Any]]:
+    """All rows of these points, each with its network's verdict."""
     numbers = {
         factor.name: {value: factor.number(value) for value in factor.values}
         for factor in factors
         if factor.column != factor.name
     }
-    columns: dict[str, list[object]] = {name: [] for name in kinds}
     for point, record in points:
         chosen = _chosen(factors, dict(point.combination.values), numbers)
-        for row in record["rows"]:
-            own = {"point": point.key, "seed": point.seed, NETWORK: verdict_of(record)}
-            values = {**own, **chosen, **row}
-            for name, column in columns.items():
-                column.append(values.get(name))
-    return ColumnTable(
-        {name: TableColumn.of(column, kinds[name]) for name, column in columns.items()}
-    )
+        own = {"point": point.key, "seed": point.seed, NETWORK: verdict_of(record), **chosen}
+        yield from ({**own, **row} for row in record["rows"])
 
 
 def _chosen(

@@ -139,6 +139,28 @@ def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
     assert verdict.reasons[0].endswith("was not measured: Packets lost that nobody asked for.")
 
 
+@pytest.mark.parametrize(
+    ("sent_again", "acknowledged", "expected"),
+    [
+        pytest.param(2, 1, "not measured", id="the answer may be to an earlier SYN"),
+        pytest.param(2, 1449, "not as asked", id="data was acknowledged too"),
+        pytest.param(0, 1, "not as asked", id="there was only this SYN"),
+    ],
+)
+def test_the_answer_to_a_repeated_syn_tells_no_round_trip(
+    sent_again: int, acknowledged: int, expected: str, tmp_path: Path
+) -> None:
+    run = MadeNetwork().write(tmp_path)
+    (run / TRIAL / "h1-eth0.pcap").unlink()
+    sockets = run / TRIAL / "h1.sockets.jsonl"
+    instants = [json.loads(line) for line in sockets.read_text().splitlines()]
+    told = {"min_rtt_us": 1.1e6, "total_retrans": sent_again, "bytes_acked": acknowledged}
+    for instant in instants:
+        instant["sockets"][0] |= told
+    sockets.write_text("\n".join(map(json.dumps, instants)))
+    assert outcomes(judged(run))[round_trip_floor.KIND] == expected
+
+
 FILES = (
     "raw/seed-1/environment.json",
     *(f"{TRIAL}/{name}" for name in ("evidence.json", "qdiscs.json", "counters.json")),

@@ -248,7 +248,10 @@ def test_a_sweep_has_a_row_where_a_point_was_published() -> None:
         swept("cubic_vs_reno", cc="reno", delay="200ms"),
     )
     content = published_of(
-        [(other, {1: sent("reno", 9e3)}), (reno, {1: sent("reno", 3e4), 2: sent("reno", 29e3)})]
+        [
+            (other, [(1, sent("reno", 9e3))]),
+            (reno, [(1, sent("reno", 3e4)), (2, sent("reno", 29e3))]),
+        ]
     )
     (row,) = content["rows"]
     assert (row["published"], row["today"], row["period"], row["seeds"]) == (
@@ -264,15 +267,15 @@ def test_a_short_sweep_says_that_it_is_short() -> None:
     quick, full = (
         swept("wan_reordering", case="8", duration=duration) for duration in ("10s", "60s")
     )
-    short = published_of([(quick, {1: sent("reordering", 6e6)})])
+    short = published_of([(quick, [(1, sent("reordering", 6e6))])])
     assert "10 s for each case instead of 60 s" in short["note"]
     assert [row["today"] for row in short["rows"]] == [[6000]]
-    assert published_of([(full, {1: sent("reordering", 6e6)})])["note"] == ""
+    assert published_of([(full, [(1, sent("reordering", 6e6))])])["note"] == ""
 
 
 def test_a_sweep_of_other_settings_has_no_published_row() -> None:
-    assert published_of([(swept("cubic_vs_reno", delay="301ms"), {1: sent("cubic", 1e3)})]) == {}
-    assert published_of([(swept("cubic_vs_reno", delay="300ms", cc="reno"), {})]) == {}
+    assert published_of([(swept("cubic_vs_reno", delay="301ms"), [(1, sent("cubic", 1e3))])]) == {}
+    assert published_of([(swept("cubic_vs_reno", delay="300ms", cc="reno"), [])]) == {}
 
 
 def test_the_row_without_the_dropping_module_has_a_faster_router() -> None:

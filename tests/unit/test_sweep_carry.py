@@ -108,6 +108,22 @@ def test_what_many_points_warn_of_is_told_once(tmp_path: Path) -> None:
     ]
 
 
+def test_a_point_that_is_removed_meanwhile_is_left_out(tmp_path: Path) -> None:
+    """Records are on the disk only, from which another command may remove them."""
+
+    def made(data: Any, seed: int) -> Record:
+        if len(engine.ran) == 3:
+            with results(tmp_path) as memory:
+                memory.forget([kept.key for kept in memory.listed()])
+        return steady(data, seed)
+
+    engine = Engine(made)
+    folder = carry(sack_plan(seeds=(1, 2, 3)), tmp_path, engine)
+    assert set(polars.read_csv(folder / "rows.csv")["seed"]) == {engine.ran[-1]}
+    points = content(folder)["points"]
+    assert (points["wanted"], points["done"], points["failed"]) == (3, 1, 0)
+
+
 def test_force_runs_everything_again(tmp_path: Path) -> None:
     engine = Engine(steady)
     carry(sack_plan(seeds=(1, 2)), tmp_path, engine)
