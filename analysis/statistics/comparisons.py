@@ -104,7 +104,7 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
 
 
 def _evidence(comparison: LevelComparison, paired: Paired, unit: str) -> str:
-    seeds = "1 seed" if paired.count == 1 else f"{paired.count} seeds"
+    seeds = "1 seed" if paired.count == 1 else f"{paired.count:,} seeds"
     return (
         f"{estimate(paired, unit)} ({interval(paired) or 'no interval'}, {seeds}, "
         f"p {probability(comparison.corrected)} after Holm)"
@@ -162,7 +162,7 @@ def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
     needed = paired_tests.fewest_seeds(len(comparisons))
     if seeds >= needed:
         return []
-    those = "One seed" if seeds == 1 else f"{seeds} seeds"
+    those = "One seed" if seeds == 1 else f"{seeds:,} seeds"
     family = "" if len(comparisons) == 1 else f" in any of {len(comparisons)} comparisons"
     return [
         f"{those} cannot show a difference{family}: it takes at least {needed} (--seeds {needed})."

@@ -92,7 +92,7 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
     missing = int(np.isnan(runs[sweep.metric.name]).sum())
     if missing:
         problems.add(
-            f"{missing} of {len(groups)} runs have no value of the chosen metric: they are left"
+            f"{missing:,} of {len(groups):,} runs have no value of the chosen metric: they are left"
             " out."
         )
     units = {metric.name: _unit(metric, runs[metric.name]) for metric in METRICS}

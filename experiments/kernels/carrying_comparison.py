@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import testbed
 from experiments.kernels.compared_scripts import compare_scripts
 from experiments.kernels.kernel_comparison import (
     KernelComparison,
@@ -19,10 +16,11 @@ from experiments.kernels.kernel_comparison import (
     runnable,
 )
 from experiments.kernels.standing_set import KernelCase
-from experiments.running.session import hand_over, lab_facts
-from experiments.running.store import new_run
+from experiments.running.result_folder import Facts, result_folder
+from experiments.running.session import lab_facts
+from experiments.running.store import RunFolder
 from experiments.sweep.point import origin
-from experiments.sweep.point_store import results
+from experiments.sweep.point_store import PointStore, results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import built_lab
@@ -51,36 +49,37 @@ def carry_out(
     _require_two(kernels, facts)
     kept, left_out = runnable(cases, kernels)
     comparison, scripts = KernelComparison(kernels, kept, seeds), dict[str, Any]()
-    begun, status = time.monotonic(), "interrupted"
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with results(out) as memory, new_run(out / FOLDER, "compare") as run:
-        try:
-            wanted = points(comparison, origin(way.lab))
-            known = memory.done(wanted)
-            watch.wanted(len(wanted), len(known))
-            for key, record in known.items():
-                point, place = wanted[key]
-                comparison.records[place, point.seed] = record
-            missing = [point for key, (point, _) in wanted.items() if key not in known]
-            for point, record in run_points(missing, way, memory, watch):
-                comparison.records[wanted[point.key][1], point.seed] = record
-            scripts = _scripts(kernels, program, watch, left_out)
-            status = "complete"
-        finally:
-            content = {
-                "id": run.identifier,
-                "tcplab": testbed.VERSION,
-                "started": started,
-                "status": status,
-                "wall_seconds": round(time.monotonic() - begun, 3),
-                **described(comparison, facts, left_out),
-                "scripts": scripts,
-            }
-            (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
-            manifest = {"kind": "kernels", "experiment": "compare", "status": status}
-            folder = run.finish(manifest | lab_facts(way.lab) | {"started": started})
-            hand_over(folder)
-    return folder
+
+    def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
+        content = {
+            "id": run.identifier,
+            **timing,
+            **described(comparison, facts, left_out),
+            "scripts": scripts,
+        }
+        (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
+        return {"kind": "kernels", "experiment": "compare", **lab_facts(way.lab), **timing}
+
+    with (
+        results(out) as memory,
+        result_folder(out / FOLDER, "compare", write) as run,
+    ):
+        _fill(comparison, way, memory, watch)
+        scripts |= _scripts(kernels, program, watch, left_out)
+    return run.place
+
+
+def _fill(comparison: KernelComparison, way: PointRunner, memory: PointStore, watch: Watch) -> None:
+    """Run the points that are not known."""
+    wanted = points(comparison, origin(way.lab))
+    known = memory.done(wanted)
+    watch.wanted(len(wanted), len(known))
+    for key, record in known.items():
+        point, place = wanted[key]
+        comparison.records[place, point.seed] = record
+    missing = [point for key, (point, _) in wanted.items() if key not in known]
+    for point, record in run_points(missing, way, memory, watch):
+        comparison.records[wanted[point.key][1], point.seed] = record
 
 
 def _scripts(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import testbed
 from experiments.published.period_kernel import PeriodKernelChoice, told
 from experiments.published.target import Target
 from experiments.published.target_points import combinations
 from experiments.published.targets import published_study
 from experiments.reproduce.duration_estimate import estimated
 from experiments.reproduce.listing import ReproducedRuns, studies
-from experiments.running.session import for_page, hand_over, lab_facts
-from experiments.running.store import new_run
+from experiments.running.result_folder import Facts, result_folder
+from experiments.running.session import for_page, lab_facts
+from experiments.running.store import RunFolder
 from experiments.spec import DEFAULT_KERNEL
 from experiments.sweep import network_verdicts
 from experiments.sweep.point import CAPTURES, ROWS, Point, origin
-from experiments.sweep.point_store import results
+from experiments.sweep.point_store import PointStore, results
 from experiments.sweep.running_points import PointRunner, Watch, run_points
 from testbed.lab.ready import Lab
 
@@ -45,57 +44,56 @@ def carry_out(
     texts of rows, if some were chosen. `tell` gets sentences on how long it may take, and on
     `kernels`, those of the studies' times; all else runs on `kernel`.
     """
-    begun, carried, status = time.monotonic(), ReproducedRuns(kernels=kernels), "interrupted"
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    carried = ReproducedRuns(kernels=kernels)
+    mode = "quick" if quick else "full"
+
+    def write(run: RunFolder, facts: Facts) -> dict[str, Any]:
+        totals = _totals(carried)
+        content = {
+            "format": 1,
+            "id": run.identifier,
+            "mode": mode,
+            "only": list(only),
+            "rows": list(rows),
+            **for_page(way.lab),
+            **facts,
+            **totals,
+            network_verdicts.NETWORK: network_verdicts.counted(carried.records.values()),
+            "studies": studies(targets, carried, quick),
+        }
+        (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
+        kind = {"kind": "reproduction", "experiment": "all"}
+        return kind | lab_facts(way.lab) | facts | totals
+
     with (
         results(out) as memory,
-        new_run(out / "reproductions", "quick" if quick else "full") as run,
+        result_folder(out / "reproductions", mode, write) as run,
     ):
-        try:
-            carried.combinations = combinations(targets, kernel, series_of(kernels))
-            points = _points(quick, carried, way.lab)
-            kept = memory.done(point.key for point in points)
-            watch.wanted(len(points), len(kept))
-            for point in points:
-                if point.key in kept:
-                    carried.records[point.combination.digest, point.seed] = kept[point.key]
-            missing = [point for point in points if point.key not in kept]
-            for line in (*told(kernels.values()), estimated(missing, quick, way.slots)):
-                tell(line)
-            for point, record in run_points(missing, way, memory, watch):
-                carried.records[point.combination.digest, point.seed] = record
-            status = "complete"
-        finally:
-            facts = {
-                "tcplab": testbed.VERSION,
-                "started": started,
-                "status": status,
-                "wall_seconds": round(time.monotonic() - begun, 3),
-            }
-            content = {
-                "format": 1,
-                "id": run.identifier,
-                "mode": "quick" if quick else "full",
-                "only": list(only),
-                "rows": list(rows),
-                **for_page(way.lab),
-                **facts,
-                **_totals(carried),
-                network_verdicts.NETWORK: network_verdicts.counted(carried.records.values()),
-                "studies": studies(targets, carried, quick),
-            }
-            (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
-            folder = run.finish(
-                {
-                    "kind": "reproduction",
-                    "experiment": "all",
-                    **lab_facts(way.lab),
-                    **facts,
-                    **_totals(carried),
-                }
-            )
-            hand_over(folder)
-    return folder
+        carried.combinations = combinations(targets, kernel, series_of(kernels))
+        _fill(carried, quick, way, memory, watch, tell)
+    return run.place
+
+
+def _fill(
+    carried: ReproducedRuns,
+    quick: bool,
+    way: PointRunner,
+    memory: PointStore,
+    watch: Watch,
+    tell: Callable[[str], None],
+) -> None:
+    """Run the points that are not known."""
+    points = _points(quick, carried, way.lab)
+    kept = memory.done(point.key for point in points)
+    watch.wanted(len(points), len(kept))
+    for point in points:
+        if point.key in kept:
+            carried.records[point.combination.digest, point.seed] = kept[point.key]
+    missing = [point for point in points if point.key not in kept]
+    for line in (*told(carried.kernels.values()), estimated(missing, quick, way.slots)):
+        tell(line)
+    for point, record in run_points(missing, way, memory, watch):
+        carried.records[point.combination.digest, point.seed] = record
 
 
 def series_of(kernels: Mapping[str, PeriodKernelChoice]) -> dict[str, str]:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
 import math
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
-import testbed
 from analysis.statistics.paired_tests import precision
 from experiments.definition.grid import Combination
-from experiments.running.session import for_page, hand_over, lab_facts
-from experiments.running.store import new_run
+from experiments.running.result_folder import Facts, result_folder
+from experiments.running.session import for_page, lab_facts
+from experiments.running.store import RunFolder
 from experiments.sweep.ended_points import EndedPoints
 from experiments.sweep.plan import Plan
 from experiments.sweep.point import Point, origin
@@ -53,42 +53,34 @@ def carry_out(plan: Plan, out: Path, way: PointRunner, watch: Watch) -> Path:
     Raises TcplabError if nothing can be run or written. What was run is kept in any case: the
     same plan goes on.
     """
-    begun, progress, status = time.monotonic(), _Progress(plan), "interrupted"
-    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    with results(out) as memory, new_run(out / FOLDER, plan.named.name) as run:
-        try:
+    progress = _Progress(plan)
+    with results(out) as memory:
+        write = partial(_write, progress, way, memory)
+        with result_folder(out / FOLDER, plan.named.name, write) as run:
             _fill(plan, way, memory, progress, watch)
-            status = "complete"
-        finally:
-            facts = {
-                "tcplab": testbed.VERSION,
-                "started": started,
-                "workers": way.workers,
-                "status": status,
-                "wall_seconds": round(time.monotonic() - begun, 3),
-            }
-            ended = progress.in_order(memory)
-            write_results(
-                run.folder,
-                plan,
-                ended,
-                len(progress.points),
-                progress.reused,
-                {"id": run.identifier, **for_page(way.lab), **facts},
-            )
-            folder = run.finish(
-                {
-                    "kind": "sweep",
-                    "experiment": plan.named.name,
-                    "claim": plan.named.claim,
-                    **lab_facts(way.lab),
-                    **facts,
-                    "seeds": sorted({point.seed for point in progress.points.values()}),
-                    "virtual_seconds": round(ended.usage["clock_seconds"], 3),
-                }
-            )
-            hand_over(folder)
-    return folder
+    return run.place
+
+
+def _write(
+    progress: _Progress, way: PointRunner, memory: PointStore, run: RunFolder, timing: Facts
+) -> dict[str, Any]:
+    """The files of a sweep, and its manifest."""
+    plan, ended, facts = (
+        progress.plan,
+        progress.in_order(memory),
+        {**timing, "workers": way.workers},
+    )
+    of_page = {"id": run.identifier, **for_page(way.lab), **facts}
+    write_results(run.folder, plan, ended, len(progress.points), progress.reused, of_page)
+    return {
+        "kind": "sweep",
+        "experiment": plan.named.name,
+        "claim": plan.named.claim,
+        **lab_facts(way.lab),
+        **facts,
+        "seeds": sorted({point.seed for point in progress.points.values()}),
+        "virtual_seconds": round(ended.usage["clock_seconds"], 3),
+    }
 
 
 def _fill(

@@ -70,8 +70,8 @@ class SideComparison:
         most = max((pair.count for pair in known), default=0)
         if most < needed:
             return (
-                f"No difference can be shown: {most} seeds are in both, and it takes {needed}. The"
-                " figures say what happened in these runs."
+                f"No difference can be shown: {most:,} seeds are in both, and it takes {needed}."
+                " The figures say what happened in these runs."
             )
         shown, tested = sum(map(self._is_shown, self.results)), len(self.results)
         return (

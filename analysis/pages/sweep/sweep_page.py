@@ -88,7 +88,7 @@ class SweepReport:
 
 
 def _points(count: int) -> str:
-    return "1 point" if count == 1 else f"{count} points"
+    return "1 point" if count == 1 else f"{count:,} points"
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
