@@ -35,6 +35,7 @@ READY = 10.0  # seconds a server or capture may take to be ready
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
 _RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
+_GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
 # KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
 # which patient.c does not wait.
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
@@ -70,7 +71,7 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
                 " was cut off."
             )
-    return cut + [sentence for flow in spec.flows if (sentence := _without_result(flow, folder))]
+    return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
 
 
 def _sleep_until(instant: float) -> None:
@@ -102,14 +103,14 @@ def _changing(
     (folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
 
 
-def _without_result(flow: Flow, folder: Path) -> str:
-    """A sentence if the receiver measured nothing; else empty.
-
-    iperf's server gives up if the first data takes over 4 s.
-    """
+def without_result(flow: Flow, folder: Path) -> str:
+    """A sentence if the receiver measured nothing; else empty."""
     output = folder / f"{flow.name}.server.txt"
-    if _RESULT in output.read_text(errors="replace"):
+    text = output.read_text(errors="replace")
+    if _RESULT in text:
         return ""
+    if _GAVE_UP in text:
+        return f"{flow.name}: iperf's server gave up, since the first data took over 4 s to come."
     return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
 
 
