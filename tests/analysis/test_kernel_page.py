@@ -23,6 +23,7 @@ from experiments.kernels.kernel_comparison import (
 from experiments.kernels.standing_set import KernelCase, KernelMeasure, chosen_cases, standing_set
 from experiments.sweep.point import Origin
 from tests.analysis.stored_graphs import graphs_of
+from tests.unit.made_sweeps import LAB
 from topologies.errors import UsageError
 
 SEEDS = range(1, 13)
@@ -124,8 +125,11 @@ def test_a_run_that_failed_is_named_and_makes_the_page_unsound(tmp_path: Path) -
     assert "marking, ecn, on 7.2, seed 3: broken" in report.page.read_text()
 
 
-def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together() -> None:
+def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """So what a patch of CUBIC does comes before no run of Reno."""
+    monkeypatch.setattr("experiments.sweep.point.built_lab", lambda kernel: LAB)
     comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
     asked = list(points(comparison, Origin("lab", "code", "measures", "fingerprint")).values())
     assert [place for _, place in asked[:4]] == [
