@@ -51,16 +51,23 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     own = max(TOLERANCE, A_PORT * ports, late, round(_SHARE * asked) if late else 0)
     in_hosts = sum(carried(channel, _SYN_FRAME) for channel in channels(network.host_ports))
     tolerance = own + unknown + in_hosts
-    excess = abs(measured - asked) / tolerance
-    outcome = _unless_shared(network, measured > asked, outcome_of(excess, FAR))
+    longer = measured - asked
+    excess = max(-longer, longer - _held_back(network)) / tolerance
+    outcome = _unless_shared(network, longer > 0, outcome_of(excess, FAR))
     sentence = (
         f"The shortest round trip was {duration(measured)} instead of {duration(asked)}: delays or"
         " rates are not those that were asked for."
     )
     if outcome == CheckOutcome.UNMEASURED:
         sentence = "no handshake had the network for itself"
-    words = duration(asked), f"{duration(measured)} ({_difference(measured - asked)})"
+    words = duration(asked), f"{duration(measured)} ({_difference(longer)})"
     return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
+
+
+def _held_back(network: TrialNetwork) -> int:
+    """Nanoseconds by which hosts that reorder may send a SYN and its answer later."""
+    reordering = network.topology.reordering
+    return sum(each.delay.base for each in reordering if (each.host, each.peer) in network.ways)
 
 
 def _difference(nanoseconds: int) -> str:

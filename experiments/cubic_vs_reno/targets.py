@@ -29,7 +29,7 @@ STUDY = PublishedStudy(
         " transfer are rows. The first seconds of two transfers and the amounts that iperf printed"
         " beside each rate are none.",
     ),
-    processor_seconds=(100.0, 1010.0),
+    processor_seconds=(40.0, 400.0),
 )
 _HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each run"
 

@@ -36,7 +36,7 @@ STUDY = PublishedStudy(
         "No rows are the lines of tcptrace that follow from others (packets with ACK, without data)"
         " or are zero or the same in every transfer, such as urgent data and the requested MSS.",
     ),
-    processor_seconds=(1.7, 1.7),
+    processor_seconds=(0.9, 0.9),
 )
 _CAPTURED = {
     "tcptrace sack pkts sent b->a": RECEIVER.back_sack_pkts_sent,

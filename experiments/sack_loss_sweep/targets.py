@@ -31,7 +31,7 @@ STUDY = PublishedStudy(
         " so window divided by rate is a round trip with its waiting: 1.4 ms in the middle, from"
         " 0.33 to 2.6 ms.",
     ),
-    processor_seconds=(180.0, 7700.0),
+    processor_seconds=(86.0, 3700.0),
 )
 _MEGA = 1e-3  # kbit/s to Mbit/s
 _FULL = "300 s for each loss rate: about two hours of a processor for each seed of all 28"

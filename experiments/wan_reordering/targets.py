@@ -30,7 +30,7 @@ STUDY = PublishedStudy(
         "The amount that iperf3 printed beside each rate is the rate times the time: its rows are"
         " listed and not judged.",
     ),
-    processor_seconds=(290.0, 1560.0),
+    processor_seconds=(131.0, 700.0),
 )
 
 

@@ -25,7 +25,8 @@ from analysis.network.network_verdict import CARE, GOOD, UNUSABLE, NetworkVerdic
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from tests.analysis.made_networks import COUNT, MadeNetwork
-from topologies.topology_spec import Channel
+from topologies.data import to_data
+from topologies.topology_spec import Channel, HostReordering
 from topologies.units import Duration, Packets, Rate, Share
 
 TRIAL = "raw/seed-1/only"
@@ -159,6 +160,18 @@ def test_the_answer_to_a_repeated_syn_tells_no_round_trip(
         instant["sockets"][0] |= told
     sockets.write_text("\n".join(map(json.dumps, instants)))
     assert outcomes(judged(run))[round_trip_floor.KIND] == expected
+
+
+@pytest.mark.parametrize(("delay", "expected"), [("2ms", None), ("1ms", "not as asked")])
+def test_a_host_that_reorders_may_hold_the_handshake_back(
+    delay: str, expected: str | None, tmp_path: Path
+) -> None:
+    run = MadeNetwork(delay=10**6).write(tmp_path)
+    spec = json.loads((run / "spec.json").read_text())
+    held = HostReordering("h1", "h2", Duration.parse(delay), Share.parse("75%"))
+    spec["topology"]["reordering"] = [to_data(held)]
+    (run / "spec.json").write_text(json.dumps(spec))
+    assert outcomes(judged(run)).get(round_trip_floor.KIND) == expected
 
 
 FILES = (

@@ -135,7 +135,8 @@ def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None
         carry_out(wanted, True, tmp_path, way, SilentWatch(), ["packet_dropper"], told.append)
     seconds = published_study("packet_dropper").processor_seconds
     assert seconds
-    whole, half = (f"{round(seconds[0] * 6 / 60 / slots)} minutes" for slots in (1, 2))
+    minutes = [round(seconds[0] * 6 / 60 / slots) for slots in (1, 2)]
+    whole, half = (f"{number} minute{'s' * (number > 1)}" for number in minutes)
     assert told == [
         f"This takes about {whole} of a processor, {half} with 2 at once.",
         "Everything is known: nothing has to be run.",
