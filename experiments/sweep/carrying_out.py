@@ -65,11 +65,8 @@ def _write(
     progress: _Progress, way: PointRunner, memory: PointStore, run: RunFolder, timing: Facts
 ) -> dict[str, Any]:
     """The files of a sweep, and its manifest."""
-    plan, ended, facts = (
-        progress.plan,
-        progress.in_order(memory),
-        {**timing, "workers": way.workers},
-    )
+    plan, ended = progress.plan, progress.in_order(memory)
+    facts = {**timing, "workers": way.workers}
     of_page = {"id": run.identifier, **for_page(way.lab), **facts}
     write_results(run.folder, plan, ended, len(progress.points), progress.reused, of_page)
     return {

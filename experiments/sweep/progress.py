@@ -34,7 +34,7 @@ _METRICS = {metric.name: metric for metric in METRICS}
 
 @dataclass
 class PrintedProgress:
-    """A Watch (carry.py) that prints."""
+    """A Watch (running_points.py) that prints."""
 
     console: Console
     bar: Progress
