@@ -139,6 +139,15 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     assert "1 row was not run" in page and "1 row has fewer than 6 runs" in page
 
 
+def test_the_first_line_names_no_row_that_is_not_there(tmp_path: Path) -> None:
+    rows = [row(10.0, "a"), row(10.0, "b", period=[], today=[], needs="300 s")]
+    result = run(write(tmp_path, study(*rows)))
+    assert result.output.splitlines()[0] == (
+        "Of 2 published numbers 1 agrees with ours, 0 lie within what a further run could give, 0"
+        " differ, and 1 was not run (only in --full) (quick mode)."
+    )
+
+
 def test_without_a_profile_there_is_one_column_and_no_word_of_two(tmp_path: Path) -> None:
     rows = [row(10.0, str(at), period=[], today=[20.0, 21.0] * 3) for at in range(3)]
     result = run(write(tmp_path, study(*rows, profile=[])))

@@ -106,14 +106,17 @@ def headline(counts: Counts, mode: str) -> str:
     """The one sentence on top, whose numbers add up to all rows."""
     if not counts.rows:
         return "No published number is listed: there is nothing to compare."
-    later = f" ({counts.later:,} of them only in --full)" if counts.later else ""
+    those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
+    later = f" ({those}only in --full)" if counts.later else ""
     listed = [
         numbered(counts.agree, "agrees with ours", "agree with ours"),
         numbered(counts.within, "lies within", "lie within") + " what a further run could give",
         numbered(counts.differ, "differs", "differ"),
-        numbered(counts.few, "is not judged", "are not judged"),
-        numbered(counts.unrun, "was not run", "were not run") + later,
     ]
+    if counts.few:
+        listed.append(numbered(counts.few, "is not judged", "are not judged"))
+    if counts.unrun:
+        listed.append(numbered(counts.unrun, "was not run", "were not run") + later)
     if counts.unstated:
         listed.append(numbered(counts.unstated, "is", "are") + " not stated in the source")
     if counts.listed:
