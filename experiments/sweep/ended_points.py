@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 
 from analysis.records.row_columns import Row
 from experiments.definition.grid import Combination
@@ -54,9 +55,11 @@ class EndedPoints:
         """All others: they failed, or do not show that their conditions held."""
         return self._having(lambda point: self.statuses.get(point.key) != "complete")
 
-    def of(self, combination: Combination) -> EndedPoints:
-        """Those of this combination."""
-        return self._having(lambda point: point.combination is combination)
+    def by_combination(self) -> Iterator[tuple[Combination, EndedPoints]]:
+        """Those of each combination that has any."""
+        for _, group in groupby(self.points, key=lambda point: id(point.combination)):
+            points = list(group)
+            yield points[0].combination, EndedPoints(self.memory, points)
 
     def _having(self, wanted: Callable[[Point], bool]) -> EndedPoints:
         return EndedPoints(self.memory, list(filter(wanted, self.points)))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import bisect
 from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.published.same_settings import MatchingTarget, published_beside
+from experiments.published.same_settings import published_beside
 from experiments.published.taken_values import taken
 from experiments.published.target import Target
 from experiments.published.target_points import command, described
@@ -37,19 +36,21 @@ def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
     """One row a target, whose two times may be points of their own, if their networks differ."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
-        matches = published_beside(spec, quick)
-        for match in matches:
-            empty = {"today": [], "period": [], "seeds": [], "command": command(match.target)}
-            rows.setdefault(match.target, described(match.target) | empty)
-        for seed, measured in runs if matches else ():
-            for match in matches:
-                _add(rows[match.target], match, seed, measured)
+        matched = [
+            (match, rows.setdefault(match.target, _empty(match.target)))
+            for match in published_beside(spec, quick)
+        ]
+        seeds: set[int] = set()
+        for seed, measured in runs if matched else ():
+            seeds.add(seed)
+            for match, row in matched:
+                row["today"] += taken(match.target, match.today, [measured])
+                row["period"] += taken(match.target, match.period, [measured])
+        for _, row in matched:
+            row["seeds"] = sorted({*row["seeds"], *seeds})
     return rows
 
 
-def _add(row: dict[str, Any], match: MatchingTarget, seed: int, measured: list[Row]) -> None:
-    """What one run gives for a target."""
-    row["today"] += taken(match.target, match.today, [measured])
-    row["period"] += taken(match.target, match.period, [measured])
-    if seed not in row["seeds"]:
-        bisect.insort(row["seeds"], seed)
+def _empty(target: Target) -> dict[str, Any]:
+    empty = {"today": [], "period": [], "seeds": [], "command": command(target)}
+    return described(target) | empty

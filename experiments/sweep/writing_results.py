@@ -47,8 +47,8 @@ def write_results(
         "virtual_seconds": round(ended.usage["clock_seconds"], 3),
         "cpu_seconds": round(ended.usage["cpu_seconds"], 2),
         "published": published_of(
-            (combination.spec, SeedRows(ended.proved.of(combination)))
-            for combination in plan.combinations
+            (combination.spec, SeedRows(points))
+            for combination, points in ended.proved.by_combination()
         ),
     }
     (folder / "sweep.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -113,14 +113,13 @@ def headline(counts: Counts, mode: str) -> str:
         numbered(counts.within, "lies within", "lie within") + " what a further run could give",
         numbered(counts.differ, "differs", "differ"),
     ]
-    if counts.few:
-        listed.append(numbered(counts.few, "is not judged", "are not judged"))
-    if counts.unrun:
-        listed.append(numbered(counts.unrun, "was not run", "were not run") + later)
-    if counts.unstated:
-        listed.append(numbered(counts.unstated, "is", "are") + " not stated in the source")
-    if counts.listed:
-        listed.append(numbered(counts.listed, "is", "are") + " listed only")
+    others = (
+        (counts.few, "is not judged", "are not judged"),
+        (counts.unrun, f"was not run{later}", f"were not run{later}"),
+        (counts.unstated, "is not stated in the source", "are not stated in the source"),
+        (counts.listed, "is listed only", "are listed only"),
+    )
+    listed += [numbered(*each) for each in others if each[0]]
     counted = f"{', '.join(listed[:-1])}, and {listed[-1]}"
     return (
         f"Of {numbered(counts.rows, 'published number', 'published numbers')}"
