@@ -21,7 +21,7 @@ from experiments.running.session import lab_facts
 from experiments.running.store import RunFolder
 from experiments.sweep.point import origin
 from experiments.sweep.point_store import PointStore, results
-from experiments.sweep.running_points import PointRunner, Watch, run_points
+from experiments.sweep.running_points import PointRunner, Watch, known_and_run
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import built_lab
 from topologies.errors import TcplabError, UsageError
@@ -72,13 +72,8 @@ def carry_out(
 def _fill(comparison: KernelComparison, way: PointRunner, memory: PointStore, watch: Watch) -> None:
     """Run the points that are not known."""
     wanted = points(comparison, origin(way.lab))
-    known = memory.done(wanted)
-    watch.wanted(len(wanted), len(known))
-    for key, record in known.items():
-        point, place = wanted[key]
-        comparison.records[place, point.seed] = record
-    missing = [point for key, (point, _) in wanted.items() if key not in known]
-    for point, record in run_points(missing, way, memory, watch):
+    asked = [point for point, _ in wanted.values()]
+    for point, record in known_and_run(asked, way, memory, watch):
         comparison.records[wanted[point.key][1], point.seed] = record
 
 

@@ -9,7 +9,7 @@ from experiments.kernels.kernel_table import CASES, KernelTable
 from experiments.kernels.standing_set import chosen_cases
 from experiments.sweep.point import origin
 from experiments.sweep.point_store import results
-from experiments.sweep.running_points import PointRunner, Watch, run_points
+from experiments.sweep.running_points import PointRunner, Watch, known_and_run
 from testbed.lab.kernel.built_kernels import built_kernels
 from testbed.lab.kernel.kernel_version import all_series
 from topologies.errors import UsageError
@@ -31,10 +31,6 @@ def carry_out_table(table: KernelTable, out: Path, way: PointRunner, watch: Watc
     """Fill the table with what the store in `out` knows and with runs of the rest, kept there."""
     with results(out) as memory:
         wanted = table.points(origin(way.lab))
-        known = memory.done(wanted)
-        watch.wanted(len(wanted), len(known))
-        for key, record in known.items():
-            table.records[wanted[key][1]] = record
-        missing = [point for key, (point, _) in wanted.items() if key not in known]
-        for point, record in run_points(missing, way, memory, watch):
+        points = [point for point, _ in wanted.values()]
+        for point, record in known_and_run(points, way, memory, watch):
             table.records[wanted[point.key][1]] = record

@@ -105,6 +105,17 @@ def run_points(
             yield point, record
 
 
+def known_and_run(
+    points: Sequence[Point], way: PointRunner, memory: PointStore, watch: Watch
+) -> Iterator[tuple[Point, Record]]:
+    """Each point's record: first those that are known, then the others as they are run."""
+    known = memory.done(point.key for point in points)
+    watch.wanted(len(points), len(known))
+    yield from ((point, known[point.key]) for point in points if point.key in known)
+    missing = [point for point in points if point.key not in known]
+    yield from run_points(missing, way, memory, watch)
+
+
 def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -> Task:
     carry = carry or _CARRIES[point.origin.measures]
     return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
