@@ -9,30 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from labs.definition.answer_key import Key
+from labs.definition.lab_spec import LabSpec
 from labs.definition.written_numbers import in_digits
 from labs.grading.case import Case
-from labs.grading.class_grading import ClassGrading
 
 _FEWEST = 3  # values, of which a band can be made
 
 
-def real_time_cases(cases: Sequence[Case]) -> list[Case]:
-    """Those with a run that is said to be made in real time."""
-    return [case for case in cases if not case.refused and _has_real_time(case)]
-
-
-def _has_real_time(case: Case) -> bool:
+def has_real_time(case: Case) -> bool:
+    """Whether a run is said to be made in real time."""
     return any(run.testbed == "native" for run in case.inspected.runs.values())
 
 
-def bands_of(case: Case, grading: ClassGrading) -> dict[str, tuple[float, float]]:
-    """The band of each question that has a number; none for runs in virtual time."""
-    if not real_time_cases([case]):
-        return {}
-    assert case.variant is not None
-    keys = grading.spread(case.variant, case.own.module)
+def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
+    """The band of each question that has a number in the keys of repeated runs."""
     bands = {}
-    for question in grading.lab.questions:
+    for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
         if len(values) >= _FEWEST:
             bands[question.id] = _band(values)

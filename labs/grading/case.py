@@ -45,9 +45,9 @@ class Flag:
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
-@dataclass
+@dataclass(eq=False)
 class Case:
-    """A hand-in. `folder` holds what was unpacked of it."""
+    """A hand-in. `folder` holds what was unpacked of it. Two hand-ins are never equal."""
 
     hand_in: HandIn
     folder: Path
@@ -133,6 +133,11 @@ class Case:
         flag = Flag(kind, text, with_whom)
         if flag not in self.flags:
             self.flags.append(flag)
+
+    def refuse(self, problem: str) -> None:
+        """Record why it cannot be graded. Points that a person gave stay, and all others go."""
+        self.refused = problem
+        self.marks = [mark for mark in self.marks if mark.verdict == "by hand"]
 
     def described(self) -> dict[str, Any]:
         """For report.json."""

@@ -19,6 +19,19 @@ from labs.measuring.references import References
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
+RunValues = Mapping[str, Sequence[Values]]
+"""The values of each seed of a run, by the run's name."""
+
+
+def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:
+    """The key by these runs; None if they do not tell."""
+    measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
+    key_module = lab_catalogue.key_module(lab.name)
+    try:
+        key: Key = key_module.key(measured, lab_runs.variables_of(lab, variant))
+    except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
+        return None
+    return key
 
 
 @dataclass
@@ -32,16 +45,6 @@ class ClassGrading:
     work: Path
     module: Path
     """A module in the place of a student's, for the runs that show the effect of chance."""
-
-    def key(self, values: Mapping[str, Sequence[Values]], variant: Variant) -> Key | None:
-        """The key by these runs; None if they do not tell."""
-        measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
-        key_module = lab_catalogue.key_module(self.lab.name)
-        try:
-            key: Key = key_module.key(measured, lab_runs.variables_of(self.lab, variant))
-        except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
-            return None
-        return key
 
     def nominal(self) -> Variant:
         """The middle of every range: on it tolerances are measured."""
@@ -73,13 +76,12 @@ class ClassGrading:
         """
         return self.points(variant, OwnParts(module), range(1, _SEEDS + 1))
 
-    def spread(self, variant: Variant, module: Path | None) -> list[Key]:
-        """The keys of a variant under those seeds; their points have been asked for."""
+    def spread(self, variant: Variant, module: Path | None) -> list[RunValues]:
+        """The values of a variant under those seeds; their points have been asked for."""
         points = self.spread_points(variant, module)
-        keys = []
+        spread: list[RunValues] = []
         for index in range(_SEEDS):
             records = {run.name: self.references.records[points[run][index].key] for run in points}
             if all(record["status"] == "complete" for record in records.values()):
-                values = {name: [record["values"]] for name, record in records.items()}
-                keys.append(self.key(values, variant))
-        return [key for key in keys if key]
+                spread.append({name: [record["values"]] for name, record in records.items()})
+        return spread

@@ -8,6 +8,7 @@ follows.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -28,7 +29,7 @@ from labs.grading.archives import (
     open_strangers_file,
 )
 from labs.grading.unpacking import LARGEST_ARCHIVE
-from labs.measuring.contained import Allowance, contained
+from labs.measuring.contained import Allowance, contained, contained_as
 from topologies.errors import TcplabError, UsageError
 
 _MOST_FILES = 50_000  # in an archive
@@ -37,6 +38,8 @@ _LARGEST = 20 << 30  # bytes of a whole class
 _LIMITS = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
 _LONGEST_LIST = 12 << 20  # characters of JSON, which labs.measuring.contained limits
 _ALLOWANCE = Allowance(seconds=1800.0)
+_OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG}
+"""Errors that only the names of a hand-in cause, such as a file that is also a folder."""
 _REMEDY = "Download it again, or unpack it yourself and name the folder."
 
 
@@ -119,8 +122,8 @@ def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
     if not targets:
         return {}
     places = {str(index): str(target) for index, target in targets.items()}
-    problems = contained(extract_inside, str(archive.resolve()), places, allowance=_ALLOWANCE)
-    return {int(index): problem for index, problem in problems.items()}
+    inside = extract_inside, str(archive.resolve()), places
+    return contained_as(dict[int, str], *inside, allowance=_ALLOWANCE)
 
 
 def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
@@ -144,4 +147,8 @@ def _problem(opened: Opener, target: Path, size: int) -> str:
             copy_limited(content, target, size)
     except Refusal as refused:
         return str(refused)
+    except OSError as error:
+        if error.errno not in _OF_NAMES:
+            raise
+        return f"A name in it cannot be used ({error.strerror}): {target.name[:80]!r}."
     return ""

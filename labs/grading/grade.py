@@ -12,27 +12,30 @@ from experiments.sweep.point import Point, Record
 from experiments.sweep.point_store import results
 from experiments.sweep.progress import watching
 from experiments.sweep.running_points import PointRunner, way_to_workers
-from labs.definition import lab_catalogue, lab_runs
+from labs.definition import lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.own_parts import examples_of
 from labs.grading import grade_files, shared_work
-from labs.grading.acceptances import Acceptances, apply_acceptances, read_acceptances
-from labs.grading.bands import bands_of, check_bands, real_time_cases
+from labs.grading.acceptances import apply_acceptances, read_acceptances
+from labs.grading.bands import has_real_time
 from labs.grading.case import Case
-from labs.grading.class_grading import ClassGrading
+from labs.grading.class_grading import ClassGrading, key_of
 from labs.grading.counting_hand_in import counting_hand_ins
 from labs.grading.download_report import report_on
+from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.grade_files import CourseFiles, GradedClass
 from labs.grading.gradescope import Submission, check_submitter
 from labs.grading.intake import receive
-from labs.grading.marking import Marker, tolerances
+from labs.grading.marked_case import Marked, Ruler, fits, mark
+from labs.grading.marking import tolerances
 from labs.grading.opened_hand_ins import opened_cases, require_course
-from labs.grading.overrides import Overrides, apply_overrides, read_overrides
+from labs.grading.overrides import apply_overrides, read_overrides
 from labs.grading.roster import Person
 from labs.grading.run_comparison import compare, settle
 from labs.grading.script_trials import tried
+from labs.measuring.contained import contained_as
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
@@ -42,8 +45,8 @@ from topologies.errors import TcplabError
 
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""
-CasePoints = Mapping[int, dict[LabRun, list[Point]]]
-"""The points of each run by the identity of its case."""
+CasePoints = Mapping[Case, dict[LabRun, list[Point]]]
+"""The points of each run of a hand-in."""
 
 
 def grade_all(
@@ -79,10 +82,12 @@ def grade_all(
         cases = counting.cases
         require_course(cases, course)
         grade_cases(cases, grading)
-        if submission:
-            for case in cases:
-                check_submitter(case, people, submission)
-        decide(cases, lab, overrides, acceptances)
+        for case in cases:
+            with failure_domain(case, Stage.DECIDE):
+                if submission:
+                    check_submitter(case, people, submission)
+                apply_overrides(case, lab, overrides)
+                apply_acceptances(case, acceptances)
         report = report_on(intake, counting)
         graded_class = GradedClass(lab, course, people, cases, overrides, acceptances, report)
         for notice in [*grade_files.write(out, graded_class, given), *report.terminal_lines()]:
@@ -104,67 +109,81 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     nominal, module = grading.nominal(), grading.module
     points = dict(_points(cases, grading))
-    by_run = [*points.values(), grading.spread_points(nominal, module)]
-    for case in real_time_cases(cases):
-        assert case.variant is not None
-        by_run.append(grading.spread_points(case.variant, case.own.module))
+    spreads = dict(_spread_points(cases, grading))
+    by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
     grading.references.ask(
         point for runs in by_run for run_points in runs.values() for point in run_points
     )
     _compare(cases, points, grading)
-    _mark(cases, grading, tolerances(grading.lab, grading.spread(nominal, module)))
+    keys = [key_of(grading.lab, values, nominal) for values in grading.spread(nominal, module)]
+    tolerance = tolerances(grading.lab, [key for key in keys if key])
+    _try_scripts(_open(cases), grading)
+    marked = dict(at_once(lambda case: (case, _mark(case, grading, tolerance)), _open(cases)))
+    _find_shared_work(marked, grading.lab, tolerance)
 
 
-def decide(
-    cases: Sequence[Case], lab: LabSpec, overrides: Overrides, acceptances: Acceptances
-) -> None:
-    """Apply what people decided of hand-ins that they have seen."""
-    for case in cases:
-        apply_overrides(case, lab, overrides)
-        apply_acceptances(case, acceptances)
+def _open(cases: Sequence[Case]) -> list[Case]:
+    """The hand-ins that can still be graded."""
+    return [case for case in cases if not case.refused and case.variant]
 
 
 def _points(
     cases: Sequence[Case], grading: ClassGrading
-) -> Iterator[tuple[int, dict[LabRun, list[Point]]]]:
-    """The points of each case that has a variant, by the case's identity."""
-    for case in cases:
-        if case.variant and not case.refused:
-            try:
-                yield id(case), grading.points(case.variant, case.own)
-            except TcplabError as error:
-                case.refused = str(error)
+) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
+    """The points of each hand-in that has a variant."""
+    for case in _open(cases):
+        assert case.variant is not None
+        with failure_domain(case, Stage.PLAN):
+            yield case, grading.points(case.variant, case.own)
+
+
+def _spread_points(
+    cases: Sequence[Case], grading: ClassGrading
+) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
+    """Further points of hand-ins in real time, whose spread makes their bands."""
+    for case in _open(cases):
+        assert case.variant is not None
+        with failure_domain(case, Stage.PLAN):
+            if has_real_time(case):
+                yield case, grading.spread_points(case.variant, case.own.module)
 
 
 def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:
     """Settle by digests what can be, and repeat the rest with its captures kept."""
     doubtful = [
         (case, run, records)
-        for case, run, records in _differing(cases, points, grading)
+        for case in cases
+        if case in points
+        for run, records in _doubtful(case, points[case], grading)
         if not case.refused
     ]
     kept = grading.work / "kept"
-    doubtful_points = (point for case, run, _ in doubtful for point in points[id(case)][run])
-    grading.references.keep(doubtful_points, kept)
+    doubtful_points = (point for case, run, _ in doubtful for point in points[case][run])
+    lost = grading.references.keep(doubtful_points, kept)
     versions = _own_versions(grading.references.way.lab)
     for case, run, records in doubtful:
-        data = points[id(case)][run][0].combination.data
-        settle(case, run, kept / place_of(data), records, versions)
+        with failure_domain(case, Stage.COMPARE):
+            if problem := next((lost[p.key] for p in points[case][run] if p.key in lost), ""):
+                raise TcplabError(f"The run {run.name} could not be repeated: {problem}")
+            reference = kept / place_of(points[case][run][0].combination.data)
+            settle(case, run, reference, records, versions)
 
 
-def _differing(
-    cases: Sequence[Case], points: CasePoints, grading: ClassGrading
-) -> list[tuple[Case, LabRun, list[Record]]]:
+def _doubtful(
+    case: Case, points: Mapping[LabRun, list[Point]], grading: ClassGrading
+) -> list[tuple[LabRun, list[Record]]]:
     """The runs whose captures have to be compared packet by packet, with their repetitions."""
-    differing = []
-    for case in cases:
-        for run, run_points in points.get(id(case), {}).items():
+    doubtful = []
+    with failure_domain(case, Stage.REPEAT):
+        for run, run_points in points.items():
             records = [grading.references.records[point.key] for point in run_points]
-            if failed := next((record for record in records if record["status"] == "failed"), None):
-                case.refused = f"The run {run.name} could not be repeated: {failed['problem']}"
-            elif compare(case, run, records, grading.course):
-                differing.append((case, run, records))
-    return differing
+            for record in records:
+                if record["status"] == "failed":
+                    problem = f"The run {run.name} could not be repeated: {record['problem']}"
+                    raise TcplabError(problem)
+            if compare(case, run, records, grading.course):
+                doubtful.append((run, records))
+    return doubtful
 
 
 def _own_versions(lab: Lab) -> dict[str, str]:
@@ -184,27 +203,6 @@ def _own_versions(lab: Lab) -> dict[str, str]:
     }
 
 
-def _mark(cases: Sequence[Case], grading: ClassGrading, tolerance: Mapping[str, float]) -> None:
-    """Mark the answers of everybody, then compare what they handed in."""
-    open_cases = [case for case in cases if not case.refused and case.variant]
-    markers: dict[int, Marker] = {}
-    _try_scripts(open_cases, grading)
-    for case in open_cases:
-        key = _key(case, grading)
-        case.bands = bands_of(case, grading)
-        markers[id(case)] = _marker(case, key, grading, tolerance)
-        case.marks = markers[id(case)].marks(case.inspected.answers)
-        check_bands(case, key)
-    shared_work.same_student(open_cases)
-    shared_work.same_captures(open_cases)
-    shared_work.same_texts(open_cases, grading.lab)
-    shared_work.other_variants(
-        open_cases,
-        grading.lab,
-        lambda case, other: markers[id(other)].right(case.inspected.answers),
-    )
-
-
 def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Run what was handed in as scripts, as many guests at once as this machine has room for."""
     handed_in = [
@@ -220,43 +218,49 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
         for case, _, _ in handed_in:
             case.notes.append(f"Its scripts were not run: {error}")
         return
-    asked = [(question, script) for _, question, script in handed_in]
-    trials = tried(asked, grading.references.way.lab, program)
+    asked_for = [(question, script) for _, question, script in handed_in]
+    trials = tried(asked_for, grading.references.way.lab, program)
     for (case, question, _), trial in zip(handed_in, trials, strict=True):
         case.trials[question.id] = trial
 
 
-def _key(case: Case, grading: ClassGrading) -> Key | None:
-    """The key by what was handed in, else by the repeated run."""
+def _mark(case: Case, grading: ClassGrading, tolerance: Mapping[str, float]) -> Marked | None:
+    """Mark the answers; None if they cannot be marked."""
     assert case.variant is not None
-    key = grading.key(case.runs, case.variant)
-    if key is None:
-        case.flag(
-            "unreadable",
-            "What was handed in gives no key; the answers are marked by the repeated run.",
-        )
-        key = grading.key(case.repeated, case.variant)
-    return key
+    with failure_domain(case, Stage.MARK):
+        real_time = has_real_time(case)
+        spread = grading.spread(case.variant, case.own.module) if real_time else []
+        marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread)
+        case.bands, case.marks = marked.bands, marked.marks
+        for flag in marked.flags:
+            case.flag(flag.kind, flag.text, flag.with_whom)
+        return marked
+    return None
 
 
-def _marker(
-    case: Case, key: Key | None, grading: ClassGrading, tolerance: Mapping[str, float]
-) -> Marker:
+def _find_shared_work(
+    marked: Mapping[Case, Marked | None], lab: LabSpec, tolerance: Mapping[str, float]
+) -> None:
+    """Flag what hand-ins have in common that they should not."""
+    cases = [case for case, marks in marked.items() if marks]
+    rulers = {case: _ruler(case, marks.key) for case, marks in marked.items() if marks}
+    right = {case: marks.right for case, marks in marked.items() if marks}
+    shared_work.same_student(cases)
+    shared_work.same_captures(cases)
+    shared_work.same_texts(cases, lab)
+    for case in cases:
+
+        def fitting(others: Sequence[Case], case: Case = case) -> list[set[str]]:
+            held_against = [rulers[other] for other in others]
+            answers = case.inspected.answers
+            return contained_as(list[set[str]], fits, answers, lab, tolerance, held_against)
+
+        with failure_domain(case, Stage.RESEMBLE):
+            others = [other for other in cases if other is not case]
+            shared_work.other_variants(case, others, lab, right[case], fitting)
+
+
+def _ruler(case: Case, key: Key) -> Ruler:
+    """The run's numbers alone: a key may name thousands of frames."""
     assert case.variant is not None
-    derived = getattr(lab_catalogue.key_module(grading.lab.name), "DERIVED", {})
-    variables = lab_runs.variables_of(grading.lab, case.variant)
-    pictures = case.inspected.pictures
-    unreadable = any(flag.kind == "unreadable" for flag in case.flags)
-    bands = case.bands if unreadable else {}
-    recorded = case.inspected.predictions
-    return Marker(
-        grading.lab,
-        key or Key(),
-        tolerance,
-        derived,
-        variables,
-        pictures,
-        bands,
-        recorded,
-        case.trials,
-    )
+    return Ruler(Key(key.numbers, {}, key.mistakes), case.variant)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +12,14 @@ from analysis.rendering.page_files import write as write_files
 from labs.definition.course import Course
 from labs.definition.handed_in_pictures import LARGEST
 from labs.definition.lab_spec import LabSpec
-from labs.grading import canvas, grade_pages, gradescope, kept_files, moodle
+from labs.grading import canvas, grade_pages, kept_files, moodle
 from labs.grading.acceptances import Acceptances, strangers
 from labs.grading.case import Case, ExportedPoints, Flag, exported_points
+from labs.grading.case_files import CaseFiles, as_json, files_of
 from labs.grading.csv_tables import FilledTable, table
 from labs.grading.download_report import EMPTY_REPORT, DownloadReport
 from labs.grading.download_report import FILE as INTAKE
+from labs.grading.failure_domain import at_once
 from labs.grading.overrides import Overrides
 from labs.grading.roster import Person
 from labs.student.packing import safe_name
@@ -57,21 +59,24 @@ def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]
     Pages and tables of a former grading that belong to nobody any more are removed. Returns
     sentences for the instructor.
     """
+    # First of all: a hand-in that cannot be rendered is refused, which the tables say.
+    files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
+    rendered = dict(files)
     tables = _tables(graded_class, given)
     written: dict[str, str] = {}
-    write_files(out, _listed(_files(graded_class, tables), written), "grade")
+    write_files(out, _listed(_files(graded_class, tables, rendered), written), "grade")
     gone = kept_files.remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
     return [*notices, *_about_decisions(graded_class), *_about_stale(gone)]
 
 
 def _files(
-    graded_class: GradedClass, tables: Mapping[str, FilledTable]
+    graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, bytes]]:
     """Every file with its content, one after the other: the pictures of a class are many."""
     names = file_names(graded_class.cases)
     yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
-    yield from ((name, text.encode()) for name, text in _pages(graded_class, names))
+    yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
     yield from _pictures(graded_class.cases, names)
 
 
@@ -92,13 +97,16 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
         canvas.read_gradebook(given.roster, lab)
 
 
-def file_names(cases: Sequence[Case]) -> dict[int, str]:
+def file_names(cases: Sequence[Case]) -> dict[Case, str]:
     """A file's name for each case: its student's, with a number if two would be alike."""
-    names: dict[int, str] = {}
+    names: dict[Case, str] = {}
+    taken: set[str] = set()
     for case in cases:
-        name = safe_name(case.student)[:60] or "hand-in"
-        number = sum(other == name or other.startswith(f"{name}--") for other in names.values())
-        names[id(case)] = f"{name}--{number + 1}" if number else name
+        plain = safe_name(case.student)[:60] or "hand-in"
+        numbered = (f"{plain}--{number}" for number in itertools.count(2))
+        name = next(each for each in itertools.chain([plain], numbered) if each not in taken)
+        taken.add(name)
+        names[case] = name
     return names
 
 
@@ -127,9 +135,11 @@ def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | Non
     return FilledTable(canvas.own_gradebook(lab, students).encode())
 
 
-def _pages(graded_class: GradedClass, names: dict[int, str]) -> Iterator[tuple[str, str]]:
+def _pages(
+    graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
+) -> Iterator[tuple[str, str]]:
     lab, cases = graded_class.lab, graded_class.cases
-    yield "report.json", _json([case.described() for case in cases])
+    yield "report.json", as_json([rendered[case].report for case in cases])
     yield (
         "class.html",
         grade_pages.class_page(
@@ -143,19 +153,15 @@ def _pages(graded_class: GradedClass, names: dict[int, str]) -> Iterator[tuple[s
         ),
     )
     for case in cases:
-        yield f"feedback/{names[id(case)]}.html", grade_pages.feedback_page(lab, case)
-        yield f"gradescope/{names[id(case)]}.json", _json(gradescope.results(lab, case))
+        yield f"feedback/{names[case]}.html", rendered[case].feedback
+        yield f"gradescope/{names[case]}.json", rendered[case].results
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=1) + "\n"
-
-
-def _pictures(cases: Sequence[Case], names: dict[int, str]) -> Iterator[tuple[str, bytes]]:
+def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tuple[str, bytes]]:
     for case in cases:
         for name in case.inspected.pictures.values():
             yield (
-                f"handed-in/{names[id(case)]}/{name}",
+                f"handed-in/{names[case]}/{name}",
                 untrusted.content(case.folder, name, LARGEST),
             )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from labs.definition.course import Course
@@ -75,7 +75,7 @@ def class_page(
     course: Course,
     people: Sequence[Person],
     cases: Sequence[Case],
-    names: dict[int, str],
+    names: Mapping[Case, str],
     report: DownloadReport = EMPTY_REPORT,
 ) -> str:
     """Distributions per question, pairs that are flagged, what was widely misunderstood."""
@@ -95,7 +95,7 @@ def class_page(
             "open": sum(len(case.open) for case in cases),
             "missing": [person for person in people if person.id not in handed_in],
             "refused": [case for case in cases if case.refused],
-            "finals": {id(entry.case): entry.points for entry in exported_points(cases)},
+            "finals": {entry.case: entry.points for entry in exported_points(cases)},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
             "received": report,
         },
@@ -158,7 +158,7 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
 def reading_page(
     lab: LabSpec,
     cases: Sequence[Case],
-    names: dict[int, str],
+    names: Mapping[Case, str],
     overrides: Overrides,
     acceptances: Acceptances,
 ) -> str:
@@ -182,7 +182,7 @@ def reading_page(
 
 
 def _waiting(
-    question: Question, cases: Sequence[Case], names: dict[int, str]
+    question: Question, cases: Sequence[Case], names: Mapping[Case, str]
 ) -> list[tuple[Case, AnswerMark, str, str]]:
     """Answers to read, with a picture or a source; what could not be graded has its own section."""
     return [
@@ -213,6 +213,6 @@ def _source(question: Question, case: Case) -> str:
     return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
 
 
-def _picture(case: Case, mark: AnswerMark, names: dict[int, str]) -> str:
+def _picture(case: Case, mark: AnswerMark, names: Mapping[Case, str]) -> str:
     name = case.inspected.pictures.get(mark.question)
-    return f"handed-in/{names[id(case)]}/{name}" if name else ""
+    return f"handed-in/{names[case]}/{name}" if name else ""

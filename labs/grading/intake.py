@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from labs.grading.archives import Refusal, copy_limited, open_strangers_file
 from labs.grading.course_download import DownloadFile, extract, files_in
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
+from labs.measuring.contained import NotContained
 from topologies.errors import UsageError
 
 _TAKEN_OUT = "hand-in"
@@ -162,10 +164,7 @@ def _from_archive(
     """The place in which each parcel of an archive can be opened, and why it cannot be."""
     for extraction in extractions:
         extraction.folder.mkdir(parents=True)
-    targets = {
-        place: target for extraction in extractions for place, target in extraction.targets.items()
-    }
-    damage = extract(archive, targets)
+    damage = _extracted(archive, extractions)
     places = []
     for extraction in extractions:
         problems = (
@@ -175,6 +174,33 @@ def _from_archive(
         folder = extraction.folder / _TAKEN_OUT if extraction.parcel.packed else extraction.folder
         places.append((folder, next(filter(None, problems), "")))
     return places
+
+
+def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, str]:
+    """Take all parcels out in one pass; why files could not be, by their places.
+
+    If one of them ends that process, each parcel is taken out in a process of its own.
+    """
+    targets = {
+        place: target for extraction in extractions for place, target in extraction.targets.items()
+    }
+    try:
+        return extract(archive, targets)
+    except NotContained:
+        return {
+            place: problem
+            for extraction in extractions
+            for place, problem in _extracted_alone(archive, extraction).items()
+        }
+
+
+def _extracted_alone(archive: Path, extraction: _Extraction) -> dict[int, str]:
+    shutil.rmtree(extraction.folder)
+    extraction.folder.mkdir()
+    try:
+        return extract(archive, extraction.targets)
+    except NotContained as error:
+        return dict.fromkeys(extraction.targets, str(error))
 
 
 def _from_folder(

@@ -3,48 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 from labs.definition.assignment import FILE
 from labs.definition.course import Course, student_id, variant
 from labs.definition.handed_in_scripts import handed_in_script
 from labs.definition.lab_runs import MODULE
+from labs.definition.lab_spec import LabSpec
 from labs.definition.own_parts import parts_of
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
+from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.hand_in_digest import fingerprint
-from labs.grading.inspection import from_json, inspect
+from labs.grading.inspection import InspectedHandIn, inspect
 from labs.grading.intake import HandIn
 from labs.grading.owners import owner, ownership_doubt
 from labs.grading.script_trials import ScriptTrial
-from labs.measuring.contained import contained
-from testbed.host.capacity import allowed_processors
+from labs.measuring.contained import contained_as
+from testbed.packetdrill.script_files import Script
 from topologies.errors import TcplabError, UsageError
 
 
 def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
     """The case of each hand-in; as many are opened at once as there are processors."""
     folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
-    with ThreadPoolExecutor(allowed_processors()) as pool:
-        yield from pool.map(
-            lambda hand_in, folder: _case(hand_in, folder, grading), hand_ins, folders
-        )
+    cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
+    yield from at_once(lambda case: _opened(case, grading), cases)
 
 
-def _case(hand_in: HandIn, folder: Path, grading: ClassGrading) -> Case:
-    folder.mkdir(parents=True)
-    case = Case(hand_in, folder, person=owner(hand_in, grading.people), refused=hand_in.problem)
-    if case.refused:
-        return case
-    place = str(hand_in.place.absolute())
-    try:
-        case.digest = contained(fingerprint, place)
-        case.inspected = from_json(contained(inspect, place, str(folder), grading.lab.name))
-        _identify(case, grading)
-    except TcplabError as error:
-        case.refused = str(error)
+def _opened(case: Case, grading: ClassGrading) -> Case:
+    case.folder.mkdir(parents=True)
+    with failure_domain(case, Stage.OWNER):
+        case.person = owner(case.hand_in, grading.people)
+    if case.hand_in.problem:
+        case.refuse(case.hand_in.problem)
+    if not case.refused:
+        with failure_domain(case, Stage.OPEN):
+            _open(case, grading.lab)
+    if not case.refused:
+        with failure_domain(case, Stage.OWNER):
+            _identify(case, grading)
     return case
+
+
+def _open(case: Case, lab: LabSpec) -> None:
+    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
+    place = str(case.hand_in.place.absolute())
+    case.digest = contained_as(str, fingerprint, place)
+    case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
+    answers, module = case.inspected.answers, case.folder / MODULE
+    case.own = parts_of(lab, answers, module if module.is_file() else None)
+    scripts = {each.id for each in lab.questions if each.kind == "script"}
+    for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
+        read = contained_as(ReadScript, read_script, str(case.folder), answers[name][0])
+        if read.refusal:
+            case.trials[name] = ScriptTrial(refusal=read.refusal)
+        else:
+            case.scripts[name] = Script(answers[name][0], read.text, {})
+
+
+@dataclass(frozen=True)
+class ReadScript:
+    """The text of a script that was handed in, or why it cannot be run."""
+
+    text: str = ""
+    refusal: str = ""
+
+
+def read_script(folder: str, name: str) -> dict[str, str]:
+    """Return a ReadScript as plain data, in a process of its own."""
+    try:
+        return {"text": handed_in_script(Path(folder), name).text}
+    except UsageError as error:
+        return {"refusal": str(error)}
 
 
 def _identify(case: Case, grading: ClassGrading) -> None:
@@ -59,21 +91,6 @@ def _identify(case: Case, grading: ClassGrading) -> None:
         reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
         case.flag("whose", reason, claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
-    module = case.folder / MODULE
-    case.own = parts_of(grading.lab, case.inspected.answers, module if module.is_file() else None)
-    _read_scripts(case, grading)
-
-
-def _read_scripts(case: Case, grading: ClassGrading) -> None:
-    """Each script that was handed in, or why it is none that can be run."""
-    for question in grading.lab.questions:
-        given = case.inspected.answers.get(question.id, [])
-        if question.kind != "script" or not given:
-            continue
-        try:
-            case.scripts[question.id] = handed_in_script(case.folder, given[0])
-        except UsageError as error:
-            case.trials[question.id] = ScriptTrial(refusal=str(error))
 
 
 def _believe(case: Case, grading: ClassGrading) -> None:

@@ -24,7 +24,7 @@ from labs.definition.lab_spec import LabRun
 from labs.grading.authenticity import shared_packets
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
-from labs.measuring.contained import contained
+from labs.measuring.contained import contained_as
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -54,8 +54,9 @@ def check_label(
     """
     place = case.folder / handed_in.place
     try:
-        sentences = contained(contradictions, str(place), release)[:_SHOWN]
-        shares = contained(shared_packets, str(reference), str(place / "raw"), _captures(records))
+        sentences = contained_as(list[str], contradictions, str(place), release)[:_SHOWN]
+        captures = str(reference), str(place / "raw"), _captures(records)
+        shares = contained_as(dict[str, float], shared_packets, *captures)
     except TcplabError as error:
         case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
         return

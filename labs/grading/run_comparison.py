@@ -15,8 +15,8 @@ from labs.grading.authenticity import inconsistencies
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.grading.real_time_checks import check_label
-from labs.measuring.contained import contained
-from labs.measuring.lab_measures import Values, values_of
+from labs.measuring.contained import contained_as
+from labs.measuring.lab_measures import MeasuredFolder, values_of
 from topologies.errors import TcplabError
 
 _SHOWN = 3
@@ -103,10 +103,8 @@ def settle(
     ]
     place = case.folder / handed_in.place / "raw"
     try:
-        differing = [
-            Difference(**difference)
-            for difference in contained(differences, str(reference / "raw"), str(place), names)
-        ]
+        raw = str(reference / "raw")
+        differing = contained_as(list[Difference], differences, raw, str(place), names)
     except TcplabError as error:
         case.flag("captures", f"Run {run.name}: the captures could not be compared. {error}")
         return
@@ -128,8 +126,8 @@ def settle(
 def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
     """Mark by the captures as they are."""
     try:
-        measured = contained(values_of, str(case.folder / handed_in.place))
-        values: dict[str, Values] = measured["values"]
+        place = str(case.folder / handed_in.place)
+        values = contained_as(MeasuredFolder, values_of, place).values
     except TcplabError as error:
         case.flag(
             "unreadable",

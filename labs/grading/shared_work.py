@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case
@@ -25,15 +25,16 @@ def same_captures(cases: Sequence[Case]) -> None:
         for run, handed_in in case.inspected.runs.items():
             for digest in _distinctive_digests(handed_in):
                 holders[digest].append((case, run))
-    for shared in holders.values():
-        for case, run in shared if len({id(holder) for holder, _ in shared}) > 1 else ():
-            for other, _ in shared:
-                if other is not case and not case.authentic.get(run):
-                    case.flag(
-                        "same captures",
-                        f"Run {run} holds captures that {other.student} handed in too.",
-                        other.student,
-                    )
+    groups = {tuple(shared): None for shared in holders.values()}  # in order, each once
+    for case, run, other in {
+        (case, run, other): None
+        for shared in groups
+        for case, run in shared
+        for other, _ in shared
+        if other is not case and not case.authentic.get(run)
+    }:
+        reason = f"Run {run} holds captures that {other.student} handed in too."
+        case.flag("same captures", reason, other.student)
 
 
 def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
@@ -47,28 +48,26 @@ def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
 
 
 def other_variants(
-    cases: Sequence[Case], lab: LabSpec, right: Callable[[Case, Case], set[str]]
+    case: Case,
+    others: Sequence[Case],
+    lab: LabSpec,
+    own: set[str],
+    fits: Callable[[Sequence[Case]], Sequence[Collection[str]]],
 ) -> None:
     """Flag numbers that fit another student's run and not the own one.
 
-    `right(answers_of, by_key_of)` gives the questions that are right.
+    `own` are the numbers that are right by the own run; `fits(others)` gives those that are right
+    by the run of each of the others.
     """
     numbers = [question.id for question in lab.questions if question.kind == "number"]
     needed = max(_LEAST_FITS, 0.6 * len(numbers))
-    for case in cases:
-        own = right(case, case)
-        if len(own) >= needed:
-            continue
-        for other in cases:
-            fits = (
-                right(case, other) if other is not case and other.student != case.student else set()
-            )
-            if len(fits) >= needed and len(fits - own) >= _LEAST_FITS - 1:
-                case.flag(
-                    "other variant",
-                    f"{len(fits)} of {len(numbers)} numbers fit the run of {other.student}.",
-                    other.student,
-                )
+    strangers = [other for other in others if other.student != case.student]
+    if len(own) >= needed or not strangers:
+        return
+    for other, right in zip(strangers, fits(strangers), strict=True):
+        if len(right) >= needed and len(set(right) - own) >= _LEAST_FITS - 1:
+            reason = f"{len(right)} of {len(numbers)} numbers fit the run of {other.student}."
+            case.flag("other variant", reason, other.student)
 
 
 def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:

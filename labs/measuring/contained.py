@@ -21,7 +21,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
 
 from testbed.host.naming import PREFIX
 from topologies.errors import TcplabError
@@ -39,9 +41,12 @@ _CONTEXT.set_forkserver_preload(
         f"{PREFIX}experiments.running.capture_differences",
         f"{PREFIX}labs.measuring.repeating",
         f"{PREFIX}labs.grading.hand_in_digest",
+        f"{PREFIX}labs.grading.marked_case",
+        f"{PREFIX}labs.grading.case_files",
     ]
 )
 
+Answer = TypeVar("Answer")
 Tell = Callable[[str, float], None]
 """Hears what is being done and how far it is; what it raises ends the process."""
 
@@ -85,8 +90,29 @@ def contained(
         _end(process, gently=tell is not None)
         receiver.close()
     if answer.get("problem"):
-        raise TcplabError(str(answer["problem"]), str(answer["remedy"]))
+        kind = NotContained if answer.get("crashed") else TcplabError
+        raise kind(str(answer["problem"]), str(answer["remedy"]))
     return answer["value"]
+
+
+def contained_as(
+    kind: type[Answer],
+    function: Callable[..., Any],
+    *arguments: Any,
+    allowance: Allowance = Allowance(),
+    tell: Tell | None = None,
+) -> Answer:
+    """Return the answer of `contained` as a `kind`: a dataclass, Struct or container of them.
+
+    Raises NotContained for an answer of another shape, or with text that no file can hold.
+    """
+    answer = contained(function, *arguments, allowance=allowance, tell=tell)
+    try:
+        json.dumps(answer, ensure_ascii=False).encode()
+        return msgspec.convert(answer, kind, str_keys=True)
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
+        problem = f"Reading it gave an answer of no use ({type(error).__name__})."
+        raise NotContained(problem, "Look at it by hand.") from None
 
 
 def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str, Any]:
@@ -154,20 +180,22 @@ def _inside(
         answer = {
             "problem": "It is nested too deeply or too large to be read.",
             "remedy": "Look at it by hand.",
+            "crashed": True,
         }
     except (
         Exception
     ) as error:  # whatever a stranger's file does to a reader ends here, in a sentence
         answer = {
-            "problem": f"Reading it failed: {_where(error)}.",
+            "problem": f"Reading it failed: {kind_and_place(error)}.",
             "remedy": "Look at it by hand.",
+            "crashed": True,
         }
     inform(sender, answer)
     sender.close()
 
 
-def _where(error: Exception) -> str:
-    """Kind and place of an error, without its words, which may be the stranger's."""
+def kind_and_place(error: Exception) -> str:
+    """Return the kind and place of an error without its words, which may be the stranger's."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
 

@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from msgspec import Struct
+
 from analysis.measures.flow_rows import rows_of_trial
 from analysis.measures.metric_keys import metric
 from analysis.measures.trial_measures import measure
@@ -26,7 +28,7 @@ from labs.measuring.evidence_frames import PREFIX, frame_values, line_values
 from topologies import untrusted
 from topologies.errors import TcplabError
 
-Values = dict[str, dict[str, float]]
+Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
@@ -98,6 +100,13 @@ def _digests(raw: Path, data: Any) -> dict[str, str]:
         for path, _ in sorted(untrusted.entries(raw / condition["name"], 1, _MOST_FILES))
     ]
     return {f"{raw.name}/{name}": untrusted.digest(raw, name) for name in names}
+
+
+class MeasuredFolder(Struct):
+    """The values of a run directory by seed, and the problems of reading it."""
+
+    values: dict[str, Values]
+    problems: list[str]
 
 
 def values_of(folder: str) -> dict[str, Any]:

@@ -44,22 +44,28 @@ class References:
         for point, record in run_points(missing, self.way, self.memory, self.watch, carry):
             self.records[point.key] = record
 
-    def keep(self, points: Iterable[Point], folder: Path) -> None:
-        """Run these again and keep their files below `folder`, for a comparison of packets."""
+    def keep(self, points: Iterable[Point], folder: Path) -> dict[str, str]:
+        """Run these again and keep their files below `folder`, for a comparison of packets.
+
+        Return the problem of each point that could not be repeated, by its key.
+        """
         again = {point.key: point for point in points}
         if not again:
-            return
+            return {}
         self.watch.note(
             f"Captures differ in {len(again):,} runs: these are repeated once more, to say where."
         )
         self.watch.wanted(len(self.records) + len(again), len(self.records))
+        lost: dict[str, str] = {}
         with self.way.engine(self.watch) as engine:
             tasks = (self._kept(key, point, folder) for key, point in again.items())
             for done in engine.run(tasks):
-                self.watch.ended(
-                    again[done.key.removeprefix("kept-")], {"status": "complete", "rows": []}
-                )
-                done.result()
+                key = done.key.removeprefix("kept-")
+                if done.error is not None:
+                    lost[key] = str(done.error) or type(done.error).__name__
+                status, problem = ("failed", lost[key]) if key in lost else ("complete", "")
+                self.watch.ended(again[key], {"status": status, "problem": problem, "rows": []})
+        return lost
 
     def _kept(self, key: str, point: Point, folder: Path) -> Task:
         data = point.combination.data

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, Literal
+
+from msgspec import Struct, to_builtins
 
 from experiments.running.seed import carry_seed, limits_for, memory_for
 from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_point
 from experiments.sweep.point import Record
-from labs.measuring.contained import Allowance, contained
+from labs.measuring.contained import Allowance, Answer, contained_as
 from labs.measuring.lab_measures import measured
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Progress
@@ -26,13 +29,29 @@ _READING = 120.0  # seconds beside those of the run: its module is built, its fi
 _BESIDE = 2 << 30  # bytes of address space beside the guest's memory
 
 
+class CarriedRecord(Struct):
+    """A record of a run of a lab, as it has to come out of its process."""
+
+    status: Literal["complete", "unproved", "failed"]
+    problem: str
+    log: str
+    rows: list[dict[str, Any]]
+    warnings: list[str]
+    usage: dict[str, int | float] = {}
+    values: dict[str, dict[str, int | float]] = {}
+    files: dict[str, str] = {}
+
+
 def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
     """Run a point and measure it; its files go."""
     empty: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
     with scratch() as folder:
         try:
-            record: Record = _contained(_carried, folder, data, seed, wall_seconds, lab, progress)
-            return empty | record
+            record = _contained(
+                CarriedRecord, _carried, folder, data, seed, wall_seconds, lab, progress
+            )
+            carried: Record = to_builtins(record)
+            return empty | carried
         except TcplabError as error:
             return empty | {"problem": str(error)}
 
@@ -41,10 +60,11 @@ def carry_kept(
     raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> None:
     """Run a point and leave its raw files in the empty folder `raw`."""
-    _contained(_kept, Path(raw), data, seed, wall_seconds, lab, progress)
+    _contained(NoneType, _kept, Path(raw), data, seed, wall_seconds, lab, progress)
 
 
 def _contained(
+    kind: type[Answer],
     function: Callable[..., Any],
     folder: Path,
     data: Any,
@@ -52,11 +72,11 @@ def _contained(
     wall_seconds: float,
     lab: Lab,
     progress: Progress,
-) -> Any:
+) -> Answer:
     memory = memory_for(from_data(ExperimentSpec, data)) << 20
     allowance = Allowance(wall_seconds + _READING, memory + _BESIDE, max(Allowance.file, memory))
     words = (str(folder), data, seed, wall_seconds, lab)
-    return contained(function, *words, allowance=allowance, tell=progress)
+    return contained_as(kind, function, *words, allowance=allowance, tell=progress)
 
 
 def _kept(

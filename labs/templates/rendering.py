@@ -34,7 +34,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         autoescape=lambda name: bool(name and name.endswith(".html")),
     )
-    environment.filters |= {"number": _number, "id": id}
+    environment.filters |= {"number": _number}
     return environment
 
 

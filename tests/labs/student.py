@@ -95,7 +95,7 @@ def written(
             )
         elif question.id in key.choices:
             answers[question.id] = sorted(key.choices[question.id])
-        elif question.id in key.frames:
+        elif key.frames.get(question.id):
             answers[question.id] = str(min(key.frames[question.id]))
     return answers
 

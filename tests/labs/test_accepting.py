@@ -87,7 +87,7 @@ def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
     page = feedback_page(sack, case)
     assert FRIEND not in page and FRIEND not in str(results(sack, case))
     assert "No points yet" in page and "A person will look at this hand-in first" in page
-    names = {id(case): "ann"}
+    names = {case: "ann"}
     assert FRIEND in class_page(sack, COURSE, [], [case], names)
     assert FRIEND in reading_page(sack, [case], names, Overrides(), Acceptances())
 
@@ -107,7 +107,7 @@ def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sac
     )
     assert case.final is None and "new hand-in" in {flag.kind for flag in case.flags}
     for page in (
-        class_page(sack, COURSE, [], [case], {id(case): "ann"}),
+        class_page(sack, COURSE, [], [case], {case: "ann"}),
         feedback_page(sack, case),
     ):
         assert "This is another, and was not looked at yet" in page

@@ -124,7 +124,7 @@ def case(sack: LabSpec, key: Key) -> Case:
 def test_pages_fit_a_phone_and_raise_no_complaint(
     case: Case, sack: LabSpec, assignment: Assignment, tmp_path: Path
 ) -> None:
-    names = {id(case): "ann"}
+    names = {case: "ann"}
     pages = {
         "feedback": feedback_page(sack, case),
         "class": class_page(sack, COURSE, [Person("eve")], [case], names),
@@ -156,7 +156,7 @@ def test_what_is_typed_while_reading_becomes_lines_of_the_file(
     decided = Overrides(
         (Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept"))
     )
-    page = reading_page(sack, [case], {id(case): "ann"}, decided, Acceptances())
+    page = reading_page(sack, [case], {case: "ann"}, decided, Acceptances())
     lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
     kept = {"student": "eve", "question": "why", "points": 1, "comment": "kept", "hand_in": ""}
     comment = 'Say "why" \\ more'
@@ -174,7 +174,7 @@ def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     before = Acceptance("eve", "e" * 32, ("captures",), "kept")
-    page = reading_page(sack, [case], {id(case): "ann"}, Overrides(), Acceptances((before,)))
+    page = reading_page(sack, [case], {case: "ann"}, Overrides(), Acceptances((before,)))
     (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
     lines = read_acceptances(tmp_path).accept
     assert lines == (before, Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
