@@ -14,7 +14,7 @@ from labs.definition import written_numbers
 _WORD = r"(?:frame|packet|line|no|number|nr|segment)"
 _NUMBER = re.compile(rf"(?:{_WORD}\b\.?\s*)?#?\s*([0-9][0-9,' ]{{0,12}})")
 _CLOSEST = 0.0005
-"""Seconds by which a time may be off however precisely it is written."""
+"""Seconds by which a time may be off. A rough time would name one of many frames by chance."""
 
 
 @dataclass(frozen=True)
@@ -23,13 +23,12 @@ class WrittenFrame:
 
     number: int | None
     seconds: float = 0.0
-    within: float = 0.0
 
     def among(self, frames: dict[int, float]) -> bool:
         """Whether it is among these frames, numbers with their times."""
         if self.number is not None:
             return self.number in frames
-        return any(abs(time - self.seconds) <= self.within for time in frames.values())
+        return any(abs(time - self.seconds) <= _CLOSEST for time in frames.values())
 
 
 def parse(text: str) -> WrittenFrame:
@@ -45,5 +44,4 @@ def parse(text: str) -> WrittenFrame:
     if seconds < 0 or number.unit is None:
         problem = f"'{text[:40]}' names no frame"
         raise ValueError(f"{problem}; write its number, such as 1234, or its time with a unit")
-    scale = number.scale(written_numbers.unit_named("s"))
-    return WrittenFrame(None, seconds, min(max(number.half_step * scale, _CLOSEST), 0.01))
+    return WrittenFrame(None, seconds)

@@ -175,11 +175,8 @@ class Marker:
 
     def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
         right = self.key.choices.get(question.id, set())
-        share = (
-            max(0.0, (len(given & right) - len(given - right)) / len(right))
-            if right
-            else float(not given)
-        )
+        wrong = {option.id for option in question.options} - right
+        share = _ticked(given, right, wrong) if right else float(not given)
         if question.kind == "choice":
             share = float(given == right or bool(given & right and len(given) == 1))
         verdict = "right" if share == 1 else "part" if share else "wrong"
@@ -320,6 +317,13 @@ class _Closeness:
         step = self.half_step * 1.000001
         rounding = step if step <= MOST_ROUNDING * abs(value) * 1.00001 else 0.0
         return abs(value - other) <= max(self.share * abs(other), rounding, 1e-9)
+
+
+def _ticked(given: set[str], right: set[str], wrong: set[str]) -> float:
+    """The share that ticked options earn: each wrong one costs a right one, and all earn zero."""
+    hits, misses = len(given & right), len(given - right)
+    blind = misses / len(wrong) if wrong else 0.0
+    return max(0.0, min((hits - misses) / len(right), hits / len(right) - blind))
 
 
 def _rounded(points: float) -> float:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 _ALIKE = 0.7
 """Words in common, of all words of both (Jaccard's index): from here on sentences are alike."""
 _LEAST_WORDS = 6
 _MOST = 40  # pairs on a page
+_MOST_OF_ONE = 40  # sentences of one student, so that nobody's text takes long to compare
+_MOST_OF_TWO = 5  # pairs of the same two students, so that others still find room
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ def similar_sentences(texts: Mapping[str, str], model: str = "") -> list[Similar
     written = [
         (student, sentence, words)
         for student, text in sorted(texts.items())
-        for sentence in _sentences(text)
+        for sentence in islice(_sentences(text), _MOST_OF_ONE)
         if len(words := _words(sentence)) >= _LEAST_WORDS and words not in own
     ]
     pairs = [
@@ -41,7 +44,17 @@ def similar_sentences(texts: Mapping[str, str], model: str = "") -> list[Similar
         for (student, sentence, words), (other, other_sentence, others) in combinations(written, 2)
         if student != other and (share := len(words & others) / len(words | others)) >= _ALIKE
     ]
-    return sorted(pairs, key=lambda pair: -pair.share)[:_MOST]
+    return list(islice(_few_of_each(sorted(pairs, key=lambda pair: -pair.share)), _MOST))
+
+
+def _few_of_each(pairs: Iterable[SimilarSentences]) -> Iterator[SimilarSentences]:
+    """The first pairs of each two students."""
+    met: Counter[tuple[str, str]] = Counter()
+    for pair in pairs:
+        students = pair.student, pair.other
+        met[students] += 1
+        if met[students] <= _MOST_OF_TWO:
+            yield pair
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -19,6 +19,8 @@ from labs.grading.unpacking import by_machine
 from labs.grading.uploads import Upload, upload_of
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
+_MOST_HAND_INS = 20
+"""Hand-ins of one upload. Each is opened and marked, so that more of them would stop a class."""
 _LAST = "\U0010ffff"  # sorts behind every name
 _BY_MACHINE = "left by a computer, not by a student"
 _TYPED = "typed into the course system, no file"
@@ -126,7 +128,8 @@ def _sort_uploads(
 ) -> None:
     """Sort the files that one student, or one group, uploaded.
 
-    If nothing of it is a hand-in, all of it is taken for one, so that the student is told.
+    If nothing of it is a hand-in, or too much of it, all of it is taken for one, so that the
+    student is told.
     """
     folders: dict[str, dict[int, str]] = defaultdict(dict)
     for place, upload in uploads.items():
@@ -135,7 +138,7 @@ def _sort_uploads(
     pieces: list[tuple[str, _HandInFiles]] = []
     for folder, names in folders.items():
         pieces += [(folder, piece) for piece in _pieces(_FileGroup.of(names), named=True)]
-    if not pieces:
+    if not pieces or len(pieces) > _MOST_HAND_INS:
         wholes = {
             folder: _HandInFiles(names, "", len(names) == 1) for folder, names in folders.items()
         }

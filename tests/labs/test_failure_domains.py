@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.course import variant
-from labs.definition.lab_runs import variables_of
 from labs.grading import class_grading, grade, opened_hand_ins
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 from labs.grading.failure_domain import Stage
-from labs.grading.roster import Person
-from labs.measuring import contained
-from labs.measuring.lab_measures import MeasuredRun, values_of
-from labs.student.packing import pack
-from labs.student.starting import start
-from tests.labs import native_run
-from tests.labs.conftest import COURSE
-from tests.labs.saboteurs import KINDS, MEASURED, Sabotage, manifest_of
-from tests.labs.student import PICTURE, PREDICTED, signed, written
+from tests.labs.measured_class import Grader, make, people_of, results
+from tests.labs.saboteurs import KINDS
 from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
-LAB = lab_catalogue.find("sack")
 STEPS = {
     "fingerprint": "plain",
     "inspect": "plain",
@@ -74,35 +61,7 @@ def sabotaged() -> Iterator[tuple[str, str, str]]:
 FAILING = {name: (step, kind) for name, step, kind in sabotaged()}
 
 
-NUMBERS = {
-    name: number
-    for number, name in enumerate([*HONEST, *FAILING, *(direct(stage) for stage in DIRECT)], 1)
-}
-PEOPLE = [Person(name, f"Name of {name}", moodle=str(n)) for name, n in NUMBERS.items()]
-
-
-def make(folder: Path, name: str, like: str) -> None:
-    """Hand in the work of a student whose run is the measured one."""
-    assignment = start(LAB, variant(COURSE, LAB, name), folder.parent / "work" / name)
-    run = assignment.folder / "runs" / "sack"
-    seed = assignment.variant.seed
-    shutil.copytree(MEASURED, run)
-    (run / "raw" / "seed-5").rename(run / "raw" / f"seed-{seed}")
-    signed(run, manifest_of(seed))
-    measured = {"sack": MeasuredRun(tuple(values_of(str(run))["values"].values()))}
-    key = lab_catalogue.key_module("sack").key(measured, variables_of(LAB, assignment.variant))
-    if like == "edited":
-        with (run / "raw" / f"seed-{seed}" / "sack_on" / "h1-eth0.pcap").open("r+b") as file:
-            file.seek(-1, 2)
-            file.write(b"!")
-    if like == "native":
-        native_run.dressed(run)
-    answers = {} if like == "lazy" else PREDICTED | written(LAB, key) | {"graph": "graph.png"}
-    answers["why"] = f"{name} says: SACK names each gap, so that fewer time-outs are needed."
-    lines = [f"{question} = {json.dumps(given)}" for question, given in answers.items()]
-    (assignment.folder / "answers.toml").write_text("\n".join(["[answers]", *lines, ""]))
-    (assignment.folder / "graph.png").write_bytes(PICTURE)
-    pack(assignment, folder / f"{name}.zip")
+PEOPLE = people_of([*HONEST, *FAILING, *map(direct, DIRECT)])
 
 
 @pytest.fixture(scope="module")
@@ -119,59 +78,11 @@ def hand_ins(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Grader:
-    """A class that is graded with some failures; `sabotage` says which steps were reached."""
-
-    def __init__(self, hand_ins: Path, place: Path, patch: pytest.MonkeyPatch) -> None:
-        self.hand_ins, self.place, self.patch = hand_ins, place, patch
-        self.sabotage = Sabotage([], {}, {})
-
-    def grade(self, students: list[str]) -> Path:
-        """Grade the hand-ins of these students; the folder of grades."""
-        place = self.place / str(len(students))
-        uploads = {
-            f"Name of {name}_{NUMBERS[name]}_assignsubmission_file": name for name in students
-        }
-        for upload, name in uploads.items():
-            (place / "class" / upload).mkdir(parents=True)
-            shutil.copyfile(self.hand_ins / f"{name}.zip", place / "class" / upload / "lab.zip")
-        seeds = {variant(COURSE, LAB, name).seed: name for name in students}
-        failures = {(step, name): kind for name, (step, kind) in FAILING.items()}
-        in_order = [uploads[upload] for upload in sorted(uploads)]
-        self.sabotage = Sabotage(in_order, seeds, failures)
-        self.patch.setattr(contained, "contained", self.sabotage)
-        return grade.grade_all(place / "class", LAB, COURSE, PEOPLE, place / "grades", 2)
-
-
 @pytest.fixture
 def grader(hand_ins: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Grader:
     monkeypatch.setattr(class_grading, "_SEEDS", 3)
-    return Grader(hand_ins, tmp_path, monkeypatch)
-
-
-def results(grades: Path, student: str) -> Mapping[str, Any]:
-    """Everything that grading says of one student."""
-    report = json.loads((grades / "report.json").read_text())
-    files = [f"feedback/{student}.html", f"gradescope/{student}.json"]
-    files += [f"handed-in/{student}/graph.png"]
-    page = (grades / "class.html").read_text().partition("<h2>Everybody</h2>")[2]
-    return {
-        "report": next(case for case in report if case["student"] == student),
-        "tables": {
-            name: [
-                line
-                for line in _rows(grades / name)
-                if student in line or f"Name of {student}" in line
-            ]
-            for name in ("grades.csv", "moodle.csv", "intake.csv")
-        },
-        "files": {name: (grades / name).read_bytes() for name in files if (grades / name).exists()},
-        "line": [line for line in page.splitlines() if f"/{student}.html" in line],
-    }
-
-
-def _rows(table: Path) -> list[list[str]]:
-    return list(csv.reader(table.read_text().splitlines()))
+    failures = {(step, name): kind for name, (step, kind) in FAILING.items()}
+    return Grader(hand_ins, tmp_path, monkeypatch, PEOPLE, failures)
 
 
 def assert_nobody_else_differs(before: Path, after: Path) -> None:

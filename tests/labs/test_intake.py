@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from labs.definition.assignment import ANSWERS, FILE
+from labs.grading.course_download import extract_inside
 from labs.grading.roster import Person
-from tests.labs.downloads import SHEET, below, hand_in, tar_of, zip_of
-from tests.labs.taken_in import ANN, BEN, CANVAS, EVE, FLAT, FORMS, MOODLE, PEOPLE, taken_in
+from labs.measuring import contained
+from tests.labs.downloads import SHEET, below, hand_in, tar_of, written, zip_of
+from tests.labs.saboteurs import is_killed
+from tests.labs.taken_in import (
+    ANN,
+    BEN,
+    CANVAS,
+    EVE,
+    FLAT,
+    FORMS,
+    MOODLE,
+    PEOPLE,
+    opened,
+    taken_in,
+)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -185,3 +201,38 @@ def test_a_hand_in_of_nobody_says_so(assignment: dict[str, bytes], tmp_path: Pat
     cases = taken_in(members, tmp_path).chosen.cases
     (refused,) = [case.refused for case in cases if case.refused]
     assert refused.startswith(f"It is not known whose it is: {FILE} is missing, broken")
+
+
+@pytest.mark.parametrize("members", [MOODLE, FLAT])
+def test_a_file_that_ends_its_extraction_stops_nobody_else(
+    members: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poisoned = {f"Eve Li_19_assignsubmission_file{'_' if members is FLAT else '/'}x.zip": EVE}
+    archive, real = written(tmp_path, members | poisoned, "zip"), contained.contained
+    place = list(members | poisoned).index(*poisoned)
+
+    def killed(function: Callable[..., Any], *arguments: Any, **limits: Any) -> Any:
+        if function is extract_inside and str(place) in arguments[1]:
+            return real(is_killed)
+        return real(function, *arguments, **limits)
+
+    monkeypatch.setattr(contained, "contained", killed)
+    download = opened(archive, tmp_path)
+    assert set(download.graded) == {"ann", "ben"}
+    (line,) = download.report.looks
+    assert line.became == "could not grade" and line.whose == "eve" and "crash" in line.why
+
+
+def test_a_file_that_is_also_a_folder_is_its_students_failure(tmp_path: Path) -> None:
+    raw = "Eve Li_19_assignsubmission_file/runs/sack/raw/seed-1/a"
+    evil = below("Eve Li_19_assignsubmission_file", hand_in("eve")) | {raw: b"", f"{raw}/b": b""}
+    download = taken_in(MOODLE | evil, tmp_path, "zip")
+    assert set(download.graded) == {"ann", "ben"}
+    assert {line.whose for line in download.report.looks} == {"eve"}
+
+
+def test_one_student_cannot_keep_a_class_busy_with_many_hand_ins(tmp_path: Path) -> None:
+    many = {f"Eve Li_19_assignsubmission_file/{number}.zip": EVE for number in range(21)}
+    download = taken_in(MOODLE | many, tmp_path)
+    assert set(download.graded) == {"ann", "ben"}
+    assert [case.student for case in download.chosen.cases] == ["ann", "ben", "eve"]
