@@ -1,7 +1,8 @@
 """The part in the guest: packetdrill scripts, one after the other, each in a network of its own.
 
 A script is code: packetdrill runs shell commands and Python that it holds. Its output and its
-virtual time are limited here, all else by the guest's own limits.
+virtual time are limited here, all else by the guest's own limits. A confined script also loses
+sight of the host's folders, and has the rights of a network administrator only.
 """
 
 from __future__ import annotations
@@ -34,21 +35,29 @@ _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
 _libc = ctypes.CDLL(None, use_errno=True)
 _LISTENING = "listening on"
 """What tcpdump(8) says when it misses nothing any more."""
+_SETTINGS = Path("/proc/sys")
+_RIGHTS = "-all,+net_admin,+net_raw,+ipc_lock"
+"""Capabilities of packetdrill: its tunnel, its packet socket, its locked memory. Without
+sys_ptrace, /proc shows it no folder or descriptor of a process that has more."""
+_CONFINE = f'umount --lazy "$0" && exec setpriv --bounding-set={_RIGHTS} "$@"'
 
 
 def perform(data: Any, job: JobContext) -> None:
     """Run data["cases"], each at most data["seconds"] of virtual time; a line of OUTCOMES each.
 
+    data["confined"] says whether they are kept from the job's folders.
+
     A line is on the host's disk before the next case begins: if one stops the guest, it is known
     which. `capture` names a case's capture, or nothing.
     """
     folder = _unpacked(data["files"], job)
+    start = _confined(job) if data["confined"] else []
     _load_tunnel(job)
     for case in data["cases"]:
         job.enter(case["name"])
         _new_network()
-        with _captured(case["capture"], job):
-            outcome = _run(case, folder, data["seconds"])
+        with _settings(case["settings"]), _captured(case["capture"], job):
+            outcome = _run(case, folder, start, data["seconds"])
         with (job.delivery / OUTCOMES).open("a") as outcomes:
             outcomes.write(json.dumps({"name": case["name"], **outcome}) + "\n")
             outcomes.flush()
@@ -84,6 +93,28 @@ def _new_network() -> None:
         raise OSError(number, f"unshare: {os.strerror(number)}")
 
 
+def _confined(job: JobContext) -> list[str]:
+    """Return the command that starts another one without the host's folders and most rights."""
+    return ["unshare", "--mount", "sh", "-c", _CONFINE, str(job.delivery.parent)]
+
+
+@contextmanager
+def _settings(settings: list[str]) -> Iterator[None]:
+    """Set sysctls, NAME=VALUE, for the block; a bare NAME is set to the value that it has.
+
+    The same files are read and written for every value, so the value is the only difference.
+    """
+    found = []
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        file = _SETTINGS / name.replace(".", "/")
+        found.append((file, file.read_text()))
+        file.write_text(value or found[-1][1])
+    yield
+    for file, value in found:
+        file.write_text(value)
+
+
 @contextmanager
 def _captured(name: str, job: JobContext) -> Iterator[None]:
     """What crosses the network of the block in a capture, if it has a name.
@@ -103,11 +134,14 @@ def _captured(name: str, job: JobContext) -> Iterator[None]:
     job.deliver(name)
 
 
-def _run(case: dict[str, Any], folder: Path, seconds: float) -> dict[str, Any]:
-    """Exit status, or None and the `limit` that was reached; the output's end; virtual seconds."""
+def _run(case: dict[str, Any], folder: Path, start: list[str], seconds: float) -> dict[str, Any]:
+    """Exit status, or None and the `limit` that was reached; the output's end; virtual seconds.
+
+    `start` is the command that starts packetdrill, if it is not started directly.
+    """
     begun = time.monotonic()
     process = Popen(
-        [str(folder.parent / PROGRAM), *case["arguments"], case["script"]],
+        [*start, str(folder.parent / PROGRAM), *case["arguments"], case["script"]],
         cwd=folder,
         stdin=DEVNULL,
         stdout=PIPE,

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +39,15 @@ _MOST_OUTCOMES = 64 << 20  # bytes
 
 @dataclass(frozen=True)
 class ScriptCase:
-    """A script with packetdrill's arguments; `variant` says in a word what those are."""
+    """A script with packetdrill's arguments; `variant` says in a word what those are.
+
+    `settings` are sysctls of its network, NAME=VALUE; a bare NAME is read and written back.
+    """
 
     script: Script
     variant: str = ""
     arguments: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -52,11 +57,16 @@ class ScriptCase:
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """What became of a case: no `failure` if it passed. `seconds` are of the guest's clock."""
+    """What became of a case: no `failure` if it passed. `seconds` are of the guest's clock.
+
+    `stopped` marks a case whose guest ended with it or wrote no outcome of it: the failure is then
+    the guest's.
+    """
 
     case: ScriptCase
     failure: ScriptFailure | None
     seconds: float | None = None
+    stopped: bool = False
 
     @property
     def passed(self) -> bool:
@@ -85,6 +95,7 @@ class ScriptRunner:
     A case with a guest of its own depends on nothing but itself and the seed, packet by packet.
     Files of cases that share a guest are told apart by name.
     `captures` is a folder for the capture of each case, NUMBER-SCRIPT.pcap from 1, or None.
+    A script that is `confined` sees no folder of the host and has no right outside its network.
     """
 
     lab: Lab
@@ -94,12 +105,13 @@ class ScriptRunner:
     wall_seconds: float = WALL_SECONDS
     captures: Path | None = None
     workers: int | None = None
+    confined: bool = False
     stop: threading.Event = field(default_factory=threading.Event)
 
     def run(self, cases: Sequence[ScriptCase]) -> Iterator[ScriptOutcome]:
         """The outcomes in the order of the cases, as soon as all before are known.
 
-        Raises TcplabError if no guest can be had.
+        Raises TcplabError if no guest can be had, and for no reason that lies in a case.
         """
         numbered = list(enumerate(cases, 1))
         parts = [numbered[at : at + self.together] for at in range(0, len(cases), self.together)]
@@ -120,12 +132,11 @@ class ScriptRunner:
                 guest = _Guest(self, out, left)
                 error = guest.run()
                 rows = guest.rows()
-            for (_, case), row in zip(left, rows, strict=False):
-                outcomes.append(_outcome(case, row))
+            outcomes += [_outcome(case, row) for (_, case), row in zip(left, rows, strict=False)]
             if len(rows) < len(left):
-                if error is None or not guest.begun:
+                if not guest.begun:
                     raise error or TcplabError("A guest ended before its scripts.", "Try again.")
-                outcomes.append(ScriptOutcome(left[len(rows)][1], _stopped(error)))
+                outcomes.append(_stopped(left[len(rows)][1], error))
         return outcomes
 
 
@@ -171,21 +182,29 @@ class _Guest:
                 "name": case.name,
                 "script": case.script.file,
                 "arguments": list(case.arguments),
+                "settings": list(case.settings),
                 "capture": f"{number}.pcap" if self.runner.captures else "",
             }
             for number, case in self.cases
         ]
-        return {"cases": rows, "files": sorted(self._files()), "seconds": VIRTUAL_SECONDS}
+        return {
+            "cases": rows,
+            "files": sorted(self._files()),
+            "seconds": VIRTUAL_SECONDS,
+            "confined": self.runner.confined,
+        }
 
     def rows(self) -> list[dict[str, Any]]:
-        """What the guest wrote of each case that has ended, in their order."""
+        """Return the outcomes that the guest wrote, in order, up to the first that is unreadable.
+
+        A script may have written into the file.
+        """
         try:
             lines = untrusted.text(self.out, OUTCOMES, _MOST_OUTCOMES).splitlines()
-            return [row for row in map(json.loads, lines) if isinstance(row, dict)]
-        except FileNotFoundError:
+        except (FileNotFoundError, untrusted.StrangeFile):
             return []
-        except (ValueError, RecursionError):
-            raise TcplabError("A script wrote into the guest's own results.", "") from None
+        rows = (_row(line, case) for line, (_, case) in zip(lines, self.cases, strict=False))
+        return list(takewhile(bool, rows))
 
     def _keep_captures(self) -> None:
         folder = self.runner.captures
@@ -197,8 +216,18 @@ class _Guest:
                         shutil.copyfileobj(source, kept)
 
 
+def _row(line: str, case: ScriptCase) -> dict[str, Any]:
+    """Return the outcome of a case as the guest wrote it, empty if the line is something else."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    is_whole = isinstance(row, dict) and row.get("name") == case.name
+    return row if is_whole and isinstance(row.get("seconds"), float) else {}
+
+
 def _outcome(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
-    seconds = float(row.get("seconds") or 0.0)
+    seconds = row["seconds"]
     if limit := row.get("limit"):
         what = "printed without end" if limit == "output" else f"did not end in {seconds:.0f} s"
         return ScriptOutcome(case, ScriptFailure(None, f"The script {what}, and was stopped."))
@@ -210,6 +239,7 @@ def _outcome(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
     return ScriptOutcome(case, failure, seconds)
 
 
-def _stopped(error: TcplabError) -> ScriptFailure:
-    """A case whose guest ended with it."""
-    return ScriptFailure(None, error.problem)
+def _stopped(case: ScriptCase, error: TcplabError | None) -> ScriptOutcome:
+    """Return the outcome of a case that left none in its guest."""
+    problem = error.problem if error else "The guest's outcomes are not what a guest writes."
+    return ScriptOutcome(case, ScriptFailure(None, problem), stopped=True)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from click.testing import CliRunner
@@ -10,10 +13,12 @@ from click.testing import CliRunner
 from experiments.cli.commands import tcplab
 from experiments.cli.packetdrill_command import summary, told
 from testbed.lab.packetdrill import packetdrill_recipe as recipe
+from testbed.packetdrill import script_runs
 from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases
 from testbed.packetdrill.script_files import LONGEST, Script, scripts_in
+from testbed.packetdrill.script_job import OUTCOMES
 from testbed.packetdrill.script_message import ScriptFailure, failure_of
-from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome
+from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.errors import TcplabError, UsageError
 
@@ -219,3 +224,34 @@ def test_the_same_files_have_the_same_digest_wherever_they_are(tmp_path: Path) -
     assert recipe.digest_of_folder(tmp_path / "one") == recipe.digest_of_folder(tmp_path / "other")
     (tmp_path / "one" / "c").touch()
     assert recipe.digest_of_folder(tmp_path / "one") != recipe.digest_of_folder(tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "",
+        "[",
+        "[" * 100_000,
+        "1",
+        "1" * 6000,
+        '{"name": "bad.pkt", "status": 0}',
+        '{"name": "good.pkt", "status": 0, "seconds": 1.0}',
+        '{"name": "bad.pkt", "status": 0, "seconds": "long"}',
+    ],
+)
+def test_garbage_in_a_guests_outcomes_is_that_scripts_outcome(
+    garbage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def guest(_lab: object, _job: str, data: Any, _seed: int, out: Path, *rest: Any) -> None:
+        name = data["cases"][0]["name"]
+        rest[0](name, 1.0)
+        row = json.dumps({"name": name, "status": 0, "seconds": 1.0})
+        (out / OUTCOMES).write_text(garbage if name == "bad.pkt" else row)
+
+    monkeypatch.setattr(script_runs, "run_in_guest", guest)
+    (tmp_path / "file").touch()
+    runner = ScriptRunner(cast(Any, SimpleNamespace(tunnel=tmp_path / "file")), tmp_path / "file")
+    names = ("good.pkt", "bad.pkt", "good.pkt")
+    outcomes = list(runner.run([ScriptCase(Script(name, "", {})) for name in names]))
+    assert [outcome.passed for outcome in outcomes] == [True, False, True]
+    assert [outcome.stopped for outcome in outcomes] == [False, True, False]
