@@ -1,7 +1,7 @@
 """A packetdrill script as an answer: read, and refused if it could look at more than packets.
 
-What a script claims of TCP is tested on kernels that do otherwise. A shell command or Python could
-ask which kernel it is, or change it, so an answer has packets and system calls only.
+What a script claims of TCP is tested on kernels that do otherwise. A shell command, Python or a
+file could reveal which kernel it is, so an answer has packets and calls of its sockets only.
 """
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from labs.definition.script_statements import check_statements
 from testbed.packetdrill.script_files import SUFFIX, Script
 from topologies import untrusted
 from topologies.errors import UsageError
 
 _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,79}}{re.escape(SUFFIX)}")
 _LONGEST = 64 << 10  # bytes
-_OTHER_THAN_PACKETS = {
-    "`": "shell commands",
-    "%{": "Python",
-    "init_scripts": "other scripts",
-}
 
 
 def handed_in_script(folder: Path, name: str) -> Script:
@@ -36,9 +32,6 @@ def handed_in_script(folder: Path, name: str) -> Script:
         ) from None
     if "\0" in text or not text.strip():
         raise UsageError(f"'{name}' is no text, or is empty.", "Hand in a script.")
-    for sign, what in _OTHER_THAN_PACKETS.items():
-        if sign in text:
-            raise UsageError(
-                f"'{name}' has {what} in it ({sign}).", "Packets and system calls say it all."
-            )
-    return Script(name, text, {})
+    script = Script(name, f"{text}\n", {})  # packetdrill reads no // comment without its end
+    check_statements(script)
+    return script

@@ -12,6 +12,9 @@ from labs.definition.assignment import Assignment
 from labs.definition.course import Course, variant
 from labs.definition.lab_spec import LabSpec
 from labs.student.starting import start
+from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+from testbed.lab.ready import Lab, lab
+from topologies.errors import TcplabError
 
 COURSE = Course("tests", "a secret that only the tests know")
 
@@ -45,3 +48,16 @@ def key() -> Key:
 @pytest.fixture
 def assignment(tmp_path: Path, sack: LabSpec) -> Assignment:
     return start(sack, variant(COURSE, sack, "ann"), tmp_path / "sack-ann")
+
+
+@pytest.fixture(scope="module")
+def ready() -> Lab:
+    return lab()
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    try:
+        return packetdrill()
+    except TcplabError as error:
+        pytest.skip(f"packetdrill cannot be built here: {error.problem}")

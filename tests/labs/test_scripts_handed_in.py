@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,9 @@ from labs.student.checking import check
 from labs.student.packing import pack
 from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
-from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
-from testbed.lab.ready import Lab, lab
+from testbed.lab.ready import Lab
 from tests.labs.conftest import COURSE
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import UsageError
 
 LAB = lab_catalogue.find("retransmission")
 QUESTION = LAB.question("third_ack")
@@ -59,19 +58,6 @@ HOSTILE = (
     "--init_scripts=/bin/sh\n" + SPACED,
     "\0",
 )
-
-
-@pytest.fixture(scope="module")
-def ready() -> Lab:
-    return lab()
-
-
-@pytest.fixture(scope="module")
-def program() -> Iterator[Path]:
-    try:
-        yield packetdrill()
-    except TcplabError as error:
-        pytest.skip(f"packetdrill cannot be built here: {error.problem}")
 
 
 @pytest.fixture
