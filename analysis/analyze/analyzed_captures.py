@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -15,6 +15,7 @@ from rich.text import Text
 from analysis.analyze import written_files
 from analysis.analyze.analyze_options import AnalyzeOptions, check
 from analysis.analyze.chosen_connections import only
+from analysis.analyze.json_pieces import json_pieces
 from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
 from analysis.flows.reader import FileFacts, Reading, columns, read
 from topologies.errors import TcplabError, UsageError
@@ -35,7 +36,8 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.match:
         return _both(paths, options, console)
-    labels, faults, data = written_files.labels(paths), [], []
+    labels, faults = written_files.labels(paths), list[str]()
+    data = list[dict[str, Any]]()
     for path, label in zip(paths, labels, strict=True):
         reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
         capture = of_reading(reading) if reading else _listed(path, options)
@@ -125,7 +127,7 @@ def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, objec
         return {}
     from analysis.analyze import listed_events
 
-    return {"events": list(listed_events.table(reading).as_rows())}
+    return {"events": listed_events.table(reading).as_rows()}
 
 
 def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
@@ -154,10 +156,11 @@ def _faults(file: FileFacts) -> list[str]:
     return [fault_sentence(file)] if file.fault else []
 
 
-def _end(data: Sequence[object], faults: Sequence[str], options: AnalyzeOptions) -> int:
+def _end(data: list[dict[str, Any]], faults: Sequence[str], options: AnalyzeOptions) -> int:
     """Prints the JSON; reports damage that no table showed."""
     if options.as_json:
-        click.echo(json.dumps({"captures": data}, allow_nan=False))
+        sys.stdout.writelines(json_pieces({"captures": data}))
+        click.echo()
         for sentence in faults:
             click.echo(sentence, err=True)
     if faults and not options.partial:
@@ -194,7 +197,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
     return _end(
         [
             *(written_files.as_data(of_reading(reading)) for reading in readings),
-            {"matched": list(both_captures.rows(matched).as_rows())},
+            {"matched": both_captures.rows(matched).as_rows()},
         ],
         faults,
         options,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import UTC, datetime
+from heapq import nlargest
 
 from rich import box
 from rich.console import Console
@@ -175,9 +176,8 @@ def _limited(direction: DirectionFacts) -> str:
 
 
 def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) -> None:
-    ways = [capture.column(f"unique_bytes_sent_{way}") for way in ("a2b", "b2a")]
-    octets = [sum(both) for both in zip(*ways, strict=True)]
-    largest = sorted(range(capture.height), key=lambda at: -octets[at])[:most]
+    octets = list(map(sum, capture.values("unique_bytes_sent_a2b", "unique_bytes_sent_b2a")))
+    largest = nlargest(most, range(capture.height), key=octets.__getitem__)
     shown = [connection(row) for row in capture.rows(largest)]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
     table.add_column("No.", justify="right")

@@ -140,12 +140,15 @@ _OF_CONNECTIONS = (
 
 
 def _of_connections(capture: ListedCapture) -> Iterator[str]:
-    columns = [capture.column(name) for name in _COLUMNS]
-    rows = [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
-    for is_so, sentence in _OF_CONNECTIONS:
-        numbers = [row["connection"] for row in rows if is_so(row)]
+    doubted: list[list[int]] = [[] for _ in _OF_CONNECTIONS]
+    for values in capture.values(*_COLUMNS):
+        row = dict(zip(_COLUMNS, values, strict=True))
+        for numbers, (is_so, _) in zip(doubted, _OF_CONNECTIONS, strict=True):
+            if is_so(row):
+                numbers.append(row["connection"])
+    for numbers, (_, sentence) in zip(doubted, _OF_CONNECTIONS, strict=True):
         if numbers:
-            yield f"{_which(numbers, len(rows))}: {sentence}"
+            yield f"{_which(numbers, capture.height)}: {sentence}"
 
 
 def _which(numbers: list[int], all_of_them: int) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.analyze.doubts import doubts
+from analysis.analyze.json_pieces import json_pieces
 from analysis.analyze.listed_capture import ListedCapture, of_reading
 from analysis.flows import Reading
 from analysis.rendering import page_files
@@ -51,23 +51,30 @@ def formats(written: str) -> tuple[str, ...]:
 
 
 def as_data(capture: ListedCapture) -> dict[str, Any]:
-    """The file's facts and its connections as JSON's types; what is not known is null."""
+    """The file's facts and its connections as JSON's types; what is not known is null.
+
+    The connections are an iterator: a row of many connections is 6 kB of text.
+    """
     facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
-    rows = [_finite(row) for row in capture.rows()]
-    return {"file": facts, "doubts": doubts(capture), "connections": rows}
+    return {
+        "file": facts,
+        "doubts": doubts(capture),
+        "connections": map(_finite, capture.rows()),
+    }
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
-    """Which graphs are of the largest of so many connections only, and how to get the others."""
-    from analysis.graphs import still_pictures, webpage
+    """Which graphs are of some of so many connections only, and how to get the others."""
+    from analysis.graphs import still_pictures, webpage, xplot_files
+    from analysis.graphs.capture import HOW_CHOSEN
 
     drawn = (
-        ("The page has", {"html"}, webpage.MOST_CONNECTIONS),
-        ("Pictures are", {"png", "svg"}, still_pictures.MOST_CONNECTIONS),
+        ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
+        ("Pictures show", {"png", "svg"}, still_pictures.MOST_CONNECTIONS),
+        ("Files for xplot show", {"xpl"}, xplot_files.MOST_CONNECTIONS),
     )
     return [
-        f"{what} the {most} largest of {connections:,} connections only; --connection N gives"
-        " others."
+        f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."
         for what, formats_of_it, most in drawn
         if formats_of_it & set(wanted) and connections > most
     ]
@@ -81,14 +88,14 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
     """The tables among `wanted`, each as the name and the content of a file."""
     rows, packets = reading.connection_table, reading.packet_table
     if "csv" in wanted:
-        yield "connections.csv", rows.csv().encode()
+        yield "connections.csv", map(str.encode, rows.csv_parts())
     if "json" in wanted:
         data = as_data(of_reading(reading))
-        yield "connections.json", json.dumps(data, indent=1, allow_nan=False).encode()
+        yield "connections.json", map(str.encode, json_pieces(data, indent=1))
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
     if "packets" in wanted and packets is not None:
@@ -96,7 +103,7 @@ def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, byt
     if "events" in wanted and packets is not None:
         from analysis.analyze import listed_events
 
-        yield "events.csv", listed_events.table(reading).csv().encode()
+        yield "events.csv", map(str.encode, listed_events.table(reading).csv_parts())
 
 
 def _parquet(table: ColumnTable) -> bytes:
@@ -109,7 +116,7 @@ def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> lis
     """Writes `tables` into `folder`. Raises TcplabError if they cannot be written."""
     written: list[Path] = []
 
-    def each() -> Iterator[tuple[str, bytes]]:
+    def each() -> Iterator[tuple[str, page_files.Content]]:
         for name, content in tables(reading, wanted):
             written.append(folder / name)
             yield name, content

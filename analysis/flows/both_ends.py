@@ -38,6 +38,7 @@ _SAMPLE = 20_000
 _NUMBERS = ("sequence", "acknowledgement")
 _ALIKE = ("payload", "timestamp", "echo", "ip_id")
 """What packets have beside their numbers."""
+_IDENTITY = ("connection", "host_a", "host_b", "port_a", "port_b", "syns_a2b", "syns_b2a")
 
 
 class CaptureTables(Protocol):
@@ -51,7 +52,7 @@ class CaptureTables(Protocol):
 
 @dataclass(frozen=True)
 class MatchedConnection:
-    """A connection that both captures have: its rows in either, and both ways.
+    """A connection that both captures have: its number and ends in either, and both ways.
 
     `forward` is what the host at the near capture sent, `back` what it received. `offset` is the
     clocks' difference that was taken out (ns), 0 unless asked for. `drift` is what the clocks drift
@@ -192,7 +193,7 @@ def _by_ends(connections: ColumnTable) -> dict[_Key, dict[str, Any]]:
     """The connections by their two ends in any order, and by how many had the same before."""
     counts: Counter[object] = Counter()
     connections_by_ends: dict[_Key, dict[str, Any]] = {}
-    for row in connections.as_rows():
+    for row in connections.select(*_IDENTITY).as_rows():
         ends = tuple(sorted((_end(row, "a"), _end(row, "b"))))
         connections_by_ends[ends, counts[ends]] = row
         counts[ends] += 1
@@ -215,7 +216,7 @@ def _translated_ends(
     """The connections whose ends a NAT between the captures changed."""
     assert near.packet_table is not None and far.packet_table is not None
     others = [
-        {row["connection"]: row for row in capture.connection_table.as_rows()}
+        {row["connection"]: row for row in capture.connection_table.select(*_IDENTITY).as_rows()}
         for capture in (near, far)
     ]
     for one, other, _ in known:

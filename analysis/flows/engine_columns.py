@@ -25,9 +25,11 @@ _CODES = {
 """NumPy's names of the types, and what the standard library's `struct` calls them."""
 
 
-def listed(kind: str, values: Any, valid: bytes) -> list[Any]:
-    """The column's values, or one that stands for all; None for a missing one."""
-    cells: list[Any] = values if kind == "text" else memoryview(values).cast(_CODES[kind]).tolist()  # type: ignore[call-overload]
+def listed(kind: str, values: Any, valid: bytes, rows: slice = slice(None)) -> list[Any]:
+    """The column's values in some rows, or one that stands for all; None for a missing one."""
+    numbers = values if kind == "text" else memoryview(values).cast(_CODES[kind])  # type: ignore[call-overload]
+    cells = list(numbers if len(numbers) == 1 else numbers[rows])
+    valid = valid if len(valid) == 1 else valid[rows]
     if 0 not in valid:
         return cells
     shared = len(cells) == 1

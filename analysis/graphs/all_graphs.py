@@ -17,7 +17,7 @@ from analysis.graphs import (
     stevens,
     throughput,
 )
-from analysis.graphs.capture import Capture, CaptureDirection, all_directions
+from analysis.graphs.capture import Capture, CaptureDirection, all_directions, of_connections
 from analysis.graphs.layers import Graph
 from analysis.records.socket_samples import SocketSample
 from analysis.tabular.column_table import ColumnTable
@@ -37,11 +37,18 @@ class DirectionView:
 def views(
     captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
 ) -> list[DirectionView]:
-    """One view a direction, of the `most` largest connections of each capture only."""
+    """One view a direction, of at most `most` connections of each capture."""
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
-    travels = _travels(captures)
-    packets = {capture.label: capture.packet_table.parts("connection") for capture in captures}
+    numbers = {
+        capture.label: [each.connection for each in shown if each.capture == capture.label]
+        for capture in captures
+    }
+    travels = _travels(captures, numbers)
+    packets = {
+        capture.label: _by_number(capture.packet_table, numbers[capture.label])
+        for capture in captures
+    }
     sampled = _sampled(shown, captures, samples or {})
     return [
         DirectionView(
@@ -54,6 +61,11 @@ def views(
         )
         for direction in shown
     ]
+
+
+def _by_number(packets: ColumnTable, connections: Sequence[int]) -> dict[int, ColumnTable]:
+    """The packets of each of these connections."""
+    return of_connections(packets, connections).parts("connection")
 
 
 def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
@@ -105,7 +117,7 @@ def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]
 
 @dataclass(frozen=True)
 class _MatchedPackets:
-    """What two captures have in common: every packet, and the packets of each connection.
+    """What two captures have in common: every packet, and the packets of each shown connection.
 
     `connections` are by capture and number; `forward` is as in that capture.
     """
@@ -120,8 +132,13 @@ class _MatchedPackets:
         return self.everything.rows(self.everything["outward"].values == outward)
 
 
-def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
-    """Of the first two captures; None with one, or if they have no connection together."""
+def _travels(
+    captures: Sequence[Capture], numbers: Mapping[str, Sequence[int]]
+) -> _MatchedPackets | None:
+    """Of the first two captures; None with one, or if they have no connection together.
+
+    `numbers` are those of the connections that are shown, by capture.
+    """
     if len(captures) < 2:
         return None
     packets = journeys(captures[0], captures[1])
@@ -133,7 +150,7 @@ def _travels(captures: Sequence[Capture]) -> _MatchedPackets | None:
     return _MatchedPackets(
         packets,
         {
-            capture.label: table.parts("connection")
+            capture.label: _by_number(table, numbers[capture.label])
             for capture, table in zip(captures, (packets, far), strict=False)
         },
     )

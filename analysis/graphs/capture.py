@@ -13,12 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.tabular.column_table import ColumnTable, Whole
+from analysis.flows.columns import KIND
+from analysis.tabular.column_table import ColumnTable, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
-FIN, SYN, RST = 1, 2, 4
+FIN, SYN, RST, ACK = 1, 2, 4, 16
 """Bits of the column `flags` (RFC 9293)."""
+HOW_CHOSEN = "those with most payload, and those with most retransmissions, resets and zero windows"
+"""What connections are shown if not all are; `chosen` has the rule."""
+_TROUBLE = [KIND[name] for name in KIND if name not in ("none", "new", "keepalive", "copy")]
+_FACTS = ("host_a", "host_b", "port_a", "port_b", "vantage")
 
 
 @dataclass(frozen=True)
@@ -128,11 +133,13 @@ def directions(
 ) -> list[CaptureDirection]:
     """Both directions of each connection, if they sent something, in the order of the file.
 
-    Of the `most` largest connections only.
+    Of the `most` connections of `chosen` only.
     """
     begin = capture.start if start is None else start
-    packets = capture.packet_table if most is None else _largest(capture.packet_table, most)
-    facts = {row["connection"]: row for row in capture.connection_table.as_rows()}
+    packets = capture.packet_table if most is None else chosen(capture.packet_table, most)
+    connections = capture.connection_table.select("connection", *_FACTS)
+    ours = of_connections(connections, np.unique(packets["connection"].values))
+    facts = {row["connection"]: row for row in ours.as_rows()}
     both_ways = [
         _direction(capture.label, facts.get(connection, {}), connection, forward, both, begin)
         for connection, both in _by_connection(packets)
@@ -141,14 +148,38 @@ def directions(
     return [direction for direction in both_ways if len(direction.sent.time)]
 
 
-def _largest(packets: ColumnTable, most: int) -> ColumnTable:
+def chosen(packets: ColumnTable, most: int) -> ColumnTable:
+    """The packets of at most so many connections.
+
+    Half of them have the most payload. The others have the most packets that are a sign of trouble,
+    as long as there are such connections; the rest is again by payload.
+    """
     connections = RowGroups(packets["connection"].values)
     if len(connections) <= most:
         return packets
-    payload = connections.sums(packets.whole("payload"))
-    chosen = np.argsort(-payload, kind="stable")[:most]
-    is_chosen = np.isin(np.arange(len(connections)), chosen)
+    by_payload = np.argsort(-connections.sums(packets.whole("payload")), kind="stable")
+    signs = connections.sums(_signs_of_trouble(packets))
+    by_signs = np.argsort(-signs, kind="stable")
+    troubled = by_signs[:most][signs[by_signs[:most]] > 0]
+    largest = by_payload[: most - most // 2]
+    others = troubled[~np.isin(troubled, largest)][: most // 2]
+    order = dict.fromkeys([*largest.tolist(), *others.tolist(), *by_payload[:most].tolist()])
+    is_chosen = np.isin(np.arange(len(connections)), list(order)[:most])
     return packets.rows(connections.spread(is_chosen))
+
+
+def _signs_of_trouble(packets: ColumnTable) -> Truths:
+    """For each packet whether it was sent again, came late, is a reset or offers no window."""
+    flags = packets["flags"].values
+    closed = (flags & (SYN | ACK) == ACK) & (packets["window"].values == 0)
+    is_sign: Truths = (flags & RST > 0) | closed | np.isin(packets["kind"].values, _TROUBLE)
+    return is_sign
+
+
+def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> ColumnTable:
+    """The rows of these connections alone."""
+    is_of = np.isin(table["connection"].values, numbers)
+    return table if is_of.all() else table.rows(is_of)
 
 
 def _by_connection(packets: ColumnTable) -> Iterator[tuple[int, ColumnTable]]:

@@ -33,7 +33,7 @@ MOST_DRAWN = 10_000
 As shapes, they would take tens of megabytes.
 """
 MOST_CONNECTIONS = 4
-"""Connections of a capture that are drawn, those with most payload."""
+"""Connections of a capture that are drawn."""
 MOST_NAMED = 12
 """Entries of a legend."""
 MARKERS = {
@@ -57,7 +57,7 @@ def write_pictures(
 ) -> list[Path]:
     """One file a graph and format ("png", "svg", "pdf").
 
-    Of the `most` largest connections of each capture. Raises TcplabError if the folder cannot be
+    Of at most `most` connections of each capture. Raises TcplabError if the folder cannot be
     written.
     """
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}

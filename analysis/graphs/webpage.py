@@ -10,14 +10,14 @@ import numpy as np
 
 from analysis import rendering
 from analysis.graphs.all_graphs import DirectionView, Samples, views
-from analysis.graphs.capture import Capture, resolution
+from analysis.graphs.capture import HOW_CHOSEN, Capture, resolution
 from analysis.graphs.stored_graphs import StoredGraphs, as_script, latest
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 MOST_CONNECTIONS = 64
-"""Connections of a capture that the page shows, those with most payload."""
+"""Connections of a capture that the page shows."""
 MOST_SEGMENTS = 1_000_000
 """Segments up to which each has its own mark.
 
@@ -95,8 +95,9 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
         count = len(np.unique(capture.packet_table["connection"].values))
         if count > MOST_CONNECTIONS:
             notes.append(
-                f"{capture.label} has {count} connections; the {MOST_CONNECTIONS} largest are"
-                " shown. ./tcplab analyze FILE --connection N --out FOLDER draws others."
+                f"Showing {MOST_CONNECTIONS} of {count:,} connections of {capture.label}:"
+                f" {HOW_CHOSEN}. The tables have all of them; ./tcplab analyze FILE --connection N"
+                " --out FOLDER draws others."
             )
     if segments > FINE_SEGMENTS:
         notes.append("Times are rounded to a microsecond.")

@@ -27,6 +27,8 @@ KINDS = ("tsg", "tput", "rtt", "owin", "ssize")
 """tcptrace's names of the graphs."""
 TOGETHER = 10
 """Segments over which tcptrace averages the red line of its throughput."""
+MOST_CONNECTIONS = 256
+"""Connections of a capture that get files."""
 Points = dict[str, Sequence[object]]
 """What stands in the commands for each mark, by its name there."""
 
@@ -34,12 +36,12 @@ Points = dict[str, Sequence[object]]
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
     """Five files a direction: tsg, tput, rtt, owin and ssize.
 
-    Raises TcplabError if the folder cannot be written.
+    Of at most MOST_CONNECTIONS of each capture. Raises TcplabError if the folder cannot be written.
     """
     written: list[Path] = []
 
     def each() -> Iterator[tuple[str, bytes]]:
-        for direction in all_directions(captures):
+        for direction in all_directions(captures, MOST_CONNECTIONS):
             for kind in KINDS:
                 name = f"{safe_name(direction.capture)}_{direction.short_name}_{kind}.xpl"
                 written.append(folder / name)

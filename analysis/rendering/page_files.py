@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> None:
+Content = bytes | Iterator[bytes]
+"""Of a file: the whole, or piece by piece."""
+
+
+def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:
     """Writes all files of a page.
 
     Raises TcplabError whose remedy is the analysis `command` that makes them again.
@@ -28,14 +32,15 @@ def write(folder: Path, files: Iterable[tuple[str, bytes]], command: str) -> Non
         ) from error
 
 
-def _put(path: Path, content: bytes) -> None:
+def _put(path: Path, content: Content) -> None:
     """Writes in one step: no reader sees half a file, and a full disk leaves none behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
-        partial.write_bytes(content)
+        with partial.open("wb") as file:
+            file.writelines([content] if isinstance(content, bytes) else content)
         partial.replace(path)
-    except OSError:
+    except BaseException:  # a piece may fail to be made
         partial.unlink(missing_ok=True)
         raise
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +30,7 @@ Whole = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 _TRUTHS = {True: "true", False: "false"}
 _TOO_LARGE = 2**63  # for a whole number
+_TOGETHER = 4096  # rows that are text at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,12 @@ class TableColumn:
     def is_known(self) -> Truths:
         """For each row whether its value is there."""
         return np.ones(len(self), np.bool_) if self.valid is None else self.valid
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether one value, kept once, stands for all rows."""
+        kept = [array for array in (self.values, self.valid) if array is not None]
+        return all(array.strides == (0,) for array in kept)
 
     @property
     def known(self) -> NDArray[Any]:
@@ -242,11 +249,14 @@ class ColumnTable:
 
     def csv(self) -> str:
         """A line for the names and a line a row; nothing between commas for what is missing."""
-        with io.StringIO() as text:
-            writer = csv.writer(text, lineterminator="\n")
-            writer.writerow(self)
-            writer.writerows(zip(*map(_written, self.columns.values()), strict=True))
-            return text.getvalue()
+        return "".join(self.csv_parts())
+
+    def csv_parts(self) -> Iterator[str]:
+        """The text of `csv` piece by piece, so that few rows are in memory as text."""
+        yield _lines([list(self)])
+        for begin in range(0, len(self), _TOGETHER):
+            some = self.rows(slice(begin, begin + _TOGETHER))
+            yield _lines(zip(*map(_written, some.columns.values()), strict=True))
 
     def to_polars(self) -> polars.DataFrame:
         """The same as a data frame of Polars. Raises UsageError if Polars is not installed."""
@@ -263,6 +273,12 @@ def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListCo
     if isinstance(columns[0], ListColumn):
         return ListColumn.joined([column for column in columns if isinstance(column, ListColumn)])
     return TableColumn.joined([column for column in columns if isinstance(column, TableColumn)])
+
+
+def _lines(rows: Iterable[Iterable[Any]]) -> str:
+    with io.StringIO() as text:
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        return text.getvalue()
 
 
 def _reading(kind: type) -> Callable[[str], Any]:

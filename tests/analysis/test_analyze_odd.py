@@ -227,11 +227,9 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
         talk(capture, 3 + number, ports=(1000 + number, 80), begin=number)
     path = capture.write(tmp_path)
     everything = analyze(path, "--out", out, "--write", "html,png")
-    assert (
-        "Pictures are the 4 largest of 6 connections only; --connection N gives others."
-        in everything
-    )
-    assert "Pictures are the 4 largest of 6 connections only" in (out / "graphs.html").read_text()
+    assert "Pictures show 4 of 6 connections: those with most payload" in everything
+    assert "--connection N gives others." in everything
+    assert "Pictures show 4 of 6 connections" in (out / "graphs.html").read_text()
     assert not list((out / "pictures").glob("made_1_*"))
     output = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
     assert "Connection 1: 10.0.0.1:1000" in output

@@ -269,9 +269,8 @@ def test_connections_beyond_the_largest_are_left_out_and_said(
     document = webpage.document([capture])
     assert [view["connection"][0] for view in document["views"]] == ["2", "3"]
     (note,) = document["notes"]
-    assert note.startswith(
-        "h1-eth0 has 3 connections; the 2 largest are shown. ./tcplab analyze FILE --connection N"
-    )
+    assert note.startswith("Showing 2 of 3 connections of h1-eth0: those with most payload, and")
+    assert "./tcplab analyze FILE --connection N --out FOLDER draws others." in note
 
 
 def test_xplot_files_say_the_same_when_they_are_read_again(

@@ -10,6 +10,8 @@ use crate::tcp_options::RareFields;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
+/// With a row for each packet fewer are kept: each of them is counted at once for its row.
+const KEPT_WITH_ROWS: usize = 3;
 /// No connection yet.
 pub const NONE: u32 = u32::MAX;
 
@@ -35,9 +37,8 @@ enum State {
 }
 
 impl TableEntry {
-    fn new(number: u32, first_record: u64, segment: &Segment, keep: bool) -> TableEntry {
-        let counted = || State::Counted(Box::new(Connection::new(segment.time)));
-        let state = if keep { State::Kept(Vec::with_capacity(KEPT / 2)) } else { counted() };
+    fn new(number: u32, first_record: u64, segment: &Segment) -> TableEntry {
+        let state = State::Kept(Vec::new());
         let Segment { pair, turned, .. } = *segment;
         TableEntry { number, first_record, pair, turned, opening: None, state }
     }
@@ -60,7 +61,7 @@ impl TableEntry {
     pub fn look(&mut self, compatible: bool, see: impl FnOnce(&mut Connection)) {
         match &mut self.state {
             State::Counted(connection) => see(connection),
-            State::Kept(segments) => see(&mut replay(self.turned, segments, compatible)),
+            State::Kept(segments) => see(&mut replay(self.turned, segments, compatible, None)),
         }
     }
 
@@ -68,18 +69,43 @@ impl TableEntry {
     pub fn counted(self, compatible: bool) -> Box<Connection> {
         match self.state {
             State::Counted(connection) => connection,
-            State::Kept(segments) => replay(self.turned, &segments, compatible),
+            State::Kept(segments) => replay(self.turned, &segments, compatible, None),
         }
     }
 }
 
+/// Rows of data may change later, by their place: data is counted when it comes.
+fn may_keep(kept: usize, segment: &Segment, has_row: bool) -> bool {
+    if has_row {
+        kept < KEPT_WITH_ROWS && segment.payload == 0
+    } else {
+        kept < KEPT
+    }
+}
+
+/// Most connections of a scan have one packet: room for more is made with the second.
+fn keep(segments: &mut Vec<KeptSegment>, segment: &Segment, rare: &RareFields) {
+    if segments.len() == segments.capacity() {
+        let more = if segments.len() == 1 { KEPT / 2 - 1 } else { segments.len().max(1) };
+        segments.reserve_exact(more);
+    }
+    segments.push((*segment, *rare));
+}
+
+/// Counts kept segments, the last one at this place if it was not counted before.
 #[cold]
-fn replay(turned: bool, segments: &[KeptSegment], compatible: bool) -> Box<Connection> {
+fn replay(
+    turned: bool,
+    segments: &[KeptSegment],
+    compatible: bool,
+    mut last: Option<Place>,
+) -> Box<Connection> {
     let mut connection =
         Box::new(Connection::new(segments.first().map_or(0, |(segment, _)| segment.time)));
-    for (segment, rare) in segments {
-        let place = Place { number: 0, connection: 0, compatible, rows: None };
-        connection.segment(segment, rare, segment.turned == turned, place);
+    for (at, (segment, rare)) in segments.iter().enumerate() {
+        let without = Place { number: 0, connection: 0, compatible, rows: None };
+        let place = if at + 1 == segments.len() { last.take() } else { None };
+        connection.segment(segment, rare, segment.turned == turned, place.unwrap_or(without));
     }
     connection
 }
@@ -115,15 +141,20 @@ impl Table {
         let at = self.find(segment);
         let entry = &mut self.connections[at as usize];
         let forward = segment.turned == entry.turned;
+        let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
         if let State::Kept(segments) = &mut entry.state {
-            if segments.len() < KEPT {
-                segments.push((*segment, *rare));
-                return;
+            let has_row = place.rows.is_some();
+            let is_kept = may_keep(segments.len(), segment, has_row);
+            keep(segments, segment, rare);
+            if has_row || !is_kept {
+                let connection = replay(entry.turned, segments, compatible, Some(place));
+                if !is_kept {
+                    entry.state = State::Counted(connection);
+                }
             }
-            entry.state = State::Counted(replay(entry.turned, segments, compatible));
+            return;
         }
         if let State::Counted(connection) = &mut entry.state {
-            let place = Place { number, connection: at + 1, compatible, rows: self.rows.as_mut() };
             connection.segment(segment, rare, forward, place);
         }
     }
@@ -246,10 +277,8 @@ impl Table {
     #[cold]
     fn add(&mut self, segment: &Segment) -> u32 {
         let at = self.connections.len() as u32;
-        // A row of a packet is made when the packet comes.
         self.count += 1;
-        let keep = self.rows.is_none();
-        self.connections.push(TableEntry::new(self.count, self.record, segment, keep));
+        self.connections.push(TableEntry::new(self.count, self.record, segment));
         at
     }
 
@@ -290,11 +319,8 @@ impl Table {
             State::Counted(connection) => {
                 connection.ended_before(segment, forward, self.compatible)
             }
-            State::Kept(segments) => replay(entry.turned, segments, self.compatible).ended_before(
-                segment,
-                forward,
-                self.compatible,
-            ),
+            State::Kept(segments) => replay(entry.turned, segments, self.compatible, None)
+                .ended_before(segment, forward, self.compatible),
         }
     }
 }

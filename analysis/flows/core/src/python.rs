@@ -52,10 +52,10 @@ fn analyse(
     file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
-    if let Some(rows) = &table.rows {
+    if let Some(rows) = table.rows {
         let pieces = PyList::empty(py);
-        for piece in &rows.pieces {
-            pieces.append(packets_piece(py, piece)?)?;
+        for piece in rows.pieces {
+            pieces.append(packets_piece(py, &piece)?)?;
         }
         facts.set_item("packets_pieces", pieces)?;
     }
