@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
+from math import isfinite
 from pathlib import Path
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_origin
@@ -63,10 +64,30 @@ def read(
     return parse(kind, path, most).noted(problems, name)
 
 
+def json_value(text: str | bytes) -> Any:
+    """Return the value of a JSON text. A number with too many digits for Python is infinite.
+
+    Raises ValueError or RecursionError for text that is no JSON.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # of int(): the limit of digits (sys.set_int_max_str_digits)
+        return json.loads(text, parse_int=_whole)
+
+
+def _whole(digits: str) -> float:
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
+
+
 def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
     """The JSON object in a file of at most `most` bytes. Raises UnreadableJson."""
     try:
-        content = json.loads(untrusted.text(path.parent, path.name, most))
+        content = json_value(untrusted.text(path.parent, path.name, most))
     except FileNotFoundError:
         raise UnreadableJson("is missing") from None
     except (OSError, untrusted.StrangeFile) as error:
@@ -121,7 +142,9 @@ def typed(kind: type[Record], content: object) -> Record:
 
 
 def text(value: object) -> str | None:
-    """A text without control characters; a number is written out, anything else is None."""
+    """A text without control characters; a finite number is written out, anything else is None."""
+    if isinstance(value, float) and not isfinite(value):
+        return None
     return printable(value) if isinstance(value, str | int | float) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -16,6 +17,10 @@ from topologies.errors import TcplabError
 
 LARGEST = 64 * 1024  # bytes
 _LONGEST = 8000  # characters of one answer
+_MOST_MISSPELT = 20
+_MOST_DIGITS = 1000
+"""Digits of a number that are read: more are no answer, and Python's int() refuses 4301."""
+_TOO_MANY_DIGITS = re.compile(rf"([0-9](?:_?[0-9]){{{_MOST_DIGITS - 1}}})(?:_?[0-9])+")
 Answers = dict[str, list[str]]
 """Question id to the answer: nothing if it is empty, one text, or the ticked options."""
 
@@ -27,11 +32,15 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Names in a file that no question has, each with a sentence on what may be meant."""
+    """Names in a file that no question has, each with a sentence on what may be meant.
+
+    Of very many such names the first.
+    """
     ids = [question.id for question in lab.questions]
     unknown = [name[:40] for name in _table(file) if name not in ids]
     return {
-        untrusted.plain(name): _no_question(get_close_matches(name, ids, 1)) for name in unknown
+        untrusted.plain(name): _no_question(get_close_matches(name, ids, 1))
+        for name in unknown[:_MOST_MISSPELT]
     }
 
 
@@ -52,7 +61,8 @@ def _table(file: Path) -> dict[str, Any]:
         problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
         raise TcplabError(problem, "It should hold short answers only.") from None
     try:
-        table = tomllib.loads(decoded(content)).get("answers")
+        text = _TOO_MANY_DIGITS.sub(r"\1", decoded(content))
+        table = tomllib.loads(text).get("answers")
     except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
         remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
         raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
@@ -79,4 +89,8 @@ def _given(value: object, question: Question) -> list[str]:
 
 
 def _text(item: str | float) -> str:
-    return untrusted.plain(str(item)[:_LONGEST]).strip()
+    try:
+        text = str(item)
+    except ValueError:  # a whole number in other digits than decimal ones has no limit
+        text = hex(item) if isinstance(item, int) else ""
+    return untrusted.plain(text[:_LONGEST]).strip()

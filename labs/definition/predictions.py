@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from analysis.records.json_reader import json_value
+from analysis.records.problems import Problems
 from labs.definition.answer_sheet import Answers
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.question import Question
@@ -29,13 +31,20 @@ def is_made(question: Question, given: list[str]) -> bool:
     return bool(given) and len(given[0].split()) >= LEAST_WORDS
 
 
-def read_predictions(folder: Path, lab: LabSpec) -> Answers:
-    """The predictions that were recorded; empty if the file is missing or is none."""
+def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = None) -> Answers:
+    """The predictions that were recorded; empty if the file is missing or is none.
+
+    `problems` gets a sentence if the file is there and is none.
+    """
     try:
-        table = json.loads(untrusted.content(folder, FILE, _LARGEST))
-    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+        table = json_value(untrusted.content(folder, FILE, _LARGEST))
+    except FileNotFoundError:
         return {}
+    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+        table = None
     if not isinstance(table, dict):
+        if problems is not None:
+            problems.add(f"{FILE} cannot be read: no prediction of it counts.")
         return {}
     given = {question.id: table.get(question.id) for question in lab.questions if question.before}
     return {

@@ -5,14 +5,13 @@ Runs in a process of its own (labs.measuring.contained), and answers in JSON.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
-from analysis.records.json_reader import read, typed
+from analysis.records.json_reader import json_value, read, typed
 from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems, printable
 from analysis.records.spec_file import SpecFile
@@ -80,46 +79,49 @@ class InspectedHandIn:
     problems: list[str] = field(default_factory=list)
 
 
-def from_json(inspected: dict[str, Any]) -> InspectedHandIn:
-    """What `inspect` gave, as it came out of its process."""
-    runs = {name: HandedInRun(**run) for name, run in inspected.pop("runs", {}).items()}
-    return InspectedHandIn(runs=runs, **inspected)
-
-
 def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
     """Unpack `source` into the empty folder `target` and look at it.
 
-    Raises TcplabError if it is refused.
+    Raises TcplabError if it cannot be unpacked. What is refused later keeps its owner.
     """
-    lab, folder = lab_catalogue.find(lab_name), Path(target)
-    names = unpack(Path(source), folder)
-    if ANSWERS not in names:
-        raise TcplabError(
-            f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
-        )
-    answers, problems = read_sheet(folder / ANSWERS, lab), Problems()
-    for name, sentence in misspelt(folder / ANSWERS, lab).items():
-        problems.add(f"{name} in {ANSWERS}: {sentence}")
-    runs = {run.name: facts for run in lab.runs if (facts := _run(folder, run.name, problems))}
+    lab, folder, problems = lab_catalogue.find(lab_name), Path(target), Problems()
+    unpack(Path(source), folder)
+    variant = _assignment(folder / FILE, problems).variant
+    try:
+        found = _found(folder, lab, variant, problems)
+    except TcplabError as error:
+        found = {"refused": str(error)}
     return {
-        **_claimed(folder, lab, problems),
-        "answers": answers,
-        "predictions": read_predictions(folder, lab),
-        "runs": runs,
-        "pictures": _pictures(folder, lab, answers),
+        "student": variant.student[:_SHOWN],
+        "course": variant.course[:_SHOWN],
+        **found,
         "problems": [problem[:300] for problem in problems.found[:20]],
     }
 
 
-def _claimed(folder: Path, lab: LabSpec, problems: Problems) -> dict[str, str]:
-    """Whose the hand-in says that it is, and of which course."""
-    variant = _assignment(folder / FILE, problems).variant
+def _found(
+    folder: Path, lab: LabSpec, variant: ClaimedVariant, problems: Problems
+) -> dict[str, Any]:
+    """Return what counts of a hand-in. Raises TcplabError without answers for this lab."""
     if variant.lab is not None and variant.lab != lab.name:
         raise TcplabError(
             f"It is for the lab '{variant.lab[:40]}', not {lab.name}.",
             "Hand in the right one.",
         )
-    return {"student": variant.student[:_SHOWN], "course": variant.course[:_SHOWN]}
+    if not (folder / ANSWERS).is_file():
+        raise TcplabError(
+            f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
+        )
+    answers = read_sheet(folder / ANSWERS, lab)
+    for name, sentence in misspelt(folder / ANSWERS, lab).items():
+        problems.add(f"{name} in {ANSWERS}: {sentence}")
+    runs = {run.name: facts for run in lab.runs if (facts := _run(folder, run.name, problems))}
+    return {
+        "answers": answers,
+        "predictions": read_predictions(folder, lab, problems),
+        "runs": runs,
+        "pictures": _pictures(folder, lab, answers),
+    }
 
 
 def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
@@ -129,7 +131,7 @@ def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
     except (OSError, untrusted.StrangeFile):
         return read(ClaimedAssignment, file, problems, file.name, _LARGEST_JSON)  # says why not
     try:
-        assignment = json.loads(_text(content, file.name, problems))
+        assignment = json_value(_text(content, file.name, problems))
     except (ValueError, RecursionError) as error:
         problems.add(
             f"{file.name} is no valid JSON ({error}): what it would have told is left out."
@@ -160,7 +162,8 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
         "place": place.relative_to(folder).as_posix(),
         "testbed": (manifest.testbed or "unknown")[:_SHOWN],
         "parameters": {
-            key[:_SHOWN]: value[:_SHOWN] for key, value in list(spec.parameters.items())[:50]
+            printable(key[:_SHOWN]): value[:_SHOWN]
+            for key, value in list(spec.parameters.items())[:50]
         },
         "seeds": [seed for seed in manifest.seeds if type(seed) is int][:50],
         "origin": _origin(manifest),

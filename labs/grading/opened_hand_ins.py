@@ -44,6 +44,8 @@ def _opened(case: Case, grading: ClassGrading) -> Case:
     if not case.refused:
         with failure_domain(case, Stage.OWNER):
             _identify(case, grading)
+    if case.inspected.refused:  # after its owner is known
+        case.refuse(case.inspected.refused)
     return case
 
 

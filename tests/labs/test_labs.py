@@ -233,7 +233,7 @@ def test_check_reads_units_and_plausibility_but_knows_no_answers(assignment: Ass
         ("#" * 70_000, "larger than 64 KiB"),
         ("\x00", "cannot be read"),
         ("answers = 3", "no \\[answers\\]"),
-        ("a = " + "9" * 60_000, "cannot be read"),
+        ("a = " + "9" * 60_000, "no \\[answers\\]"),
     ],
 )
 def test_a_sheet_that_is_none_is_one_sentence(
