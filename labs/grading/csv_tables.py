@@ -1,13 +1,13 @@
 """CSV tables: ours, and those of course systems.
 
 In a course system's table only the cells that change are new bytes. Cells of ours that a
-spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection).
+spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection). Where
+numbers have a decimal comma, spreadsheets separate cells by semicolons, and there quotation marks
+within a line mean little: what follows a semicolon is treated as another cell.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,11 @@ from typing import Any
 
 from labs.definition.texts import byte_order_mark
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+_FORMULA = r"[=+\-@|%\uff1d\uff0b\uff0d\uff20]"
+"""Characters that begin a formula; the last four are full-width ones of East Asian keyboards."""
+_BEGINS_FORMULA = re.compile(rf"^(?={_FORMULA})|(?<=;)(?=[\s\"]*{_FORMULA})")
+"""The places for an apostrophe."""
+_QUOTED = re.compile(r"[,;\"]")
 
 
 def cell(value: Any) -> str:
@@ -24,17 +28,18 @@ def cell(value: Any) -> str:
         return ""
     if isinstance(value, int | float):
         return f"{value:g}"
-    text = " ".join(str(value).split())
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _BEGINS_FORMULA.sub("'", " ".join(str(value).split()))
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A table of our own, separated by commas."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow([cell(value) for value in heading])
-    writer.writerows([[cell(value) for value in row] for row in rows])
-    return stream.getvalue()
+    return "".join(f"{','.join(map(_written, row))}\n" for row in (heading, *rows))
+
+
+def _written(value: Any) -> str:
+    """Return a cell, in quotation marks if a comma, a semicolon or such a mark is in it."""
+    text = cell(value)
+    return '"' + text.replace('"', '""') + '"' if _QUOTED.search(text) else text
 
 
 @dataclass(frozen=True)
