@@ -292,3 +292,5 @@ def test_every_verdict_has_its_words_on_every_page() -> None:
 
 def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:
     assert wanted(FILE) and not wanted(f"elsewhere/{FILE}")
+    raw = "runs/sack/raw/seed-{}/sack_on/h1-eth0.pcap"
+    assert wanted(raw.format(17)) and not wanted(raw.format("\u0661\u0667"))  # 17 in Arabic
