@@ -34,6 +34,7 @@ OTHER_FILES = {
     "analysis/flows/installed_engines.py": "a pipe that is named on the command line",
     "analysis/measures/metric_keys.py": "the package's own list of counters",
     "analysis/reporting/published_file.py": "a study's own table",
+    "analysis/rendering/page_files.py": "files that are written",
     "labs/definition/assignment.py": "a student's own assignment",
     "labs/definition/lab_catalogue.py": "the package's own labs",
     "labs/drawings/lab_drawings.py": "the package's own drawings",
