@@ -10,23 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.lab.launcher_programs import link_programs
+
 LAUNCHER = Path(__file__).parents[2] / "tcplab"
-REAL = (
-    "sh",
-    "dirname",
-    "readlink",
-    "cat",
-    "sha256sum",
-    "flock",
-    "grep",
-    "rm",
-    "mv",
-    "chown",
-    "mkdir",
-    "cp",
-    "sleep",
-    "tee",
-)
 
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
@@ -83,16 +69,12 @@ class LauncherMachine:
 def machine(tmp_path: Path) -> LauncherMachine:
     stand_in = LauncherMachine(tmp_path / "tree", tmp_path / "programs", tmp_path / "notes")
     (stand_in.tree / "testbed").mkdir(parents=True)
-    stand_in.programs.mkdir()
+    link_programs(stand_in.programs)
     launcher = LAUNCHER.read_text().replace("/usr/bin/python3", str(stand_in.programs / "python3"))
     (stand_in.tree / "tcplab").write_text(launcher)
     (stand_in.tree / "tcplab").chmod(0o755)
     shutil.copy(LAUNCHER.with_name("provision.sh"), stand_in.tree)
     (stand_in.tree / "pyproject.toml").write_text("[project]\n")
-    for name in REAL:
-        program = shutil.which(name)
-        assert program
-        (stand_in.programs / name).symlink_to(program)
     stand_in.program("python3", PYTHON)
     stand_in.program("id", "#!/bin/sh\necho 1000\n")
     for name in ("apt-get", "apt-cache"):

@@ -1,0 +1,35 @@
+"""A folder with the programs of a minimal Debian that ./tcplab uses."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+_PROGRAMS = (
+    "cat",
+    "chown",
+    "cp",
+    "dirname",
+    "find",
+    "flock",
+    "grep",
+    "mkdir",
+    "mv",
+    "readlink",
+    "rm",
+    "sh",
+    "sha256sum",
+    "sleep",
+    "sort",
+    "tee",
+    "xargs",
+)
+
+
+def link_programs(folder: Path) -> None:
+    """Make `folder`, which can be a whole PATH without cargo, apt and sudo."""
+    folder.mkdir()
+    for name in _PROGRAMS:
+        program = shutil.which(name)
+        assert program, name
+        (folder / name).symlink_to(program)
