@@ -96,9 +96,8 @@ class _ReaderRow:
             if reference
             else ["", ""]
         )
-        share = f", {self.reader.share:.0%}" if self.reader.share < 1 else ""
         figures = (f"{self.taken.seconds:.2f}", f"{self.taken.processor:.2f}", f"{rates[0]:,.0f}")
-        return self.reader.name + share, *figures, *ratios, _megabytes(self.taken.memory)
+        return _name(self.reader), *figures, *ratios, _megabytes(self.taken.memory)
 
 
 def _speeds(folder: Path, packets: int, times: int, python: str | None) -> Table:
@@ -166,23 +165,28 @@ def _table(rows: list[_ReaderRow], reference: tuple[float, float] | None) -> Tab
 
 
 def _idle(folder: Path, times: int) -> Table:
-    """Memory for connections that do nothing but be open."""
-    path = folder / "idle.pcap"
-    made_captures.idle(path, _IDLE)
+    """Memory of the fastest engine, and of tcptrace, for connections that are only opened."""
+    from analysis.flows.installed_engines import engines
+
     title = f"{_IDLE:,} idle connections"
     names = ("reader", "wall s", "peak memory", "bytes a connection")
     table = Table(*names, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    loaded = capture_readers.take(capture_readers.nothing(), path).memory
-    reference = capture_readers.tcptrace()
-    for reader, base in [
-        (capture_readers.ours("compiled"), loaded),
-        *([(reference, 0)] if reference else []),
-    ]:
+    ours = capture_readers.ours(engines()[0])
+    for reader in filter(None, (ours, capture_readers.tcptrace())):
+        path, count = folder / "idle.pcap", int(_IDLE * reader.share)
+        made_captures.idle(path, count)
+        loading = capture_readers.nothing()
+        base = capture_readers.take(loading, path).memory if reader == ours else 0
         click.echo(f"measuring {reader.name}, idle connections", err=True)
         taken = _median([capture_readers.take(reader, path) for _ in range(times)])
-        octets = f"{(taken.memory - base) / _IDLE:,.0f}"
-        table.add_row(reader.name, f"{taken.seconds:.2f}", _megabytes(taken.memory), octets)
+        octets = f"{(taken.memory - base) / count:,.0f}"
+        table.add_row(_name(reader), f"{taken.seconds:.2f}", _megabytes(taken.memory), octets)
     return table
+
+
+def _name(reader: CaptureReader) -> str:
+    """The reader's name, with the share that it reads unless that is all."""
+    return reader.name + (f", {reader.share:.0%}" if reader.share < 1 else "")
 
 
 def _megabytes(octets: float) -> str:

@@ -29,7 +29,7 @@ flows.read(sys.argv[1], engine={engine!r}, packets={packets})
 _LOADING = """
 from analysis.flows import engine_tables
 from analysis.flows.installed_engines import find_engine
-find_engine('compiled')
+find_engine('auto')
 """
 _ALONE = """
 import json, sys, time

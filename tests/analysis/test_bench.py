@@ -12,8 +12,10 @@ from click.testing import CliRunner
 from analysis import flows
 from analysis.__main__ import main
 from analysis.bench import capture_readers, made_captures
-from analysis.flows.installed_engines import Engine, engines
+from analysis.flows.installed_engines import ENGINES, Engine, engines
 from topologies.errors import CommandError
+
+CORE = ENGINES["compiled"]
 
 
 def test_the_made_capture_is_the_same_every_time_and_as_large_as_asked(tmp_path: Path) -> None:
@@ -75,7 +77,22 @@ def test_a_reader_that_fails_is_one_clear_error(tmp_path: Path) -> None:
         )
 
 
-def test_the_table_names_every_reader() -> None:
+@pytest.fixture(params=["as it is here", "without a compiled engine"])
+def whichever_engines(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Take the engines of this machine, or hide the compiled one from this and all readers."""
+    if request.param == "without a compiled engine":
+        (tmp_path / "sitecustomize.py").write_text(f"import sys\nsys.modules[{CORE!r}] = None\n")
+        python = tmp_path / "python"
+        path = f"{tmp_path}:$PYTHONPATH"
+        python.write_text(f'#!/bin/sh\nPYTHONPATH="{path}" exec {sys.executable} "$@"\n')
+        python.chmod(0o755)
+        monkeypatch.setattr(sys, "executable", str(python))
+        monkeypatch.setitem(sys.modules, CORE, None)
+
+
+def test_the_table_names_every_reader(whichever_engines: None) -> None:
     words = ["bench", "--packets", "3000", "--times", "1"]
     done = CliRunner().invoke(main, words, env={"COLUMNS": "80"})
     assert done.exit_code == 0, done.output
