@@ -28,6 +28,8 @@ _COMPARED = 56
 or the number of iperf's datagram."""
 _CHANGED = [8, 10, 11]
 """What routers change: the TTL and the header's checksum."""
+_ECN, _CAPABLE_OR_MARKED = 1, 3
+"""The byte of DSCP and ECN, and its bits for ECN. A queue may set both in a packet that has one."""
 _CHECKSUM = {_TCP: [36, 37], _UDP: [26, 27]}
 """Not yet computed as a packet leaves its host, and computed if Open vSwitch asks its daemon."""
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -140,6 +142,8 @@ def _key(packet: npt.NDArray[np.uint8], length: Whole) -> Keys:
     """64 bits of what the network leaves alone (a multiplicative hash, word by word)."""
     unchanged = packet.copy()
     unchanged[:, _CHANGED] = 0
+    # ECT(0), ECT(1) and CE count as one. A packet that ECN is not for must stay that.
+    unchanged[packet[:, _ECN] & _CAPABLE_OR_MARKED > 0, _ECN] |= _CAPABLE_OR_MARKED
     for protocol, octets in _CHECKSUM.items():
         unchanged[np.ix_(packet[:, 9] == protocol, octets)] = 0
     words = np.ascontiguousarray(unchanged).view(np.uint64)

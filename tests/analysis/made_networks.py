@@ -41,14 +41,14 @@ class MadePacket:
     length: int
     flags: int = ACK
 
-    def record(self, time: int) -> Record:
-        """As a capture has it that saw it at `time`."""
+    def record(self, time: int, service: int = 0) -> Record:
+        """As a capture has it that saw it at `time`, with this byte of DSCP and ECN."""
         payload = self.length - SHORT if self.flags == ACK else 0
         extra = b"\1" * (12 if self.flags == ACK else 20)
         head = frames.tcp(PORTS[self.source], 1000 * self.number, 1, self.flags, 512, extra)
         addresses = tuple(HOSTS.values()) if self.source == "h1" else tuple(HOSTS.values())[::-1]
         inner = head + b"x" * payload
-        packet = frames.ipv4(addresses, inner, len(inner), number=self.number)
+        packet = frames.ipv4(addresses, inner, len(inner), number=self.number, ecn=service)
         frame = frames.link_header(frames.ETHERNET, 4) + packet
         return Record(START + time, frame[:128], len(frame))
 
@@ -60,7 +60,8 @@ class MadeNetwork:
     With `pairs` two packets leave at once. Of the full packets, `random` numbers are lost and
     counted, `vanished` are lost and not counted. `buffer_limited` are seconds of the ten that the
     sender was busy, `busy` is the share of them in which the link was said to carry something.
-    `asked` is what the run asked for.
+    `asked` is what the run asked for. `service` is the byte of DSCP and ECN of all packets, as they
+    leave, and as one in ten arrives.
     """
 
     asked: Channel = ASKED
@@ -72,6 +73,7 @@ class MadeNetwork:
     vanished: Sequence[int] = ()
     buffer_limited: float = 0.0
     busy: float = 0.0
+    service: tuple[int, int] = (0, 0)
     flow: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, float] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=lambda: {"h1": 0, "h2": 0})
@@ -121,10 +123,11 @@ class MadeNetwork:
         ways = {"h1": [opening, *data], "h2": [answer, *acks]}
         both = {host: self._line(packets) for host, packets in ways.items()}
         for host in HOSTS:
-            seen = [packet.record(packet.sent) for packet in ways[host]]
+            left, marked = self.service
+            seen = [packet.record(packet.sent, left) for packet in ways[host]]
             other = "h2" if host == "h1" else "h1"
             seen += [
-                packet.record(time)
+                packet.record(time, left if packet.number % 10 else marked)
                 for packet, time in zip(ways[other], both[other][0], strict=True)
                 if time >= 0
             ]

@@ -104,6 +104,29 @@ def test_random_loss_that_was_asked_for_is_no_fault(tmp_path: Path) -> None:
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
 
 
+ECT_0, ECT_1, CE, DSCP = 0b10, 0b01, 0b11, 0b100
+
+
+@pytest.mark.parametrize("capable", [ECT_0, ECT_1, DSCP | ECT_0])
+def test_a_mark_of_congestion_is_no_fault(capable: int, tmp_path: Path) -> None:
+    verdict = judged(MadeNetwork(service=(capable, capable | CE)).write(tmp_path))
+    assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
+
+
+@pytest.mark.parametrize(
+    ("left", "came"),
+    [
+        pytest.param(0, CE, id="marked without ECN"),
+        pytest.param(ECT_0, 0, id="ECN removed"),
+        pytest.param(ECT_0, DSCP | ECT_0, id="another DSCP"),
+    ],
+)
+def test_any_other_change_of_that_byte_is_another_packet(
+    left: int, came: int, tmp_path: Path
+) -> None:
+    assert judged(MadeNetwork(service=(left, came)).write(tmp_path)).verdict == UNUSABLE
+
+
 def test_too_much_loss_is_used_with_care_and_any_is_too_much_where_none_was_asked(
     tmp_path: Path,
 ) -> None:

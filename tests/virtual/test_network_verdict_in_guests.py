@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from analysis.network.network_verdict import GOOD, judge_network
 from analysis.records.run_directory import run_of
-from experiments.spec import Condition, ExperimentSpec, Flow
+from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
 from topologies.chain import chain
 from topologies.data import to_data
 from topologies.dumbbell import dumbbell
@@ -63,6 +65,25 @@ def test_a_network_of_the_lab_kernel_is_good(in_guest: InGuest, name: str) -> No
     outcomes = {check.what: check.outcome for check in verdict.checks}
     assert verdict.verdict == GOOD, verdict.reasons
     assert {outcomes[what] for what in MEASURED} == {"ok"}
+
+
+@pytest.mark.parametrize("algorithm", ["dctcp", "cubic"])
+def test_a_queue_that_marks_packets_is_good(in_guest: InGuest, algorithm: str) -> None:
+    usual = sending_with(algorithm)
+    marked = replace(usual, sysctls=(*usual.sysctls, ("net.ipv4.tcp_ecn", "1")))
+    spec = ExperimentSpec(
+        "marked",
+        "",
+        two_hosts(channel("20mbit", "5ms", 200, discipline="fq_codel")),
+        (Flow("flow1", "h1", "h2", Duration.parse("3s")),),
+        (marked,),
+        ("h1-eth0", "h2-eth0"),
+    )
+    folder, _ = in_guest(spec)
+    counted = json.loads((folder / algorithm / "counters.json").read_text())["after"]["h2"]
+    assert counted["IpExtInCEPkts"] > 0
+    verdict = judge_network(run_of(folder, to_data(spec)))
+    assert verdict.verdict == GOOD, verdict.reasons
 
 
 def test_a_wrong_network_is_not_good(in_guest: InGuest) -> None:
