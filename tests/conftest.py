@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections import Counter
 
 import hypothesis
 import pytest
@@ -22,6 +23,22 @@ def signals_of_a_terminal() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_DFL)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what skipped tests need: each reason in one line, the most frequent first."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    # The reason is behind a test's file and line.
+    reasons = Counter(_first_line(report.longrepr[-1]) for report in skipped)
+    if reasons:
+        terminalreporter.ensure_newline()
+        terminalreporter.section("skipped tests by reason")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:5}  {reason}")
+
+
+def _first_line(message: str) -> str:
+    return message.removeprefix("Skipped: ").strip().partition("\n")[0]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

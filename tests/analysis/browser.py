@@ -22,6 +22,7 @@ from typing import Any
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+NO_CHROMIUM = "no Chromium here: sudo apt-get install chromium"
 LIMIT = 60
 """Seconds after which an answer is taken to never come."""
 

@@ -14,6 +14,7 @@ from analysis import flows
 from analysis.flows.installed_engines import engines
 from tests.analysis.browser import Page, browser
 from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.looking import Look
 
 SAMPLE = Path(__file__).parent / "data" / "run"
@@ -81,7 +82,7 @@ def _skip_unless_built(engine: str) -> None:
         assert engine != "compiled" or shutil.which("cargo") is None, (
             "cargo is here, so the compiled engine must be"
         )
-        pytest.skip(f"the {engine} engine is not built")
+        pytest.skip(NOT_COMPILED)
 
 
 @pytest.fixture(params=["compiled", "plain"])

@@ -18,6 +18,7 @@ from click.testing import CliRunner, Result
 from analysis.__main__ import main
 from analysis.pages.run import run_page
 from analysis.pages.run.run_page import make_report
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -380,12 +381,7 @@ def test_as_a_program_it_ends_without_a_traceback(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 def test_a_browser_shows_the_page_without_a_complaint(run_directory: Path, tmp_path: Path) -> None:
     make_report(run_directory)
     picture = tmp_path / "page.png"

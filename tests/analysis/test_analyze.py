@@ -21,6 +21,7 @@ from analysis.analyze.facts import CALLED, connection
 from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.test_flows_formats import conversation
 from tests.analysis.wrappings import vxlan, wrapped
@@ -51,7 +52,7 @@ def test_the_sender_s_capture_names_what_was_sent_again_and_why() -> None:
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_what_is_printed_loads_neither_polars_nor_numpy(words: list[str]) -> None:
-    pytest.importorskip("analysis.flows._core", reason="the plain engine needs NumPy")
+    pytest.importorskip("analysis.flows._core", reason=NOT_COMPILED)
     code = (
         "import atexit, sys; from analysis.__main__ import main;"
         " atexit.register(lambda: print(*sys.modules)); main(sys.argv[1:])"

@@ -14,11 +14,11 @@ from analysis.pages.comparison.compared_sides import ComparedSide, side_of_point
 from analysis.pages.comparison.comparison import compared
 from analysis.pages.run.run_page import make_report
 from experiments.cli.commands import tcplab
-from tests.analysis.browser import CHROMIUM, Page
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 
 SAMPLE = Path(__file__).parent / "data" / "run"
 HOSTILE = "<script>alert(1)</script>"
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 
 
 @pytest.fixture

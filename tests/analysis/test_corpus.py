@@ -14,9 +14,10 @@ from analysis.agreement import corpus, engine_differences
 from analysis.flows.installed_engines import Engine, engines
 from analysis.flows.reader import Reading
 from tests.analysis.captures import MadeCapture, opened
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.test_flows_formats import conversation
 
-pytestmark = pytest.mark.skipif(len(engines()) < 2, reason="only one engine is built")
+pytestmark = pytest.mark.skipif(len(engines()) < 2, reason=NOT_COMPILED)
 
 
 def _run(folder: Path) -> Result:

@@ -23,6 +23,7 @@ from analysis import flows
 from analysis.bench.made_captures import bulk
 from analysis.flows.installed_engines import ENGINES, Engine, engines
 from tests.analysis.captures import MadeCapture
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
 from tests.analysis.zstd_packing import zstd_packed
@@ -35,7 +36,7 @@ CASES = 150
 @pytest.fixture
 def both() -> None:
     if len(engines()) < 2:
-        pytest.skip("only one engine is built")
+        pytest.skip(NOT_COMPILED)
 
 
 def assert_same(path: Path, compatible: bool = False) -> None:

@@ -21,6 +21,7 @@ from analysis.flows.installed_engines import Engine, engines
 from analysis.flows.plain import stream
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.frames import (
     ETHERNET,
@@ -33,7 +34,7 @@ from tests.analysis.frames import (
 )
 from topologies.errors import TcplabError
 
-pytestmark = pytest.mark.skipif(len(engines()) < 2, reason="only one engine is built")
+pytestmark = pytest.mark.skipif(len(engines()) < 2, reason=NOT_COMPILED)
 REAL = sorted((Path(__file__).parent / "data").rglob("*.pcap"))
 IN_ONE_FOLDER = [HealthCheck.function_scoped_fixture]
 Same = Callable[[bytes], None]
@@ -194,7 +195,7 @@ def test_of_pcapng(same: Same, order: str) -> None:
 
 def _zstd(content: bytes) -> bytes:
     if shutil.which("zstd") is None:
-        pytest.skip("zstd is not installed")
+        pytest.skip("no zstd here: sudo apt-get install zstd")
     return subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True).stdout
 
 

@@ -266,7 +266,7 @@ def test_two_sections_one_after_the_other(look: Look) -> None:
 
 def _zstd(content: bytes) -> bytes:
     if shutil.which("zstd") is None:
-        pytest.skip("zstd is not installed")
+        pytest.skip("no zstd here: sudo apt-get install zstd")
     return subprocess.run(["zstd", "-c"], input=content, capture_output=True, check=True).stdout
 
 

@@ -21,6 +21,7 @@ from scapy.utils import wrpcap
 
 from analysis import flows
 from analysis.flows.installed_engines import Engine, engines
+from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.looking import kinds
 
 OLD, NEW = (1_000_000, 5_000_000), (700_000_000, 900_000_000)
@@ -307,7 +308,7 @@ def _by_chance(seed: int) -> list[Packet]:
     return wire.packets
 
 
-@pytest.mark.skipif(len(engines()) < 2, reason="only one engine is built")
+@pytest.mark.skipif(len(engines()) < 2, reason=NOT_COMPILED)
 def test_the_engines_agree_on_ports_used_again_by_chance(tmp_path: Path) -> None:
     path, alone = tmp_path / "chance.pcap", 0
     for seed in range(150):

@@ -17,6 +17,7 @@ from analysis.flows import __main__ as text
 from analysis.flows.engine_columns import Handed, listed
 from analysis.flows.installed_engines import Engine, find_engine
 from analysis.flows.reader import columns
+from tests.analysis.compiled_engine import NOT_COMPILED
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_what_cannot_be_read_is_one_error(
 
 
 def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:
-    pytest.importorskip("analysis.flows._core", reason="the plain engine needs NumPy")
+    pytest.importorskip("analysis.flows._core", reason=NOT_COMPILED)
     code = (
         "import sys; from analysis.flows import __main__ as text; text.main(sys.argv[1:]);"
         " print(*sys.modules)"

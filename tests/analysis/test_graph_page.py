@@ -15,13 +15,13 @@ from analysis import flows, graphs
 from analysis.graphs import fairness, webpage
 from analysis.graphs.looks import KINDS, LOOKS
 from analysis.graphs.page_numbers import PageColumns
-from tests.analysis.browser import CHROMIUM, Page
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.captures import MadeCapture
 from tests.analysis.made_packets import MSS, Made, both_ends, large
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page"),
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
 SCRIPT = "</script><script>throw 1</script>&<b>"
 

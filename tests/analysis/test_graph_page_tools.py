@@ -13,12 +13,12 @@ import pytest
 
 from analysis import graphs
 from analysis.graphs.looks import LOOKS
-from tests.analysis.browser import CHROMIUM, Page
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.made_packets import Made, both_ends
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page"),
+    pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
 LIMIT = 60
 """Seconds after which a download is taken to never come."""

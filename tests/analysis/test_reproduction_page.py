@@ -9,7 +9,7 @@ import pytest
 
 from analysis.pages.published import reproduction_page
 from analysis.statistics.verdict import AGREES, DIFFERS, FEW, LISTED, UNRUN, UNSTATED, WITHIN
-from tests.analysis.browser import CHROMIUM, browser
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.analysis.made_reproductions import Object, Tags, row, run, study, table, write
 from tests.analysis.stored_graphs import graphs_of
 
@@ -92,7 +92,7 @@ def test_every_row_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: sudo apt-get install chromium")
+@pytest.mark.skipif(not CHROMIUM, reason=NO_CHROMIUM)
 @pytest.mark.parametrize("width", [390, 1400])
 def test_its_graphs_are_drawn_and_name_the_rows(tmp_path: Path, width: int) -> None:
     write(tmp_path, *_all_studies())

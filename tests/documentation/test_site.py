@@ -19,7 +19,7 @@ from experiments.definition.catalogue import catalogue
 from experiments.documentation.dead_links import dead_links
 from experiments.documentation.gallery import pictures
 from experiments.documentation.site_building import navigation
-from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.documentation.typed_commands import ROOT, pages
 from topologies.errors import TcplabError
 
@@ -144,7 +144,7 @@ def test_the_gallery_has_twenty_pictures_with_a_seed_each() -> None:
 @pytest.fixture
 def page(tmp_path: Path) -> Iterator[Page]:
     if not CHROMIUM:
-        pytest.skip("no Chromium here: sudo apt-get install chromium")
+        pytest.skip(NO_CHROMIUM)
     with browser(tmp_path) as opened:
         yield opened
 

@@ -24,6 +24,7 @@ from testbed.recipes.cache import Recipe
 from testbed.recipes.export import import_
 from testbed.release import lock_files, portable_python, release_archive, release_wheel
 from testbed.release.release_archive import pack
+from tests.analysis.compiled_engine import NOT_COMPILED
 from topologies.errors import TcplabError
 
 
@@ -72,11 +73,13 @@ def wheel(place: Path) -> Path:
     return release_wheel._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
 
 
-@pytest.mark.skipif(shutil.which("readelf") is None, reason="binutils is not installed")
+@pytest.mark.skipif(
+    shutil.which("readelf") is None, reason="no readelf here: sudo apt-get install binutils"
+)
 def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
     engine = next((CODE / "analysis/flows").glob("_core*.so"), None)
     if not engine:
-        pytest.skip("the engine is not compiled here")
+        pytest.skip(NOT_COMPILED)
     assert re.fullmatch(r"manylinux_2_\d+_x86_64", release_wheel.platform_tag(engine))
 
 
@@ -169,7 +172,10 @@ def test_the_locks_agree() -> None:
 
 
 @pytest.mark.virtual
-@pytest.mark.skipif(shutil.which("unsquashfs") is None, reason="squashfs-tools is not installed")
+@pytest.mark.skipif(
+    shutil.which("unsquashfs") is None,
+    reason="no unsquashfs here: sudo apt-get install squashfs-tools",
+)
 def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -> None:
     """In a root that holds nothing else; the shell of its wrapper is not needed either."""
     portable_python.make_python(lab().image, tmp_path, tmp_path / "python")

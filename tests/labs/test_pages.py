@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import os
 import re
-import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -28,13 +27,10 @@ from labs.grading.overrides import Override, Overrides
 from labs.grading.roster import Person
 from labs.sack.key import DERIVED
 from labs.student.starting import handout_files
-from tests.analysis.browser import browser
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.labs.conftest import COURSE
 
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium to render the page")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 _PHONE = 390
 DIGEST = "0123456789abcdef" * 2
 _WIDEST = """Math.max(...[...document.querySelectorAll("body *")]

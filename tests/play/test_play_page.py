@@ -13,13 +13,13 @@ import pytest
 from experiments.play.lesson_files import all_lessons
 from experiments.play.offer import PageOffer
 from experiments.play.page_text import whole_page
-from tests.analysis.browser import CHROMIUM, Page, browser
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.play.made_player import MadePlayer
 from tests.play.serving import served, wait_until
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM, reason="no Chromium here: sudo apt-get install chromium"),
+    pytest.mark.skipif(not CHROMIUM, reason=NO_CHROMIUM),
 ]
 WIDE, NARROW = (1400, 1000), (390, 844)
 GRAPHS = ("window", "rate", "trip", "flight", "sequence")

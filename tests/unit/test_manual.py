@@ -25,7 +25,7 @@ def test_every_command_is_a_section_with_its_options(page: str) -> None:
     assert "\\-\\-kernel" in page and "\\-\\-json" in page
 
 
-@pytest.mark.skipif(not shutil.which("groff"), reason="groff is not installed")
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff here: sudo apt-get install groff")
 def test_a_formatter_takes_it_without_a_warning(page: str) -> None:
     command = ["groff", "-man", "-Tutf8", "-ww", "-P-c", "-P-b", "-P-u"]  # without overstriking
     done = subprocess.run(command, input=page, capture_output=True, text=True, check=True)
