@@ -213,7 +213,15 @@ def test_the_systems_python_goes_on_in_the_virtual_environment() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", ["tcplab", "provision.sh", "tests/native/start.sh", "tests/native/vagrant_up.sh"]
+    "script",
+    [
+        ".ci/as-newcomer",
+        ".ci/run",
+        "provision.sh",
+        "tcplab",
+        "tests/native/start.sh",
+        "tests/native/vagrant_up.sh",
+    ],
 )
 def test_shellcheck_is_content(script: str) -> None:
     if not shutil.which("shellcheck"):
