@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import click
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
 
 import tcplab as python
+from experiments.browsing.local_server import HOST, LocalServer
 from experiments.cli import main
 from experiments.cli.commands import tcplab
 from experiments.cli.messages import one_clear_message, ready_lab
@@ -21,9 +23,6 @@ from experiments.documentation.page_sources import collected
 from experiments.documentation.python_pages import python_pages
 from experiments.documentation.site_building import build
 from experiments.documentation.spec_pages import spec_pages
-from testbed.host.ports import told_if_taken
-
-HERE = "127.0.0.1"
 
 
 @click.command("docs")
@@ -68,22 +67,15 @@ def _pictures() -> dict[str, Path]:
     return made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
 
 
-class _QuietRequests(SimpleHTTPRequestHandler):
-    """Without a line in the terminal for each file of a page."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def _server(folder: Path, port: int) -> ThreadingHTTPServer:
-    """It listens before the site is built, so that a port that is taken is known at once."""
-    with told_if_taken(port):
-        return ThreadingHTTPServer((HERE, port), partial(_QuietRequests, directory=str(folder)))
+def _server(folder: Path, port: int) -> LocalServer:
+    """Listens before the site is built, so that a port that is taken is known at once."""
+    files = StaticFiles(directory=folder, html=True, check_dir=False)
+    return LocalServer(Starlette(routes=[Mount("/", files)]), port)
 
 
-def _serve(server: ThreadingHTTPServer) -> None:
-    click.echo(f"The site is http://{HERE}:{server.server_port}/\nCtrl-C ends it.")
+def _serve(server: LocalServer) -> None:
+    click.echo(f"The site is http://{HOST}:{server.port}/\nCtrl-C ends it.")
     try:
-        server.serve_forever()
+        server.run()
     except KeyboardInterrupt:
         click.echo("Ended.", err=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import webbrowser
+from contextlib import nullcontext
 from pathlib import Path
 from urllib.parse import parse_qsl
 
 import click
 
+from experiments.browsing.redirect_file import opened_in_browser
 from experiments.cli.messages import one_clear_message
 from experiments.play.lesson_files import Lesson, all_lessons, lesson_from
 from experiments.play.offer import PageOffer
@@ -40,13 +41,13 @@ def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
     """
     with one_clear_message():
         offered, settings = _offer(lesson), _settings_of(link)
-        with Player() as player:
-            server = PlayServer(player, offered, port)
+        with Player() as player, PlayServer(player, offered, port) as server:
             address = f"{server.address}{settings}"
             click.echo(f"The page is {address}\nCtrl-C ends it.")
-            if not no_browser:
-                webbrowser.open(address)
-            server.run()
+            with nullcontext(True) if no_browser else opened_in_browser(address) as is_shown:
+                if not is_shown:
+                    click.echo("No browser could be started: open that address in one.", err=True)
+                server.run()
 
 
 def _offer(lesson: str) -> PageOffer:

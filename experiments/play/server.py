@@ -1,50 +1,45 @@
-"""The server of the page: on this computer only, behind a word that nobody else knows.
+"""The server of the page: on this computer only, behind a token that only its user knows.
 
-Whoever opens the page needs its address, of which the token is a part. The names in Host and
-Origin are checked too, so that no page of the web can reach it by a name that leads to 127.0.0.1
-(DNS rebinding).
+The token is exchanged for a cookie, so that it stays in no address of the browser. Cookies are
+sent to all ports of a computer: another user's server could ask for ours. So it belongs to a path
+that has a random part of its own, and a browser sends it nowhere else.
 """
 
 from __future__ import annotations
 
 import hmac
 import secrets
-import signal
-import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from urllib.parse import urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from experiments.browsing.local_server import HOST, REFUSED, LocalServer, refuse
 from experiments.play.offer import PageOffer
 from experiments.play.page_session import PageSession
 from experiments.play.page_text import PAGE, plots_module, style
 from experiments.play.player import Player
 from experiments.play.turns import Turns
 from testbed.host.capacity import allowed_processors
-from testbed.host.ports import told_if_taken
 from topologies.errors import UsageError
 
-HOST = "127.0.0.1"
-_NAMES = (HOST, "localhost")
-_TOKEN_BYTES = 24
-_LONGEST_MESSAGE = 1 << 16
-"""Bytes of a page's message; a link that changes often is the longest part of one."""
-_ENDING = 10
-"""Seconds that runs have to end in when the server ends; they need some milliseconds."""
-_REFUSED = 1008
-"""The code of a web socket that was closed because of what it said (RFC 6455, 7.4.1)."""
+MOST_PAGES = 32
+"""Pages that are open at one time: each has one WebSocket."""
+_TOKEN_BYTES, _PLACE_BYTES = 24, 12
+_BUSY = 1013
+"""Close code of a WebSocket that may try again later (RFC 6455, 11.7)."""
+_STRANGER = "Open the whole address that tcplab play printed."
 _SAFE = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
@@ -57,11 +52,64 @@ _SAFE = {
 }
 
 
-def application(player: Player, token: str, places: int, offered: PageOffer) -> ASGIApp:
-    """Everything below `/TOKEN/`; at most `places` runs at once."""
-    turns = Turns(places)
+class PlayServer(LocalServer):
+    """The page's server. `address`, with its token, lets a browser in."""
 
-    def offer(_: Request) -> Response:
+    def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        place = secrets.token_urlsafe(_PLACE_BYTES)
+        super().__init__(
+            application(player, PageKey(place, token), allowed_processors(), offered), port
+        )
+        self.address = f"http://{HOST}:{self.port}/{place}/?token={token}"
+
+
+class PageKey:
+    """The secrets of one server: the path of its page, and the token that opens it."""
+
+    def __init__(self, place: str, token: str) -> None:
+        self.place, self._token = place, token
+
+    def fits(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def is_known(self, connection: HTTPConnection) -> bool:
+        """Whether a request or a WebSocket has the cookie."""
+        return self.fits(connection.cookies.get(_cookie_of(connection), ""))
+
+    def give(self, request: Request, answer: Response) -> None:
+        """Set the cookie, which requests of other sites' pages do not carry (`strict`)."""
+        path = f"/{self.place}/"
+        name = _cookie_of(request)
+        answer.set_cookie(name, self._token, path=path, httponly=True, samesite="strict")
+
+
+def _cookie_of(connection: HTTPConnection) -> str:
+    """Name by the port that the browser sees: with ssh -L another than ours."""
+    return f"tcplab-play-{connection.url.port or 80}"
+
+
+def application(player: Player, key: PageKey, places: int, offered: PageOffer) -> ASGIApp:
+    """Everything below the key's path; at most `places` runs at once.
+
+    The page's own files hold no secret and need no cookie: a browser that follows a link from
+    elsewhere sends none (SameSite=Strict), and the page then asks with it for all else.
+    """
+    pages = LivePages(player, places)
+
+    def page(request: Request) -> Response:
+        given = request.query_params.get("token")
+        if given is None:
+            return FileResponse(PAGE / "index.html")
+        if not key.fits(given):
+            return PlainTextResponse(f"{_STRANGER}\n", 403)
+        answer = RedirectResponse(f"/{key.place}/", 303)  # the browser keeps what is behind the #
+        key.give(request, answer)
+        return answer
+
+    def offer(request: Request) -> Response:
+        if not key.is_known(request):
+            return PlainTextResponse(f"{_STRANGER}\n", 403)
         return JSONResponse(offered.as_data())
 
     def plots(_: Request) -> Response:
@@ -71,23 +119,45 @@ def application(player: Player, token: str, places: int, offered: PageOffer) -> 
         return Response(style(), media_type="text/css")
 
     async def live(socket: WebSocket) -> None:
-        await socket.accept()
-        channel = SocketChannel(socket)
-        try:
-            await PageSession(player, turns, channel).converse()
-        except UsageError as error:
-            await socket.close(_REFUSED, str(error)[:120])
-        except WebSocketDisconnect:
-            return
+        if key.is_known(socket):
+            await pages.serve(socket)
+        else:
+            await socket.close(REFUSED)
 
     routes = [
+        Route("/", page),
         Route("/offer.json", offer),
         Route("/plots.js", plots),
         Route("/play.css", looks),
         WebSocketRoute("/live", live),
-        Mount("/", StaticFiles(directory=PAGE, html=True)),
+        Mount("/", StaticFiles(directory=PAGE)),
     ]
-    return Guard(Starlette(routes=[Mount(f"/{token}", routes=routes)]), token)
+    return Guard(Starlette(routes=[Mount(f"/{key.place}", routes=routes)]), key.place)
+
+
+class LivePages:
+    """The open pages of a server, at most MOST_PAGES."""
+
+    def __init__(self, player: Player, places: int) -> None:
+        self._player, self._turns, self._open = player, Turns(places), 0
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Carry out what a page asks for, until it is gone."""
+        await socket.accept()
+        if self._open >= MOST_PAGES:
+            await socket.close(
+                _BUSY, f"{MOST_PAGES} pages are open already. Close one, then reload."
+            )
+            return
+        self._open += 1
+        try:
+            await PageSession(self._player, self._turns, SocketChannel(socket)).converse()
+        except UsageError as error:
+            await socket.close(REFUSED, str(error)[:120])
+        except WebSocketDisconnect:
+            return
+        finally:
+            self._open -= 1
 
 
 class SocketChannel:
@@ -110,28 +180,25 @@ class SocketChannel:
 
 
 class Guard:
-    """Lets in who was given the address, by its own name, and no page of another site."""
+    """A layer that refuses requests without the secret path, and those of another site's page."""
 
-    def __init__(self, inner: ASGIApp, token: str) -> None:
-        self._inner, self._token = inner, token.encode()
+    def __init__(self, inner: ASGIApp, place: str) -> None:
+        self._inner, self._start = inner, f"/{place}/".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        send = _with_headers(send)
         if scope["type"] not in ("http", "websocket") or self._is_welcome(scope):
-            await self._inner(scope, receive, _with_headers(send))
-        elif scope["type"] == "websocket":
-            await WebSocket(scope, receive, send).close(_REFUSED)
+            await self._inner(scope, receive, send)
         else:
-            said = "Open the whole address that tcplab play printed.\n"
-            await PlainTextResponse(said, 403, headers=_SAFE)(scope, receive, send)
+            await refuse(_STRANGER, scope, receive, send)
 
     def _is_welcome(self, scope: Scope) -> bool:
         headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        asked = scope["path"].split("/")[1]
-        by_name = urlsplit(f"//{headers.get('host', '')}").hostname in _NAMES
-        own = origin is None or origin == f"http://{headers.get('host')}"
-        from_page = origin is not None or scope["type"] == "http"  # browsers always name it there
-        return by_name and own and from_page and hmac.compare_digest(asked.encode(), self._token)
+        origins = headers.getlist("origin")
+        own = all(origin == f"http://{headers['host']}" for origin in origins)
+        from_page = len(origins) == 1 or scope["type"] == "http"  # browsers name a socket's origin
+        start = scope["path"].encode()[: len(self._start)]
+        return own and from_page and hmac.compare_digest(start, self._start)
 
 
 def _with_headers(send: Send) -> Send:
@@ -143,65 +210,3 @@ def _with_headers(send: Send) -> Send:
         await send(message)
 
     return sent
-
-
-class PlayServer:
-    """One server with its address; `run` serves until a signal, or until `end` is called."""
-
-    def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
-        token = secrets.token_urlsafe(_TOKEN_BYTES)
-        self._socket = _listening(port)
-        self.address = f"http://{HOST}:{self._socket.getsockname()[1]}/{token}/"
-        config = uvicorn.Config(
-            application(player, token, allowed_processors(), offered),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="websockets-sansio",
-            ws_max_size=_LONGEST_MESSAGE,
-            ws_per_message_deflate=False,
-            timeout_graceful_shutdown=_ENDING,
-        )
-        self._server = uvicorn.Server(config)
-
-    def run(self) -> None:
-        with self._socket, self._signals():
-            self._server.run(sockets=[self._socket])
-
-    def end(self) -> None:
-        """Ends `run`; from any thread."""
-        self._server.should_exit = True
-
-    def close(self) -> None:
-        """For who never ran it."""
-        self._socket.close()
-
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """uvicorn ends at Ctrl-C and SIGTERM, and sends itself the signal again when it has ended.
-
-        Then the program must leave as after any other error, so that the player ends its guests. A
-        terminal that is closed (SIGHUP) ends the server too.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        before = {
-            signal.SIGTERM: signal.signal(signal.SIGTERM, _leave),
-            signal.SIGHUP: signal.signal(signal.SIGHUP, lambda *_: self.end()),
-        }
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-
-def _leave(number: int, _: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
-def _listening(port: int) -> socket.socket:
-    """Raises TcplabError if the port is taken."""
-    with told_if_taken(port):
-        return socket.create_server((HOST, port))  # who opens the page now waits until it is served

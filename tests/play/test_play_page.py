@@ -121,7 +121,8 @@ def opened(
 ) -> Iterator[LivePage]:
     """The page on a made player; it must not complain, nor ask any other server for anything."""
     player = MadePlayer(seconds)
-    with served(player, offer or PageOffer()) as address:
+    with served(player, offer or PageOffer()) as entry:
+        address = entry.partition("?")[0]
         width, height = size
         page.call(
             "Emulation.setDeviceMetricsOverride",
@@ -132,7 +133,7 @@ def opened(
         )
         page.complaints.clear()
         page.call("Page.navigate", url="about:blank")
-        page.call("Page.navigate", url=address + link)
+        page.call("Page.navigate", url=entry + link)
         page.run(
             "new Promise(done => document.readyState === 'complete' ? done() :"
             " addEventListener('load', done))"

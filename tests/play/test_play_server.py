@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import signal
 import socket
@@ -10,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,30 +21,21 @@ from websockets.sync.client import ClientConnection, connect
 
 from experiments.play.lesson_files import lesson_of
 from experiments.play.offer import PageOffer
-from experiments.play.server import PlayServer
+from experiments.play.server import MOST_PAGES, PlayServer
 from testbed.host.capacity import allowed_processors
 from tests.play.made_player import MadePlayer
-from tests.play.serving import HANGING, served, wait_until
+from tests.play.serving import HANGING, Entered, entered, fetched, served, wait_until
 from topologies.errors import TcplabError
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def fetched(address: str, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
-    place = urlsplit(address)
-    connection = http.client.HTTPConnection(place.netloc, timeout=HANGING)
-    connection.request("GET", place.path, headers=headers or {})
-    answer = connection.getresponse()
-    answer.data = answer.read()  # type: ignore[attr-defined]
-    connection.close()
-    return answer
-
-
-def live(address: str, **more: Any) -> ClientConnection:
+def live(browser: Entered, **more: Any) -> ClientConnection:
     """A web socket as the page opens it."""
-    origin = more.pop("origin", address.rsplit("/", 2)[0])
-    url = f"{address.replace('http', 'ws', 1)}live"
-    return connect(url, origin=origin, open_timeout=HANGING, **more)
+    origin = more.pop("origin", browser.origin)
+    url = f"{browser.page.replace('http', 'ws', 1)}live"
+    cookie = browser.headers if browser.cookie else {}
+    return connect(url, origin=origin, open_timeout=HANGING, additional_headers=cookie, **more)
 
 
 def settings(**changes: str) -> dict[str, str]:
@@ -100,14 +90,15 @@ def frame_of(data: bytes) -> dict[str, Any]:
 
 @contextmanager
 def page(player: MadePlayer) -> Iterator[MadePage]:
-    with served(player) as address, live(address) as socket:
+    with served(player) as address, live(entered(address)) as socket:
         yield MadePage(socket)
 
 
 def test_the_page_and_its_parts_are_there() -> None:
     with served(MadePlayer()) as address:
+        browser = entered(address)
         for path in ("", "play.js", "plots.js", "play.css", "offer.json"):
-            answer = fetched(f"{address}{path}")
+            answer = fetched(f"{browser.page}{path}", browser.headers)
             assert answer.status == 200, path
             assert "default-src 'none'" in str(answer.getheader("content-security-policy"))
         for path in (
@@ -116,7 +107,27 @@ def test_the_page_and_its_parts_are_there() -> None:
             "%2e%2e/server.py",
             "own.css/../../turns.py",
         ):
-            assert fetched(f"{address}{path}").status in (403, 404)
+            assert fetched(f"{browser.page}{path}", browser.headers).status in (403, 404)
+
+
+def test_the_token_becomes_a_cookie_of_this_path_and_leaves_the_address() -> None:
+    with served(MadePlayer()) as address:
+        answer = fetched(address)
+        place = urlsplit(address)
+        token = place.query.removeprefix("token=")
+    assert (answer.status, answer.getheader("location")) == (303, place.path)
+    value, *attributes = str(answer.getheader("set-cookie")).split("; ")
+    assert value == f"tcplab-play-{place.port}={token}"
+    assert {each.lower() for each in attributes} == {
+        *("httponly", "samesite=strict", f"path={place.path}".lower())
+    }
+    assert answer.getheader("cache-control") == "no-store"
+
+
+def test_a_tunnel_to_another_port_has_a_cookie_of_that_name() -> None:
+    with served(MadePlayer()) as address:
+        answer = fetched(address, {"Host": "localhost:1234"})
+    assert str(answer.getheader("set-cookie")).startswith("tcplab-play-1234=")
 
 
 STRANGERS: list[dict[str, str]] = [
@@ -132,27 +143,75 @@ STRANGERS: list[dict[str, str]] = [
 
 def test_who_has_not_the_whole_address_does_not_get_in() -> None:
     with served(MadePlayer()) as address:
-        top = address.rsplit("/", 2)[0]
-        for other in (f"{top}/", f"{top}/another-word/", f"{address[:-1]}x/", f"{address[:-2]}/"):
-            assert fetched(other).status == 403
+        browser = entered(address)
+        page, top = browser.page, browser.origin
+        for other in (f"{top}/", f"{top}/another-word/", f"{page[:-1]}x/", f"{page[:-2]}/"):
+            assert fetched(other, browser.headers).status == 403
             with pytest.raises(InvalidStatus):
-                live(other, origin=top)
+                live(browser._replace(page=other), origin=top)
+        for token in ("", "x", address[-4:], f"{address.partition('=')[2]}x", "%ff%00"):
+            assert fetched(f"{page}?token={token}").status == 403
+
+
+@pytest.mark.parametrize(
+    "cookie", ["", "tcplab-play={token}", "{name}=x", "{name}=", "{name}={place}"]
+)
+def test_the_path_without_the_cookie_shows_no_settings_and_runs_nothing(cookie: str) -> None:
+    player = MadePlayer()
+    with served(player) as address:
+        page, _, token = address.partition("?token=")
+        name, place = f"tcplab-play-{urlsplit(address).port}", page.split("/")[3]
+        given = cookie.format(token=token, name=name, place=place)
+        answer = fetched(f"{page}offer.json", {"Cookie": given} if given else {})
+        assert answer.status == 403 and b"whole address" in answer.data  # type: ignore[attr-defined]
+        with pytest.raises(InvalidStatus):
+            live(Entered(page, given))
+    assert not player.played
 
 
 @pytest.mark.parametrize("strange", STRANGERS, ids=str)
 def test_no_page_of_another_name_gets_in(strange: dict[str, str]) -> None:
     with served(MadePlayer()) as address:
+        browser = entered(address)
         port = str(urlsplit(address).port)
         headers = {name: value.format(port=port) for name, value in strange.items()}
+        assert fetched(browser.page, headers | browser.headers).status == 403
         assert fetched(address, headers).status == 403
         if "Origin" in headers:
             with pytest.raises(InvalidStatus):
-                live(address, origin=headers["Origin"])
+                live(browser, origin=headers["Origin"])
 
 
 def test_a_web_socket_without_an_origin_is_refused() -> None:
     with served(MadePlayer()) as address, pytest.raises(InvalidStatus):
-        live(address, origin=None)
+        live(entered(address), origin=None)
+
+
+def test_one_page_too_many_is_told_so_and_the_others_go_on() -> None:
+    with served(MadePlayer(0.02)) as address, ExitStack() as stack:
+        browser = entered(address)
+        pages = [stack.enter_context(live(browser)) for _ in range(MOST_PAGES)]
+        with live(browser) as beyond, pytest.raises(ConnectionClosed) as refused:
+            beyond.recv(HANGING)
+        assert refused.value.rcvd and refused.value.rcvd.code == 1013
+        assert "pages are open already" in refused.value.rcvd.reason
+        pages[0].close()
+        last = MadePage(pages[-1])
+        last.say(move(1))
+        last.until("outcome", 1)
+        wait_until(lambda: gets_in(browser))
+
+
+def gets_in(browser: Entered) -> bool:
+    """Whether one more page is served; the one before may still be ending."""
+    with live(browser) as socket:
+        opened = MadePage(socket)
+        opened.say(move(1))
+        try:
+            opened.until("outcome", 1)
+        except ConnectionClosed:
+            return False
+    return True
 
 
 def test_a_move_becomes_frames_events_and_an_outcome() -> None:
@@ -240,12 +299,13 @@ def test_a_page_that_is_closed_ends_its_run() -> None:
 def test_ten_pages_share_the_processors() -> None:
     player = MadePlayer(0.05)
     with served(player) as address, ThreadPoolExecutor(10) as pages:
-        list(pages.map(lambda turn: three_moves(address, turn), range(10)))
+        browser = entered(address)
+        list(pages.map(lambda turn: three_moves(browser, turn), range(10)))
     assert player.most <= allowed_processors() and len(player.played) == 30
 
 
-def three_moves(address: str, turn: int) -> None:
-    with live(address) as socket:
+def three_moves(browser: Entered, turn: int) -> None:
+    with live(browser) as socket:
         mine = MadePage(socket)
         for number in range(3):
             mine.say(move(number, changes={"seed": str(10 * turn + number + 1)}))
@@ -285,13 +345,12 @@ def test_what_no_page_sends_closes_the_socket_and_nothing_runs(text: str) -> Non
 
 
 def test_only_this_computer_is_listened_on() -> None:
-    server = PlayServer(MadePlayer(), PageOffer())
-    port = int(server.address.split(":")[2].split("/")[0])
-    with pytest.raises(TcplabError, match="--port"):
-        PlayServer(MadePlayer(), PageOffer(), port)
-    listening = Path("/proc/net/tcp").read_text()
+    with PlayServer(MadePlayer(), PageOffer()) as server:
+        port = server.port
+        with pytest.raises(TcplabError, match="--port"):
+            PlayServer(MadePlayer(), PageOffer(), port)
+        listening = Path("/proc/net/tcp").read_text()
     assert f" 0100007F:{port:04X} " in listening and f" 00000000:{port:04X} " not in listening
-    server.close()
 
 
 SERVING = """
@@ -337,5 +396,7 @@ def test_lessons_are_offered_as_html_without_any_of_their_own() -> None:
     (step,) = lesson.steps
     assert "<script" not in step.before and 'javascript:z"' not in step.before
     with served(MadePlayer(), PageOffer((lesson,), "own")) as address:
-        offer = json.loads(fetched(f"{address}offer.json").data)  # type: ignore[attr-defined]
+        browser = entered(address)
+        answer = fetched(f"{browser.page}offer.json", browser.headers)
+        offer = json.loads(answer.data)  # type: ignore[attr-defined]
     assert offer["first"] == "own" and offer["lessons"][0]["title"] == "<b>T</b>"

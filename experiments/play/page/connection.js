@@ -21,7 +21,7 @@ export function decoded(buffer) {
 }
 
 export class Connection {
-  // `hear(message)` gets every message, frames decoded; `lost()` is called if the way ends.
+  // `hear(message)` gets every message, frames decoded; `lost(why)` is called if the way ends.
   constructor(hear, lost) {
     this.waiting = [];
     this.hear = hear;
@@ -41,7 +41,7 @@ export class Connection {
     this.socket = new window.WebSocket(address);
     this.socket.binaryType = "arraybuffer";
     this.socket.addEventListener("message", ({ data }) => this.take(data));
-    this.socket.addEventListener("close", lost);
+    this.socket.addEventListener("close", ({ reason }) => lost(reason));
     this.socket.addEventListener("open", () => {
       this.post = (text) => this.socket.send(text);
       this.waiting.splice(0).forEach((text) => this.post(text));
@@ -63,5 +63,7 @@ export class Connection {
 export async function offer() {
   const notebook = window.frameElement && window.frameElement.tcplabChannel;
   if (notebook) return notebook.offer;
-  return (await window.fetch("offer.json")).json();
+  const answer = await window.fetch("offer.json");
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
 }

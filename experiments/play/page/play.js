@@ -55,7 +55,7 @@ class Play {
   async start() {
     await this.board.show(GRAPHS, [0, this.duration()]);
     this.controls.show(this.sides[this.moved]);
-    this.connection = new Connection((message) => this.hear(message), () => this.lose());
+    this.connection = new Connection((message) => this.hear(message), (why) => this.lose(why));
     const name = this.lesson || this.offered.first;
     const lesson = this.offered.lessons.find((offered) => offered.name === name);
     if (lesson) {
@@ -349,10 +349,8 @@ class Play {
     this.play();
   }
 
-  lose() {
-    at("lost").hidden = false;
-    at("lost").textContent =
-      "The server has ended. Start ./tcplab play again, and open its address.";
+  lose(why) {
+    showLoss(why || "The server has ended. Start ./tcplab play again, and open its address.");
   }
 }
 
@@ -392,8 +390,15 @@ function write(box, text) {
   if (box.textContent !== text) box.textContent = text;
 }
 
+function showLoss(sentence) {
+  at("lost").hidden = false;
+  at("lost").textContent = sentence;
+}
+
 async function start() {
-  const play = new Play(await offer());
+  const offered = await offer().catch(({ message }) => showLoss(message));
+  if (!offered) return;
+  const play = new Play(offered);
   window.tcplabPlay.play = play;
   await play.start();
 }
