@@ -76,10 +76,12 @@ class GrowingPipe:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._watched = select.poll()  # select(2) refuses descriptors above 1023
+        self._watched.register(descriptor, select.POLLIN)
 
     def read(self, seconds: float) -> bytes | None:
-        ready, _, _ = select.select([self._descriptor], [], [], seconds)
-        return os.read(self._descriptor, _PIECE) or None if ready else b""
+        is_ready = self._watched.poll(1000 * seconds)
+        return os.read(self._descriptor, _PIECE) or None if is_ready else b""
 
     def stop(self) -> None:
         """Its writer, on the same terminal, is stopped by the same Ctrl-C."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from typing import IO, Any
 from testbed.guest.job_entry import EVENTS, LOG, RESULT
 from testbed.guest.programs import wait_until_ended
 from testbed.host.capacity import on_processor
+from testbed.host.descriptors import is_ready
 from testbed.host.process_usage import ProcessUsage, taken_by
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -120,7 +120,7 @@ def started(
             finally:
                 if process.poll() is None:
                     os.killpg(process.pid, signal.SIGKILL)
-                select.select([watching], [], [], _DYING)
+                is_ready(watching, _DYING)
     finally:
         os.close(watching)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import select
 import shutil
 import sys
 import termios
@@ -16,6 +15,7 @@ from typing import Any
 
 from testbed.guest.background import Stop, in_background
 from testbed.guest.mailbox import INTERVAL, Mailbox
+from testbed.host.descriptors import is_ready
 from testbed.jobs.following import Limits, Progress, Usage
 from topologies.data import to_data
 from topologies.errors import UsageError
@@ -81,7 +81,7 @@ def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
         while True:
             over = stop.wait(0)
             os.write(1, text)
-            if not ended.is_set() and select.select([0], [], [], INTERVAL)[0]:
+            if not ended.is_set() and is_ready(0, INTERVAL):
                 _hand_in(mailbox, ended)
             text = mailbox.printed()
             if over and not text:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import time
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from testbed.host.descriptors import is_ready
 from testbed.host.process_usage import ProcessUsage, command_line, with_descendants
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
@@ -92,7 +92,7 @@ class GuestProcesses:
             kernel = self.kernel()
             for sent in (signal.SIGSEGV, signal.SIGILL):
                 os.kill(kernel, sent)
-                if self._first is None or select.select([self._first], [], [], _PANICKING)[0]:
+                if self._first is None or is_ready(self._first, _PANICKING):
                     return
 
     def kernel(self) -> int:
@@ -127,7 +127,7 @@ class GuestProcesses:
             signal.pidfd_send_signal(self._first, self._signal)
         except ProcessLookupError:
             return
-        if not select.select([self._first], [], [], _DYING)[0]:
+        if not is_ready(self._first, _DYING):
             raise TcplabError(
                 f"Process {self.pid} of a guest cannot be ended within {_DYING:g} s.",
                 "It waits for the disk or the kernel; look at it with ps.",

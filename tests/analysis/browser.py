@@ -10,7 +10,6 @@ import base64
 import fcntl
 import json
 import os
-import select
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from testbed.host.descriptors import is_ready
 
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -104,8 +105,7 @@ class Page:
 
     def _message(self) -> dict[str, Any]:
         while b"\0" not in self._rest:
-            ready, _, _ = select.select([self._read], [], [], LIMIT)
-            piece = os.read(self._read, 1 << 20) if ready else b""
+            piece = os.read(self._read, 1 << 20) if is_ready(self._read, LIMIT) else b""
             assert piece, "the browser does not answer"
             self._rest += piece
         text, _, self._rest = self._rest.partition(b"\0")

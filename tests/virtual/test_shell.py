@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import select
 import signal
 import sys
 import termios
@@ -15,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
+from testbed.host.descriptors import is_ready
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +50,7 @@ class Terminal:
         return os.waitstatus_to_exitcode(ended[1])
 
     def _read(self) -> None:
-        if select.select([self.descriptor], [], [], 0.2)[0]:
+        if is_ready(self.descriptor, 0.2):
             try:
                 self.text += os.read(self.descriptor, 4096).decode(errors="replace")
             except OSError:  # EIO: the other end is closed
