@@ -2,6 +2,9 @@
 
 A finished process removes its own; one that was killed cannot, but the lock that it held
 (flock(2)) went with it.
+
+All of a user's are in one folder of a name with the user's number. Where another user has taken
+that name, the folder has a random end, and is found again by its beginning and its owner.
 """
 
 from __future__ import annotations
@@ -10,15 +13,15 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from testbed.host import locks
-from topologies.errors import TcplabError
 from topologies.untrusted import remove
 
 _LOCK, _GATE = "lock", ".gate"
+_OTHERS = 0o077
 _MEMORY = Path("/dev/shm")
 
 
@@ -39,10 +42,9 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
 def remove_orphans() -> list[Path]:
     """Remove what killed processes of this user left; the folders that are gone."""
     removed = []
-    for root in (_disk(), _MEMORY):
-        if _place(root).exists():
-            with locks.gate(_base(root) / _GATE):
-                removed += _remove_orphans(_place(root))
+    for base in _all_bases():
+        with locks.gate(base / _GATE):
+            removed += _remove_orphans(base)
     return removed
 
 
@@ -59,20 +61,37 @@ def _disk() -> Path:
     return Path(tempfile.gettempdir())
 
 
-def _place(root: Path) -> Path:
-    return root / f"tcplab-{os.geteuid()}"
+def _name() -> str:
+    return f"tcplab-{os.geteuid()}"
+
+
+def _bases(root: Path) -> list[Path]:
+    """This user's folders there, the usual one first. Others may have made some of that name."""
+    named = [root / _name(), *root.glob(f"{_name()}-*")]
+    return [base for base in named if _is_ours(base)]
+
+
+def _all_bases() -> list[Path]:
+    return [base for root in (_disk(), _MEMORY) for base in _bases(root)]
+
+
+def _is_ours(base: Path) -> bool:
+    """Whether it is a folder, no link, of this user that is closed to others."""
+    try:
+        status = base.lstat()
+    except FileNotFoundError:
+        return False
+    is_private = stat.S_ISDIR(status.st_mode) and not status.st_mode & _OTHERS
+    return is_private and status.st_uid == os.geteuid()
 
 
 def _base(root: Path) -> Path:
-    """One folder for each user, which nobody else could have made."""
-    base = _place(root)
-    base.mkdir(mode=0o700, exist_ok=True)
-    status = base.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise TcplabError(
-            f"{base} belongs to somebody else.", "Set TMPDIR to a folder of your own."
-        )
-    return base
+    """The user's folder, which is made if need be."""
+    with suppress(FileExistsError):
+        (root / _name()).mkdir(mode=0o700)
+    if ours := _bases(root):
+        return ours[0]
+    return Path(tempfile.mkdtemp(prefix=f"{_name()}-", dir=root))
 
 
 def _remove_orphans(base: Path) -> list[Path]:
@@ -87,6 +106,5 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 def orphans() -> list[Path]:
     """What killed processes of this user left; removes nothing."""
-    bases = [_place(root) for root in (_disk(), _MEMORY)]
-    places = [place for base in bases if base.exists() for place in base.iterdir()]
+    places = [place for base in _all_bases() for place in base.iterdir()]
     return [place for place in places if not locks.is_held(place / _LOCK)]

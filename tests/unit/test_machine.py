@@ -12,7 +12,7 @@ import pytest
 
 from testbed.host import capacity, scratch
 from testbed.host.capacity import claimed_processor, guests_at_once
-from topologies.errors import TcplabError, UsageError
+from topologies.errors import UsageError
 
 
 def test_guests_get_processors_of_their_own_while_there_are_any(
@@ -87,7 +87,37 @@ def test_what_a_killed_process_left_goes_with_the_next(temporary: Path) -> None:
     assert leftovers(temporary) == []
 
 
-def test_a_scratch_folder_of_somebody_else_is_not_used(temporary: Path) -> None:
-    (temporary / f"tcplab-{os.geteuid()}").symlink_to(temporary)
-    with pytest.raises(TcplabError, match="TMPDIR"), scratch.scratch():
-        pass
+@pytest.fixture(params=["link", "file", "open", "another user"])
+def taken(temporary: Path, request: pytest.FixtureRequest) -> Path:
+    """The usual folder's name, taken by another user first."""
+    usual = temporary / f"tcplab-{os.geteuid()}"
+    if request.param == "link":
+        (temporary / "elsewhere").mkdir()
+        usual.symlink_to(temporary / "elsewhere")
+    elif request.param == "file":
+        usual.touch()
+    elif request.param == "open":
+        usual.mkdir()
+        usual.chmod(0o777)
+    else:
+        if os.geteuid():
+            pytest.skip("only root makes a folder of another user")
+        usual.mkdir(mode=0o700)
+        os.chown(usual, 65534, 65534)
+    return usual
+
+
+def test_a_folder_that_another_user_made_first_blocks_nobody(taken: Path, temporary: Path) -> None:
+    with scratch.scratch() as first, scratch.scratch() as second:
+        (base,) = {first.parents[1], second.parents[1]}
+        assert base != taken and base.name.startswith(f"{taken.name}-")
+        assert base.stat().st_mode & 0o777 == 0o700 and base.stat().st_uid == os.geteuid()
+    assert not taken.is_dir() or not list(taken.iterdir())
+
+
+def test_what_a_killed_process_left_in_such_a_folder_goes_too(taken: Path, temporary: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=dies, args=(temporary,))
+    process.start()
+    process.join()
+    assert len(scratch.orphans()) == len(leftovers(temporary)) == 1
+    assert len(scratch.remove_orphans()) == 1 and not leftovers(temporary)
