@@ -146,7 +146,7 @@ PLACES = {
     "scheduler": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",
         "scheduler",
-        "Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tcp://127.0.0.1:8786.",
+        "Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.",
     ),
     "worker": CommandPlace(
         f"{PREFIX}experiments.cli.sweep_command",

@@ -216,8 +216,8 @@ def _patience(planned: Plan) -> float:
 
 def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """The option --host; `shown` is its default, in words."""
-    text = "Listen on this address of this machine; beyond loopback with the cluster's certificate."
-    return click.option("--host", metavar="ADDRESS", help=f"{text}  [default: {shown}]")
+    text = f"Listen on this address of this machine.  [default: {shown}]"
+    return click.option("--host", metavar="ADDRESS", help=text)
 
 
 @click.command()
@@ -238,34 +238,44 @@ def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
     """Work for the Dask scheduler at tls://HOST:8786 until that ends.
 
-    tcp://127.0.0.1:8786 is one on this machine, or behind an ssh tunnel. Builds the lab if need be,
-    then takes points.
+    It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
+    Builds the lab if need be, then takes points.
     """
     with one_clear_message():
         require_cluster_extra()
         from testbed.engine import members
+        from testbed.engine.certificates import certificates, require_tls
 
-        place = host or members.towards(scheduler)
-        members.require_protection(scheduler, place)
+        require_tls(scheduler)
+        protection, place = certificates(), host or members.towards(scheduler)
         ready_lab()
         number = guests_at_once(GUEST_MIB // 4, slots)
-        members.run_worker(scheduler, number, place, port)
+        members.run_worker(scheduler, number, place, port, protection)
 
 
 @click.command()
 @_host("127.0.0.1")
 @click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
 def scheduler(host: str | None, port: int) -> None:
-    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tcp://127.0.0.1:8786.
+    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.
 
-    Other machines reach it through ssh tunnels, or by --host as tls://HOST:8786, if they have the
-    certificate that `tcplab cluster certificates` makes: see docs/sweeps.md.
+    Only holders of the cluster's certificate get in; the scheduler makes one the first time. Other
+    machines need a copy, and reach the scheduler by --host or through ssh tunnels: see
+    docs/sweeps.md.
     """
     with one_clear_message():
         require_cluster_extra()
         from testbed.engine import members
+        from testbed.engine.certificates import certificates_or_made
 
-        members.run_scheduler(host or members.LOOPBACK, port)
+        protection, place = certificates_or_made(), host or members.LOOPBACK
+        address = members.address_of(place, port)
+        click.echo(
+            f"Certificate: {protection.folder} (copy it to other machines)\n"
+            f"Workers: ./tcplab worker {address}\n"
+            f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
+        )
+        members.run_scheduler(place, port, protection)
 
 
 @click.group()
@@ -276,12 +286,12 @@ def cluster() -> None:
 @cluster.command("certificates")
 @click.option("--out", type=click.Path(path_type=Path), help="Another folder than the usual one.")
 def certificates_command(out: Path | None) -> None:
-    """Make the certificate and the key that let machines into a cluster.
+    """Make the certificate and the key that let machines into a cluster, unless they are there.
 
     Copy their folder to each of its machines; on a shared home it is there already.
     """
     with one_clear_message():
-        from testbed.engine.certificates import make_certificates, usual_folder
+        from testbed.engine.certificates import certificates_or_made, make_certificates
 
-        made = make_certificates(out or usual_folder())
+        made = make_certificates(out) if out else certificates_or_made()
         click.echo(f"{made.certificate}\n{made.key}")

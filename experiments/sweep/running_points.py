@@ -13,6 +13,7 @@ from experiments.spec import ExperimentSpec
 from experiments.sweep.carrying_point import carry_captured, carry_rows
 from experiments.sweep.point import CAPTURES, ROWS, Point, Record
 from experiments.sweep.point_store import PointStore
+from testbed.engine.certificates import require_tls
 from testbed.engine.cluster_extra import require_cluster_extra
 from testbed.engine.tasks import Done, Engine, Listener, Task
 from testbed.engine.threads import local_engine
@@ -57,9 +58,11 @@ def way_to_workers(
 ) -> PointRunner:
     """The way to guests of this machine, or through a scheduler to those of a cluster.
 
-    `workers` guests run at once on this machine, by default as many as it has room for.
+    `workers` guests run at once on this machine, by default as many as it has room for. Raises
+    UsageError if the scheduler's address is not tls://.
     """
     if scheduler:
+        require_tls(scheduler)
         require_cluster_extra()
         from testbed.engine.cluster import cluster_engine  # late: only a cluster needs Dask
 

@@ -1,7 +1,10 @@
 """The certificate of a cluster: who has its key may join, and nobody else (Dask's TLS).
 
+Dask authenticates nobody without TLS (https://distributed.dask.org/en/stable/tls.html), and every
+user of a machine reaches its loopback interface. So each address of a cluster is tls://.
+
 All members and the sweep hold the same certificate and key, so a certificate is its own authority.
-It is in one folder, which is copied to each machine or lies on a shared home.
+It is in one folder, which the scheduler makes: copied to each machine, or on a shared home.
 """
 
 from __future__ import annotations
@@ -10,16 +13,19 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from testbed.host.locks import gate
 from testbed.host.packages import PATH
 from topologies.errors import CommandError, TcplabError, UsageError
 
 FOLDER = "TCPLAB_CERTIFICATES"
 """The variable of the environment that names another folder than the usual one."""
-MAKE = "./tcplab cluster certificates"
-_DAYS = 365
+TLS = "tls://"
+_DAYS = 3650  # nobody renews what a command has made unasked; the key is as secret until then
 _OTHERS = 0o027  # bits of a mode; Kubernetes gives a secret to the group of a pod
 
 
@@ -54,18 +60,44 @@ def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
 def certificates(folder: Path | None = None) -> Certificates:
     """The cluster's certificate on this machine.
 
-    Raises TcplabError if there is none, or if others may read its key.
+    Raises TcplabError if there is none, or if others may read its key or have made it.
     """
     found = Certificates(folder or usual_folder())
     for file in (found.certificate, found.key):
         if not file.is_file():
             raise TcplabError(
                 f"There is no certificate of a cluster here: {file} is missing.",
-                f"Make it once with {MAKE} and copy its folder to each machine.",
+                "./tcplab scheduler makes it. From another machine, copy it:"
+                f" mkdir -p {found.folder.parent} && scp -pr HOST:{found.folder} {found.folder}",
             )
-    if found.key.stat().st_mode & _OTHERS:
+    status = found.key.stat()
+    if status.st_mode & _OTHERS:
         raise TcplabError(f"Others may read {found.key}.", f"chmod 600 {found.key}")
+    if status.st_uid not in (0, os.geteuid()):  # Kubernetes mounts a secret as root's
+        raise TcplabError(f"Another user made {found.key}.", f"Name another folder by {FOLDER}.")
     return found
+
+
+def certificates_or_made() -> Certificates:
+    """The cluster's certificate on this machine, which is made if there is none.
+
+    Raises as `certificates` and `make_certificates`.
+    """
+    usual = Certificates(usual_folder())
+    if not usual.certificate.exists():
+        with suppress(UsageError):  # another scheduler has just made it
+            make_certificates(usual.folder)
+    return certificates(usual.folder)
+
+
+def require_tls(scheduler: str) -> None:
+    """Raises UsageError unless a scheduler's address is tls://."""
+    if not scheduler.startswith(TLS):
+        raise UsageError(
+            f"'{scheduler[:80]}' is not tls://HOST:PORT. Without TLS, other users of that machine"
+            " could run code as you.",
+            "Start ./tcplab scheduler and use the address that it prints.",
+        )
 
 
 def make_certificates(folder: Path) -> Certificates:
@@ -74,15 +106,20 @@ def make_certificates(folder: Path) -> Certificates:
     Raises UsageError if it has, CommandError if openssl fails, TcplabError without it.
     """
     made = Certificates(folder)
-    if made.key.exists() or made.certificate.exists():
-        raise UsageError(
-            f"{folder} has a certificate already.", "Remove it first, and its copies elsewhere."
-        )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    openssl = shutil.which("openssl", path=PATH)
-    if openssl is None:
-        raise TcplabError("openssl is not installed.", "sudo apt-get install openssl")
-    _run([openssl, *_REQUEST, "-keyout", str(made.key), "-out", str(made.certificate)])
+    with gate(folder):
+        if made.key.exists() or made.certificate.exists():
+            raise UsageError(
+                f"{folder} has a certificate already.", "Remove it first, and its copies elsewhere."
+            )
+        openssl = shutil.which("openssl", path=PATH)
+        if openssl is None:
+            raise TcplabError("openssl is not installed.", "sudo apt-get install openssl")
+        with TemporaryDirectory(dir=folder) as name:
+            fresh = Certificates(Path(name))
+            _run([openssl, *_REQUEST, "-keyout", str(fresh.key), "-out", str(fresh.certificate)])
+            fresh.key.rename(made.key)  # whole, before workers of this home look for it
+            fresh.certificate.rename(made.certificate)
     return certificates(folder)
 
 

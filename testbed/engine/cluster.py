@@ -1,6 +1,6 @@
 """The engine of a cluster: tasks go to workers whose lab and code are ours.
 
-    with cluster_engine("tcp://10.0.0.1:8786", lab, listener) as engine:
+    with cluster_engine("tls://10.0.0.1:8786", lab, listener) as engine:
         for done in engine.run(tasks): ...
 
 Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys
@@ -163,7 +163,7 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
     """An engine on the workers of the Dask scheduler at `address`, such as tls://10.0.0.1:8786.
 
-    Raises TcplabError if none answers, or if there is no certificate for tls://.
+    Raises TcplabError if none answers, or if there is no certificate.
     """
     with (
         _quiet(),
@@ -175,25 +175,23 @@ def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[Clust
 
 
 def _client(address: str, loop: IOLoop) -> Client:
-    name, security = f"tcplab-{os.getpid()}", security_for(address)
+    name, protection = f"tcplab-{os.getpid()}", security()
     try:
-        return Client(address, timeout=_PATIENCE, name=name, loop=loop, security=security)
+        return Client(address, timeout=_PATIENCE, name=name, loop=loop, security=protection)
     except (OSError, ValueError) as error:
         remedy = "Start one with ./tcplab scheduler; its first lines say its address."
         raise TcplabError(f"No Dask scheduler answers at {address}: {error}.", remedy) from error
 
 
-def security_for(address: str) -> Security | None:
-    """What a client needs for that scheduler. Raises TcplabError without a certificate for tls://."""
-    if not address.startswith("tls://"):
-        return None
-    own = certificates()
-    return Security(
-        tls_ca_file=str(own.certificate),
-        tls_client_cert=str(own.certificate),
-        tls_client_key=str(own.key),
-        require_encryption=True,
-    )
+def security() -> Security:
+    """Dask's settings that let in holders of the key only. Raises TcplabError without a key."""
+    ours = certificates()
+    files = {
+        f"tls_{role}_{kind}": str(file)
+        for role in ("client", "scheduler", "worker")
+        for kind, file in (("cert", ours.certificate), ("key", ours.key))
+    }
+    return Security(tls_ca_file=str(ours.certificate), require_encryption=True, **files)
 
 
 @contextmanager

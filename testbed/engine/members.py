@@ -4,49 +4,48 @@ A process of its own for Dask would live on when ours is killed. As one process,
 ends Dask and frees its port; Dask itself ends in order at SIGINT and SIGTERM
 (distributed/_signals.py).
 
-Dask authenticates nobody unless TLS is set up (https://distributed.dask.org/en/stable/tls.html):
-whoever reaches a member runs code as its user. So members listen on the loopback interface unless
-told otherwise, and elsewhere only for who has the cluster's key (testbed/engine/certificates.py).
+Members listen on the loopback interface unless told otherwise, and in all cases only for those who
+have the cluster's key (testbed/engine/certificates.py).
 """
 
 from __future__ import annotations
 
 import logging
 import socket
-from ipaddress import ip_address
 
 from click import Command
 from distributed.cli.dask_scheduler import main as dask_scheduler
 from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
 
-from testbed.engine.certificates import MAKE, certificates
+from testbed.engine.certificates import TLS, Certificates
 from testbed.engine.cluster import PAGES, configured
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError, UsageError
 
-LOOPBACK, TLS = "127.0.0.1", "tls://"
+LOOPBACK = "127.0.0.1"
+_ALL = ("0.0.0.0", "::")
 
 
-def run_scheduler(host: str, port: int) -> None:
+def run_scheduler(host: str, port: int, protection: Certificates) -> None:
     """Run a scheduler at an address of this machine until a signal ends it.
 
-    Raises TcplabError if it cannot listen there, or if others could without a certificate.
+    Raises TcplabError if it cannot listen there.
     """
-    words = ["--host", _in_brackets(host), "--port", str(port), *_protection(host)]
+    words = ["--host", _in_brackets(host), "--port", str(port), *protection.options()]
     with scratch() as folder, configured(folder):
         _run(dask_scheduler, words, f"{host}, port {port}")
 
 
-def run_worker(scheduler: str, slots: int, host: str, port: int) -> None:
+def run_worker(scheduler: str, slots: int, host: str, port: int, protection: Certificates) -> None:
     """Work for the scheduler, `slots` guests at once, until it or a signal ends.
 
-    It is at tcp://127.0.0.1:PORT or tls://HOST:PORT. The worker listens on `host`, at any free port
-    if `port` is 0, since the scheduler calls back. Raises TcplabError if it cannot listen there.
+    The worker listens on `host`, at any free port if `port` is 0, since the scheduler calls back.
+    Raises TcplabError if it cannot listen there.
     """
     numbers = f"--worker-port {port} --nworkers 1 --nthreads {slots} --memory-limit 0"
     words = [scheduler, "--host", _in_brackets(host), *numbers.split(), "--no-nanny"]
-    words += certificates().options() if scheduler.startswith(TLS) else []
+    words += protection.options()
     # Dask removes its part of the folder at exit, when the folder is gone, and would call that an
     # error.
     logging.getLogger("distributed.diskutils").setLevel(logging.CRITICAL)
@@ -66,21 +65,9 @@ def _run(command: Command, words: list[str], place: str) -> None:
         raise TcplabError(problem, "Choose another --host or --port.") from error
 
 
-def _protection(host: str) -> list[str]:
-    """The options for TLS where others than this machine's users reach a scheduler."""
-    return [] if _is_loopback(host) else certificates().options()
-
-
-def require_protection(scheduler: str, host: str) -> None:
-    """Raises UsageError if a worker on `host` for that scheduler should have TLS and has none."""
-    if scheduler.startswith(TLS) or _is_loopback(host):
-        return
-    raise UsageError(
-        f"A worker for {scheduler} would listen on {host} without authentication: whoever reaches"
-        " it would run code as you.",
-        f"Start the scheduler with a certificate ({MAKE}) and name it tls://HOST:8786, or use an"
-        " ssh tunnel.",
-    )
+def address_of(host: str, port: int) -> str:
+    """The address of a scheduler that listens on `host`, for a worker or a sweep."""
+    return f"{TLS}{_in_brackets(socket.gethostname() if host in _ALL else host)}:{port}"
 
 
 def towards(scheduler: str) -> str:
@@ -101,16 +88,6 @@ def towards(scheduler: str) -> str:
     except OSError as error:
         problem = f"There is no way to {host}: {error.strerror}."
         raise TcplabError(problem, "Check the scheduler's address.") from None
-
-
-def _is_loopback(host: str) -> bool:
-    """Whether all addresses of that name are. Raises UsageError if it has none."""
-    try:
-        addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        problem = f"'{host[:80]}' is no address: {error}."
-        raise UsageError(problem, "Write one of this machine, such as 10.0.0.1.") from None
-    return all(ip_address(place[0]).is_loopback for *_, place in addresses)
 
 
 def _in_brackets(host: str) -> str:

@@ -203,7 +203,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     "words",
     [
         ("scheduler",),
-        ("worker", "tcp://127.0.0.1:8786"),
+        ("worker", "tls://127.0.0.1:8786"),
     ],
 )
 def test_a_cluster_without_its_libraries_ends_in_what_to_install(

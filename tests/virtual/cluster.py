@@ -25,7 +25,7 @@ from experiments.sweep.plan import plan
 from experiments.sweep.running_points import PointRunner
 from experiments.sweep.sweep_definition import SweepDefinition
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
-from testbed.engine.cluster import cluster_engine, security_for
+from testbed.engine.cluster import cluster_engine, security
 from testbed.lab.ready import lab
 from topologies.errors import TcplabError
 
@@ -155,7 +155,7 @@ class Tunnels:
     def to_scheduler(self, machine: list[str]) -> str:
         """The scheduler's address on a machine (ssh -L)."""
         self._hand_on(machine, self.scheduler, PORT)
-        return f"tcp://127.0.0.1:{PORT}"
+        return f"tls://127.0.0.1:{PORT}"
 
     def back(self, machine: list[str], port: int) -> None:
         """The worker's port on the scheduler's machine (ssh -R)."""
@@ -170,7 +170,7 @@ class Tunnels:
 
 def _wait_for_all(address: str, workers: int) -> None:
     """Which of them comes first depends on the machine's load, and is not what is tested."""
-    with Client(address, timeout=60, security=security_for(address)) as client:
+    with Client(address, timeout=60, security=security()) as client:
         client.wait_for_workers(workers, timeout=60)
 
 
