@@ -6,8 +6,9 @@ opens a file that only its user can read, as Jupyter does, and finds the address
 
 from __future__ import annotations
 
+import threading
 import webbrowser
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from html import escape
 from pathlib import Path
@@ -28,16 +29,23 @@ _TEXT = """<!DOCTYPE html>
 
 
 @contextmanager
-def opened_in_browser(address: str) -> Iterator[bool]:
+def opened_in_browser(address: str, failed: Callable[[], None]) -> Iterator[None]:
     """Open `address` in the user's browser, by a file that is removed afterwards.
 
-    Gives False if no browser could be started.
+    Calls `failed`, from a thread, if no browser could be started.
     """
     with _private_folder() as name:
         file = Path(name) / "open.html"
         file.touch(mode=0o600)
         file.write_text(_TEXT.format(address=escape(address)), encoding="utf-8")
-        yield webbrowser.open(file.as_uri())
+
+        def start() -> None:
+            if not webbrowser.open(file.as_uri()):
+                failed()
+
+        # Some browsers of $BROWSER return when they are closed, and need the server until then.
+        threading.Thread(target=start, daemon=True).start()
+        yield
 
 
 def _private_folder() -> AbstractContextManager[Path | str]:

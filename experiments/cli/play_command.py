@@ -44,10 +44,12 @@ def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
         with Player() as player, PlayServer(player, offered, port) as server:
             address = f"{server.address}{settings}"
             click.echo(f"The page is {address}\nCtrl-C ends it.")
-            with nullcontext(True) if no_browser else opened_in_browser(address) as is_shown:
-                if not is_shown:
-                    click.echo("No browser could be started: open that address in one.", err=True)
+            with nullcontext() if no_browser else opened_in_browser(address, _tell_failure):
                 server.run()
+
+
+def _tell_failure() -> None:
+    click.echo("No browser could be started: open that address in one.", err=True)
 
 
 def _offer(lesson: str) -> PageOffer:
