@@ -187,6 +187,8 @@ def _descriptor(folder: Path, name: PurePath) -> int:
             raise StrangeFile(name, "it leads elsewhere") from None
         if error.errno in _NO_FILE:
             raise StrangeFile(name, "it is no regular file") from None
+        if error.errno == errno.EACCES:
+            raise StrangeFile(name, "it is locked") from None
         raise
     finally:
         os.close(base)

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -74,7 +75,7 @@ def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
     with locks.gate(shelf / ".lock"):
         keep_orphans(shelf)
         folder = _free_name(shelf, label)
-        folder.mkdir()
+        folder.mkdir(mode=0o700)  # until the run has ended, no other user looks into it or adds to it
         return folder, locks.made(folder / _LOCK)
 
 
@@ -113,6 +114,7 @@ def _settle(folder: Path, manifest: dict[str, Any]) -> Path:
     (folder / _LOCK).unlink()
     everything = {"format": FORMAT, "id": final.name, **manifest, "files": _digests(folder)}
     (folder / "manifest.json").write_text(json.dumps(everything, indent=1) + "\n")
+    folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
     folder.rename(final)
     return final
 

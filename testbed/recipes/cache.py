@@ -102,7 +102,8 @@ class Entry:
 def folder() -> Path:
     """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; beside the code without a home.
 
-    A home that cannot be written to serves if there is a cache in it.
+    A home that cannot be written to serves if there is a cache in it. One that cannot be entered
+    counts as none (Path.is_dir raises PermissionError there).
     """
     if chosen := os.environ.get("TCPLAB_CACHE"):
         return Path(chosen).absolute()
@@ -110,7 +111,7 @@ def folder() -> Path:
         return Path(chosen).absolute() / "tcplab"
     home = Path(os.path.expanduser("~"))  # stays ~ for a user whom the system does not know
     own = home / ".cache" / "tcplab"
-    if own.is_absolute() and (own.is_dir() or os.access(home, os.W_OK)):
+    if own.is_absolute() and (os.path.isdir(own) or os.access(home, os.W_OK)):
         return own
     return _CHECKOUT.absolute() / ".cache" / "tcplab"
 

@@ -31,7 +31,8 @@ _KINDS = {
 def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
     """Give the folder to the guest's user, if there is one, and take it back with its content.
 
-    Raises TcplabError if the guest left what no run leaves; that is removed.
+    Meanwhile no other user can enter it. Raises TcplabError if the guest left what no run leaves,
+    or if another user left a file; that is removed.
     """
     if user:
         os.chown(folder, *user)
@@ -40,20 +41,23 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
                 f"{folder} is on a file system without owners.",
                 "Use --out with a folder on a disk.",
             )
+    folder.chmod(0o700)
+    # On a file system without owners every file has the folder's.
+    owners = {os.geteuid(), folder.stat().st_uid}
     try:
         yield
     except TcplabError as error:
-        if strange := _take_back(folder):
+        if strange := _take_back(folder, owners):
             raise _left(strange) from error
         raise
     except BaseException:
-        _take_back(folder)
+        _take_back(folder, owners)
         raise
-    if strange := _take_back(folder):
+    if strange := _take_back(folder, owners):
         raise _left(strange)
 
 
-def _take_back(folder: Path) -> list[str]:
+def _take_back(folder: Path, owners: set[int]) -> list[str]:
     """Make all of the folder ours, and say in words what was removed."""
     strange: list[str] = []
     _ours(folder, 0o755)
@@ -61,7 +65,7 @@ def _take_back(folder: Path) -> list[str]:
         if number == _MOST:
             strange.append(f"more than {_MOST:,} files")
             remove(path.parent)
-        elif why := _oddity(path.relative_to(folder), status):
+        elif why := _oddity(path.relative_to(folder), status, owners):
             strange.append(why)
             remove(path)
         else:
@@ -69,9 +73,11 @@ def _take_back(folder: Path) -> list[str]:
     return strange
 
 
-def _oddity(inside: Path, status: os.stat_result) -> str:
+def _oddity(inside: Path, status: os.stat_result, owners: set[int]) -> str:
     """What is wrong with an entry; empty if nothing is."""
     name = repr(str(inside)[:80])
+    if status.st_uid not in owners:
+        return f"a file of another user, {name}"
     if kind := _KINDS.get(stat.S_IFMT(status.st_mode)):
         return f"{kind}, {name}"
     if not inside.name.isprintable():

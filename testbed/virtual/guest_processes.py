@@ -88,14 +88,28 @@ class GuestProcesses:
         (arch/um/kernel/trap.c). At the first its words are complete, but it may take that for an
         access which it can mend; the second always ends it.
         """
-        with suppress(ProcessLookupError):
-            kernel = self.kernel()
+        with suppress(ProcessLookupError), self.held_kernel() as kernel:
             for sent in (signal.SIGSEGV, signal.SIGILL):
-                os.kill(kernel, sent)
+                signal.pidfd_send_signal(kernel, sent)
                 if self._first is None or is_ready(self._first, _PANICKING):
                     return
 
-    def kernel(self) -> int:
+    @contextmanager
+    def held_kernel(self) -> Iterator[int]:
+        """Yield a descriptor of the guest's kernel. Raises ProcessLookupError if it does not run.
+
+        The number may pass to another process before it is opened, so it is looked up again.
+        """
+        number = self._kernel()
+        kernel = os.pidfd_open(number)
+        try:
+            if self._kernel() != number:
+                raise ProcessLookupError
+            yield kernel
+        finally:
+            os.close(kernel)
+
+    def _kernel(self) -> int:
         """The process number of the guest's kernel. Raises ProcessLookupError if it does not run.
 
         Its own processes have the same command line, and are below it.

@@ -86,12 +86,9 @@ def guest_ahead(
     """
     with _linked(lab, module, known, NONE_YET, seed, out, limits, processor) as running:
         _wait_until_it_waits(running)
-        kernel = os.pidfd_open(running.processes.kernel())
-        try:
+        with running.processes.held_kernel() as kernel:
             signal.pidfd_send_signal(kernel, signal.SIGSTOP)
             yield GuestAhead(running, kernel)
-        finally:
-            os.close(kernel)
 
 
 @contextmanager

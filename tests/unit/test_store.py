@@ -32,6 +32,14 @@ def test_a_finished_run_is_in_its_place_with_the_digests_of_its_files(tmp_path: 
     assert not run.folder.exists() and not (final / "lock").exists()
 
 
+def test_only_its_owner_enters_a_run_that_is_written(tmp_path: Path) -> None:
+    (tmp_path / "sack").mkdir(mode=0o755)
+    with new_run(tmp_path / "sack", "seed7") as run:
+        assert run.folder.stat().st_mode & 0o777 == 0o700
+        final = run.finish({"status": "complete"})
+    assert final.stat().st_mode & 0o777 == 0o755
+
+
 def test_two_runs_of_the_same_second_and_seed_get_two_folders(tmp_path: Path) -> None:
     with (
         new_run(tmp_path / "sack", "seed7") as first,

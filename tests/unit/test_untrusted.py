@@ -152,6 +152,37 @@ def test_an_adopted_folder_holds_plain_files_only(tmp_path: Path) -> None:
     assert (tmp_path / "secret").stat().st_nlink == 1
 
 
+def test_nobody_else_enters_a_folder_before_it_is_adopted(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir(mode=0o777)
+    with adopted(out, None):
+        assert out.stat().st_mode & 0o7777 == 0o700
+    assert out.stat().st_mode & 0o7777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_of_another_user_is_not_adopted(tmp_path: Path) -> None:
+    guest, stranger = (65534, 65534), (12345, 12345)
+    with (
+        pytest.raises(TcplabError, match="a file of another user, 'evidence.json'"),
+        adopted(tmp_path, guest),
+    ):
+        for name, owner in (("evidence.json", stranger), ("result.json", guest)):
+            (tmp_path / name).write_text("{}")
+            os.chown(tmp_path / name, *owner)
+        (tmp_path / "console.log").write_text("")
+    assert sorted(os.listdir(tmp_path)) == ["console.log", "result.json"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can enter every folder")
+def test_a_locked_file_is_a_strange_one(folder: Path) -> None:
+    (folder / "inner").chmod(0)
+    with pytest.raises(StrangeFile, match="it is locked"):
+        untrusted.content(folder, "inner/file")
+    assert not untrusted.is_file(folder, "inner/file")
+    (folder / "inner").chmod(0o700)
+
+
 def test_the_guests_own_error_is_kept_beside_what_it_left(tmp_path: Path) -> None:
     with pytest.raises(TcplabError, match="its own words"), adopted(tmp_path, None):
         raise TcplabError("its own words")
