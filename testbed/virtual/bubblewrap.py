@@ -56,16 +56,18 @@ class Bubblewrap(Sandbox):
         """Read-only but for the run's folder and the guest's memory.
 
         There is no /proc, through which processes reach each other: the kernel reads only the type
-        of the processor.
+        of the processor. /dev has one device: /dev/zero is memory that no limit counts, and each
+        /dev/ptmx takes one of the host's terminals.
         """
         return [
             "--ro-bind",
             "/proc/cpuinfo",
             "/proc/cpuinfo",
-            "--dev",
+            "--dir",
             "/dev",
-            "--remount-ro",
-            "/dev",
+            "--dev-bind",
+            "/dev/null",
+            "/dev/null",
             *self._own_folders(),
             "--dir",
             "/lab/dev",

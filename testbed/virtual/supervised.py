@@ -25,7 +25,7 @@ _FILES = (
     "lab/job.pyz",
     "proc/cpuinfo",
 )
-_DEVICES = ("/dev/null", "/dev/ptmx")
+_DEVICES = ("/dev/null",)
 
 
 class Supervised(Sandbox):

@@ -38,6 +38,8 @@ void add_place(const char *words, int writable);
 int place(const char *path);
 /* 0 and the spot of a path, an empty name standing for the folder itself, or a negative errno. */
 int find_spot(const char *path, struct spot *spot);
+/* Whether the file that is open as `file` lies in a place that may be written to. */
+int is_in_writable_place(int file);
 /* 0 or a negative errno; `spot->folder` belongs to the caller then. */
 int open_spot(const struct spot *spot, int flags, mode_t mode);
 

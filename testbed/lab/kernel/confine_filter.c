@@ -6,17 +6,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/close_range.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV /* Linux 5.19 */
@@ -24,93 +31,129 @@
 #endif
 
 /*
- * The system calls of the kernel's process and of its stubs, as strace(1) counted them in runs of every kind, those
- * of the same functions of arch/um/os-Linux and fs/hostfs that were not reached, and those with which C libraries
- * start. Any other ends the guest by SIGSYS. What the guest's own programs call is trapped in the stub's own filter
- * in just the same way, and there the lab kernel has a handler.
+ * The system calls of the kernel's process and of its stubs with the values of their arguments, as strace(1) and
+ * ftrace counted them in runs of every kind, those of the same functions of arch/um/os-Linux and fs/hostfs that were
+ * not reached, and those with which C libraries start. Any other ends the guest by SIGSYS. What the guest's own
+ * programs call is trapped in the stub's own filter in just the same way, and there the lab kernel has a handler.
  *
- * `argument` of a call must be from `low` to `high` under `mask`; mask 0 asks nothing.
+ * Each value must be from `low` to `high` under `mask`; mask 0 ends the list. The lower 32 bits are looked at: Linux
+ * takes no more of any argument that is checked here. A call that is `answered` names a file or a process, or a
+ * descriptor whose file may be ours: where there is a supervisor, it acts in the call's place (supervisor.c).
  */
-struct call { unsigned short number, argument; unsigned int mask, low, high; };
-#define ANY(name) { SYS_##name, 0, 0, 0, 0 }
-#define WITH(name, argument, value) { SYS_##name, argument, ~0u, value, value }
-#define MASKED(name, argument, mask, value) { SYS_##name, argument, mask, value, value }
+struct value { unsigned char argument; unsigned int mask, low, high; };
+struct call { unsigned short number, answered; struct value values[4]; };
+#define IS(argument, value) { argument, ~0u, value, value }
+#define FROM(argument, low, high) { argument, ~0u, low, high }
+#define ONLY(argument, bits) { argument, ~(unsigned int)(bits), 0, 0 } /* no other bit is set */
+#define BITS(argument, mask, value) { argument, mask, value, value }
+#define ANY(name) { SYS_##name, 0, { { 0, 0, 0, 0 } } }
+#define CALL(name, ...) { SYS_##name, 0, { __VA_ARGS__ } }
+#define ASKED(name, ...) { SYS_##name, 1, { __VA_ARGS__ } }
+#define HERE(argument) IS(argument, (unsigned int)AT_FDCWD)
+#define A_PROCESS(argument) FROM(argument, 2, 0x7fffffff) /* one, and never the sandbox's first */
+
+enum {
+	LINUX_LARGEFILE = 0100000, /* glibc's O_LARGEFILE is 0 */
+	OPEN_FLAGS = O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW
+		| O_TMPFILE | LINUX_LARGEFILE,
+	STATUS_FLAGS = O_ACCMODE | O_APPEND | O_NONBLOCK | O_ASYNC | O_NOFOLLOW | LINUX_LARGEFILE,
+	SOCKET_FLAGS = SOCK_CLOEXEC | SOCK_NONBLOCK,
+	WAIT_FLAGS = 3 | (int)0xc0000000, /* WNOHANG, WUNTRACED, __WALL, __WCLONE */
+	MAP_KIND = 3, MAP_FLAGS = MAP_FIXED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+	PROTECTION = PROT_READ | PROT_WRITE | PROT_EXEC,
+};
 static const struct call calls[] = {
 	/* turns of the kernel and its processes */
-	ANY(futex), ANY(sendmsg), ANY(recvmsg), ANY(rt_sigreturn), ANY(rt_sigprocmask), ANY(rt_sigaction),
-	ANY(sigaltstack), ANY(munmap), ANY(mprotect), ANY(brk), ANY(wait4), ANY(exit), ANY(exit_group),
-	WITH(execveat, 0, KERNEL), WITH(socketpair, 0, AF_UNIX), ANY(dup2), ANY(dup3),
-	WITH(prctl, 0, PR_SET_NAME), WITH(prctl, 0, PR_SET_PDEATHSIG),
-	WITH(prctl, 0, PR_SET_NO_NEW_PRIVS), WITH(prctl, 0, PR_SET_SECCOMP), ANY(seccomp), ANY(arch_prctl),
-	ANY(getpid), ANY(gettid), ANY(setsid),
-	{ SYS_kill, 0, ~0u, 2, 0x7fffffff },
-	/* the run's folder (hostfs), console, memory */
-	ANY(pread64), ANY(pwrite64), ANY(read), ANY(write), ANY(openat), ANY(close), ANY(lseek), ANY(access),
-	ANY(statx), ANY(newfstatat), ANY(fstat), ANY(statfs), ANY(getdents64), ANY(readlink), ANY(ftruncate),
-	ANY(utimensat), ANY(mkdir), ANY(rmdir), ANY(unlink), ANY(rename), ANY(renameat2), ANY(chmod), ANY(fchmod),
-	WITH(fcntl, 1, F_GETFD), WITH(fcntl, 1, F_SETFD), WITH(fcntl, 1, F_GETFL), WITH(fcntl, 1, F_SETFL),
-	WITH(fcntl, 1, F_SETOWN), WITH(fcntl, 1, F_SETSIG), WITH(fcntl, 1, F_ADD_SEALS),
+	CALL(futex, BITS(1, ~(unsigned int)FUTEX_PRIVATE_FLAG & ~1u, FUTEX_WAIT)) /* and FUTEX_WAKE */,
+	CALL(sendmsg, IS(2, 0)), CALL(recvmsg, IS(2, 0)), ANY(rt_sigreturn), ANY(rt_sigprocmask), ANY(rt_sigaction),
+	ANY(sigaltstack), ANY(munmap), CALL(mprotect, ONLY(2, PROTECTION)), ANY(brk), CALL(wait4, ONLY(2, WAIT_FLAGS)),
+	ANY(exit), ANY(exit_group), CALL(execveat, IS(0, KERNEL), IS(4, AT_EMPTY_PATH)),
+	CALL(socketpair, IS(0, AF_UNIX), BITS(1, ~(unsigned int)SOCKET_FLAGS, SOCK_STREAM), IS(2, 0)),
+	ANY(dup2), CALL(dup3, ONLY(2, O_CLOEXEC)), CALL(prctl, IS(0, PR_SET_NAME)),
+	CALL(prctl, IS(0, PR_SET_PDEATHSIG), IS(1, SIGKILL)), CALL(prctl, IS(0, PR_SET_NO_NEW_PRIVS), IS(1, 1)),
+	CALL(prctl, IS(0, PR_SET_SECCOMP), IS(1, SECCOMP_MODE_FILTER)),
+	CALL(seccomp, IS(0, SECCOMP_SET_MODE_FILTER), ONLY(1, SECCOMP_FILTER_FLAG_TSYNC)),
+	CALL(arch_prctl, FROM(0, 0x1001, 0x1004)) /* FS and GS */, CALL(arch_prctl, IS(0, 0x3001)) /* CET's state */,
+	CALL(arch_prctl, IS(0, 0x5005)) /* the shadow stack's state */, ANY(getpid), ANY(gettid), ANY(setsid),
+	ASKED(kill, A_PROCESS(0)), ASKED(tgkill, A_PROCESS(0), A_PROCESS(1)),
+	/* the run's folder (hostfs), console, memory; a new file's mode is bounded by the umask, too */
+	ANY(pread64), ANY(pwrite64), ANY(read), ANY(write), ANY(close), ANY(lseek), ANY(fstat), ANY(getdents64),
+	ANY(ftruncate), ASKED(openat, HERE(0), ONLY(2, OPEN_FLAGS), ONLY(3, 0777)), ASKED(access, ONLY(1, 7)),
+	ASKED(statx), ASKED(newfstatat), ASKED(statfs), ASKED(readlink),
+	ASKED(utimensat, ONLY(3, AT_SYMLINK_NOFOLLOW)), ASKED(mkdir, ONLY(1, 01777)), ASKED(rmdir), ASKED(unlink),
+	ASKED(rename), ASKED(renameat2, HERE(0), HERE(2), ONLY(4, RENAME_NOREPLACE | RENAME_EXCHANGE)),
+	ASKED(chmod, BITS(1, 07022, 0)), ASKED(fchmod, BITS(1, 07022, 0)),
+	CALL(fcntl, IS(1, F_GETFD)), CALL(fcntl, IS(1, F_SETFD), ONLY(2, FD_CLOEXEC)), CALL(fcntl, IS(1, F_GETFL)),
+	CALL(fcntl, IS(1, F_SETFL), ONLY(2, STATUS_FLAGS)), ASKED(fcntl, IS(1, F_SETOWN), A_PROCESS(2)),
+	CALL(fcntl, IS(1, F_SETSIG), IS(2, SIGIO)), CALL(fcntl, IS(1, F_ADD_SEALS), ONLY(2, 0x1f)),
 	/* clocks and interrupts */
-	ANY(clock_gettime), ANY(clock_nanosleep), ANY(timer_create), ANY(timer_settime), ANY(timer_gettime),
-	ANY(timer_delete), ANY(epoll_create), ANY(epoll_create1), ANY(epoll_ctl), ANY(epoll_wait), ANY(poll),
-	ANY(signalfd4),
-	ANY(tgkill), ANY(time), ANY(gettimeofday), ANY(nanosleep), ANY(sched_yield),
+	ANY(clock_gettime), ANY(clock_nanosleep), CALL(timer_create, ONLY(0, CLOCK_MONOTONIC)), ANY(timer_settime),
+	ANY(timer_gettime), ANY(timer_delete), ANY(epoll_create), CALL(epoll_create1, ONLY(0, EPOLL_CLOEXEC)),
+	CALL(epoll_ctl, FROM(1, EPOLL_CTL_ADD, EPOLL_CTL_MOD)), ANY(epoll_wait), ANY(poll),
+	CALL(signalfd4, ONLY(3, SFD_CLOEXEC | SFD_NONBLOCK)), ANY(time), ANY(gettimeofday), ANY(nanosleep),
+	ANY(sched_yield),
 	/* the start */
-	ANY(madvise), ANY(sysinfo), ANY(readlinkat), ANY(faccessat2), ANY(sched_getaffinity), ANY(uname),
-	WITH(prlimit64, 0, 0), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
-	ANY(getrandom), WITH(personality, 0, PER_LINUX | ADDR_NO_RANDOMIZE),
-	MASKED(ioctl, 1, ~3u, 0x5400) /* TCGETS, TCSETS and its like */,
-	WITH(ioctl, 1, 0x802c542a) /* TCGETS2, of glibc 2.42 */, { SYS_ioctl, 1, ~0u, 0x402c542b, 0x402c542d },
-	WITH(ioctl, 1, 0x80045430) /* TIOCGPTN */, WITH(ioctl, 1, 0x40045431) /* TIOCSPTLCK */,
-	WITH(ioctl, 1, 0x5441) /* TIOCGPTPEER */,
+	CALL(madvise, FROM(2, MADV_FREE, MADV_DONTFORK)) /* 8 to 10: with MADV_REMOVE */,
+	CALL(madvise, IS(2, MADV_DONTNEED)), CALL(madvise, IS(2, MADV_DONTDUMP)), ANY(sysinfo),
+	ASKED(readlinkat, HERE(0)), ASKED(faccessat2, HERE(0)), ANY(sched_getaffinity), ANY(uname),
+	CALL(prlimit64, IS(0, 0)), ANY(set_tid_address), ANY(set_robust_list), ANY(rseq),
+	CALL(getrandom, ONLY(2, 3)), CALL(personality, IS(0, PER_LINUX | ADDR_NO_RANDOMIZE)),
+	CALL(ioctl, IS(1, TCGETS)), CALL(ioctl, IS(1, 0x802c542a)) /* TCGETS2, of glibc 2.42 */,
 };
 
-/* The kernel starts a stub for each process. It forbids memory that no limit counts itself, once it has made the
- * stub's file (patches/confinement.patch, forbid_uncounted_memory).
+/*
+ * The kernel starts a stub for each process. It forbids memory that no limit counts itself, once it has made the
+ * stub's file (patches/confinement.patch, forbid_uncounted_memory). No device that is memory can be opened.
  */
 static const struct call of_seccomp[] = {
-	ANY(mmap), ANY(memfd_create), ANY(close_range), WITH(execveat, 0, STUB),
-	WITH(clone, 0, CLONE_VM | CLONE_VFORK | SIGCHLD), WITH(clone, 0, CLONE_VM | CLONE_VFORK),
+	CALL(mmap, ONLY(2, PROTECTION), BITS(3, ~(unsigned int)MAP_FLAGS, MAP_SHARED)),
+	CALL(mmap, ONLY(2, PROTECTION), BITS(3, ~(unsigned int)MAP_FLAGS, MAP_PRIVATE)),
+	ASKED(memfd_create, BITS(1, ~(unsigned int)MFD_EXEC, MFD_CLOEXEC | MFD_ALLOW_SEALING)),
+	CALL(close_range, ONLY(2, CLOSE_RANGE_CLOEXEC)), CALL(execveat, IS(0, STUB), IS(4, AT_EMPTY_PATH)),
+	CALL(clone, IS(0, CLONE_VM | CLONE_VFORK | SIGCHLD)), CALL(clone, IS(0, CLONE_VM | CLONE_VFORK)),
 };
 
-/* The kernel forks for each process and traces it, but never the sandbox's first process. It needs no memory that no
- * limit counts: memory shared between processes is always a file's.
+/*
+ * The kernel forks for each process and traces it, but never the sandbox's first process. It needs no memory that no
+ * limit counts: memory shared between processes is always a file's. Its processes share its descriptors, so no
+ * answer to a call may depend on a descriptor's number for longer than one look.
  */
 static const struct call of_ptrace[] = {
-	{ SYS_mmap, 3, MAP_SHARED | MAP_ANONYMOUS, 0, MAP_ANONYMOUS },
-	WITH(clone, 0, CLONE_FILES | SIGCHLD), WITH(clone, 0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD),
-	WITH(clone, 0, CLONE_PARENT | CLONE_FILES | SIGCHLD), WITH(ptrace, 0, PTRACE_TRACEME),
-	{ SYS_ptrace, 1, ~0u, 2, 0x7fffffff }, ANY(getppid),
-	WITH(ioctl, 1, 0x5413) /* TIOCGWINSZ */,
+	CALL(mmap, ONLY(2, PROTECTION), BITS(3, ~(unsigned int)(MAP_FLAGS & ~MAP_ANONYMOUS), MAP_SHARED)),
+	CALL(mmap, ONLY(2, PROTECTION), BITS(3, ~(unsigned int)MAP_FLAGS, MAP_PRIVATE)),
+	CALL(clone, IS(0, CLONE_FILES | SIGCHLD)), CALL(clone, IS(0, CLONE_PARENT | CLONE_FILES | SIGCHLD)),
+	CALL(clone, IS(0, CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD)), CALL(ptrace, IS(0, PTRACE_TRACEME)),
+	CALL(ptrace, FROM(0, PTRACE_PEEKTEXT, PTRACE_POKEUSER), A_PROCESS(1)),
+	CALL(ptrace, IS(0, PTRACE_SINGLESTEP), A_PROCESS(1)),
+	CALL(ptrace, FROM(0, PTRACE_GETREGS, PTRACE_SETFPREGS), A_PROCESS(1)),
+	CALL(ptrace, IS(0, 21), A_PROCESS(1), IS(3, 1)) /* PTRACE_OLDSETOPTIONS, PTRACE_O_TRACESYSGOOD */,
+	CALL(ptrace, IS(0, PTRACE_SYSCALL), A_PROCESS(1)),
+	CALL(ptrace, FROM(0, 30, 32), A_PROCESS(1)) /* PTRACE_ARCH_PRCTL, PTRACE_SYSEMU, PTRACE_SYSEMU_SINGLESTEP */,
+	CALL(ptrace, FROM(0, 52, 55), A_PROCESS(1)) /* the first user mode looks for a patched host by these */,
+	CALL(ptrace, IS(0, PTRACE_SETOPTIONS), A_PROCESS(1), IS(3, 1)),
+	CALL(ptrace, IS(0, PTRACE_GETSIGINFO), A_PROCESS(1)),
+	CALL(ptrace, FROM(0, PTRACE_GETREGSET, PTRACE_SETREGSET), A_PROCESS(1)),
+	CALL(ptrace, FROM(0, PTRACE_CONT, PTRACE_KILL), A_PROCESS(1)), ANY(getppid), CALL(ioctl, IS(1, TIOCGWINSZ)),
 };
 
-/* What succeeds without being done. A run's files must be seen on this computer, not survive its loss of power, and a
+/*
+ * What succeeds without being done. A run's files must be seen on this computer, not survive its loss of power, and a
  * guest that reports its progress would wait for a disk each second.
  */
 static const struct call skipped[] = { ANY(fsync), ANY(fdatasync) };
 
-/* What may fail: PTRACE_CONT and PTRACE_KILL of stubs that have ended, the group's end when the kernel crashes, and
- * what C libraries do in another way then.
+/*
+ * What may fail: PTRACE_CONT and PTRACE_KILL of stubs that have ended, the group's end when the kernel crashes, a file
+ * that a program of the guest opens to everybody, and what C libraries do in another way then.
  */
-static const struct call refused[] = { { SYS_ptrace, 0, ~0u, 7, 8 }, WITH(kill, 0, 0), ANY(clone3) };
-
-/* What no guest may ask for, whatever else is allowed: messages to others' sockets, others' processes, set-uid files. */
-static const struct call forbidden[] = {
-	{ SYS_kill, 0, ~0u, 1, 1 }, { SYS_kill, 0, ~0u, 0x80000000, ~0u }, { SYS_tgkill, 0, ~0u, 0, 1 },
-	{ SYS_tgkill, 0, ~0u, 0x80000000, ~0u }, { SYS_chmod, 1, 07000, 1, 07000 }, { SYS_fchmod, 1, 07000, 1, 07000 },
-	MASKED(socketpair, 1, 0xf, SOCK_DGRAM), MASKED(socketpair, 1, 0xf, SOCK_SEQPACKET),
-	WITH(ptrace, 0, PTRACE_ATTACH), WITH(ptrace, 0, PTRACE_SEIZE),
+static const struct call refused[] = {
+	CALL(ptrace, FROM(0, PTRACE_CONT, PTRACE_KILL)), CALL(kill, IS(0, 0)), CALL(chmod, BITS(1, 07000, 0)),
+	CALL(fchmod, BITS(1, 07000, 0)), ANY(clone3),
 };
 
-/* What names a file or a process, and a descriptor whose file may be ours: supervisor.c answers in its place. */
-static const struct call answered[] = {
-	ANY(openat), ANY(access), ANY(faccessat2), ANY(statx), ANY(newfstatat), ANY(statfs), ANY(readlink), ANY(readlinkat),
-	ANY(utimensat), ANY(mkdir), ANY(rmdir), ANY(unlink), ANY(rename), ANY(renameat2), ANY(chmod), ANY(fchmod),
-	ANY(kill), ANY(tgkill), WITH(fcntl, 1, F_SETOWN), MASKED(memfd_create, 1, MFD_EXEC, MFD_EXEC),
-};
-
-static struct sock_filter filter[8 + 7 * (LENGTH(forbidden) + LENGTH(answered) + LENGTH(calls) + LENGTH(of_seccomp)
-	+ LENGTH(of_ptrace) + LENGTH(skipped) + LENGTH(refused))];
+enum { MOST_VALUES = LENGTH(calls[0].values), OF_A_VALUE = 4, OF_A_CALL = 3 + MOST_VALUES * OF_A_VALUE };
+static struct sock_filter filter[8 + OF_A_CALL * (LENGTH(calls) + LENGTH(of_seccomp) + LENGTH(of_ptrace)
+	+ LENGTH(skipped) + LENGTH(refused))];
 static unsigned short filled;
 
 static void say(unsigned short code, unsigned int value, unsigned char when_true, unsigned char when_false)
@@ -123,19 +166,35 @@ static void load(size_t offset)
 	say(BPF_LD | BPF_W | BPF_ABS, offset, 0, 0);
 }
 
+static size_t values_of(const struct call *call)
+{
+	size_t count = 0;
+
+	while (count < MOST_VALUES && call->values[count].mask)
+		count++;
+	return count;
+}
+
+/* Goes on behind this value if it is as it must be, and over the `left` values after it and the action if not. */
+static void check_value(const struct value *value, size_t left)
+{
+	size_t over = OF_A_VALUE * left + 1;
+
+	load(offsetof(struct seccomp_data, args) + 8 * value->argument);
+	say(BPF_ALU | BPF_AND | BPF_K, value->mask, 0, 0);
+	say(BPF_JMP | BPF_JGE | BPF_K, value->low, 0, over + 1);
+	say(BPF_JMP | BPF_JGT | BPF_K, value->high, over, 0);
+}
+
 static void answer(const struct call *call, unsigned int action)
 {
-	if (!call->mask) {
-		say(BPF_JMP | BPF_JEQ | BPF_K, call->number, 0, 1);
-	} else {
-		say(BPF_JMP | BPF_JEQ | BPF_K, call->number, 0, 6);
-		load(offsetof(struct seccomp_data, args) + 8 * call->argument);
-		say(BPF_ALU | BPF_AND | BPF_K, call->mask, 0, 0);
-		say(BPF_JMP | BPF_JGE | BPF_K, call->low, 0, 2);
-		say(BPF_JMP | BPF_JGT | BPF_K, call->high, 1, 0);
-	}
+	size_t count = values_of(call);
+
+	say(BPF_JMP | BPF_JEQ | BPF_K, call->number, 0, OF_A_VALUE * count + 1 + !!count);
+	for (size_t i = 0; i < count; i++)
+		check_value(&call->values[i], count - i - 1);
 	say(BPF_RET | BPF_K, action, 0, 0);
-	if (call->mask)
+	if (count)
 		load(offsetof(struct seccomp_data, nr));
 }
 
@@ -145,21 +204,24 @@ static void answer_all(const struct call *list, size_t length, unsigned int acti
 		answer(&list[i], action);
 }
 
+static void allow_all(const struct call *list, size_t length, int mediated)
+{
+	for (size_t i = 0; i < length; i++)
+		answer(&list[i], mediated && list[i].answered ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ALLOW);
+}
+
 static void fill(int traces, int mediated)
 {
 	load(offsetof(struct seccomp_data, arch));
 	say(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
 	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
 	load(offsetof(struct seccomp_data, nr));
-	answer_all(forbidden, LENGTH(forbidden), SECCOMP_RET_TRAP);
-	if (mediated)
-		answer_all(answered, LENGTH(answered), SECCOMP_RET_USER_NOTIF);
-	answer_all(calls, LENGTH(calls), SECCOMP_RET_ALLOW);
+	allow_all(calls, LENGTH(calls), mediated);
 	answer_all(skipped, LENGTH(skipped), SECCOMP_RET_ERRNO | 0);
 	if (traces)
-		answer_all(of_ptrace, LENGTH(of_ptrace), SECCOMP_RET_ALLOW);
+		allow_all(of_ptrace, LENGTH(of_ptrace), mediated);
 	else
-		answer_all(of_seccomp, LENGTH(of_seccomp), SECCOMP_RET_ALLOW);
+		allow_all(of_seccomp, LENGTH(of_seccomp), mediated);
 	for (size_t i = 0; i < LENGTH(refused); i++)
 		answer(&refused[i], SECCOMP_RET_ERRNO | (refused[i].number == SYS_clone3 ? ENOSYS : EPERM));
 	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);

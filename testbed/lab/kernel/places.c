@@ -125,6 +125,51 @@ int find_spot(const char *path, struct spot *spot)
 	return best ? in_place(number, best, spot) : -ENOENT;
 }
 
+/* The path of an open file as this computer knows it, without an end if it is too long. */
+static const char *path_of(int file, char *path)
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
+	length = readlink(link, path, LONGEST);
+	path[length > 0 && length < LONGEST ? length : 0] = 0;
+	return path;
+}
+
+static int is_same(int file, int other)
+{
+	struct stat status, others;
+
+	return !fstat(file, &status) && !fstat(other, &others) && status.st_dev == others.st_dev
+		&& status.st_ino == others.st_ino;
+}
+
+/* The path only says where to look: what is found there below the place must be the file. */
+static int is_below(size_t number, int file)
+{
+	char path[LONGEST], folder[LONGEST];
+	size_t length = strlen(path_of(places[number].file, folder));
+	int found, same;
+
+	path_of(file, path);
+	if (!places[number].is_folder || strncmp(path, folder, length) || path[length] != '/')
+		return 0;
+	found = beneath(places[number].file, path + length + 1, O_PATH | O_NOFOLLOW, 0);
+	same = found >= 0 && is_same(file, found);
+	if (found >= 0)
+		close(found);
+	return same;
+}
+
+int is_in_writable_place(int file)
+{
+	for (size_t i = 0; i < known; i++)
+		if (places[i].writable && (is_same(places[i].file, file) || is_below(i, file)))
+			return 1;
+	return 0;
+}
+
 /* The file of the place itself, opened anew so that it has a position of its own. */
 static int reopened(int file, int flags)
 {

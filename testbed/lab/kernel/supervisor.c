@@ -60,17 +60,20 @@ static int get_spot(uint64_t from, struct spot *spot)
 	return error ? error : find_spot(path, spot);
 }
 
-/* Its file may be changed if it is open for writing, which the link's mode says (proc_pid_fd(5)). */
+/*
+ * The number is looked up once, since the guest may let it stand for another file a moment later. Whether that file may
+ * be changed depends on where it is, which places.c finds out of the file itself.
+ */
 static int get_descriptor(int number, struct spot *spot)
 {
 	char path[64];
-	struct stat link;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", kernel, number);
-	if (lstat(path, &link))
+	*spot = (struct spot){ .folder = open(path, O_PATH | O_CLOEXEC) };
+	if (spot->folder < 0)
 		return -EBADF;
-	*spot = (struct spot){ .folder = open(path, O_PATH | O_CLOEXEC), .writable = link.st_mode & S_IWUSR };
-	return spot->folder < 0 ? -EBADF : 0;
+	spot->writable = is_in_writable_place(spot->folder);
+	return 0;
 }
 
 /* The spot of a call on a descriptor (no path or an empty one) or on a path. */
