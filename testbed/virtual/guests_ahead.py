@@ -7,7 +7,6 @@ guest that waited for an hour sends the same packets as one whose order was ther
 
 from __future__ import annotations
 
-import os
 import signal
 import time
 from collections.abc import Iterator

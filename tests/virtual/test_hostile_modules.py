@@ -24,8 +24,11 @@ CANARY = "the canary that nobody may see"
 LIMITS = Limits(wall_seconds=300, output_bytes=500 << 20)
 SPINNING = replace(LIMITS, wall_seconds=10)
 REACHING = {
+    "a file that others may write to",
     "a program with its user's rights",
+    "memory that is a device",
     "memory in a file of /dev/shm",
+    "the computer's terminals",
     "the folder of who called",
     "what lies above",
     "a signal to everybody",
