@@ -75,7 +75,7 @@ def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
     with locks.gate(shelf / ".lock"):
         keep_orphans(shelf)
         folder = _free_name(shelf, label)
-        folder.mkdir(mode=0o700)  # until the run has ended, no other user looks into it or adds to it
+        folder.mkdir(mode=0o700)  # no other user may add to a run that is being written
         return folder, locks.made(folder / _LOCK)
 
 

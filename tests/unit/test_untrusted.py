@@ -164,7 +164,7 @@ def test_nobody_else_enters_a_folder_before_it_is_adopted(tmp_path: Path) -> Non
 def test_a_file_of_another_user_is_not_adopted(tmp_path: Path) -> None:
     guest, stranger = (65534, 65534), (12345, 12345)
     with (
-        pytest.raises(TcplabError, match="a file of another user, 'evidence.json'"),
+        pytest.raises(TcplabError, match=r"a file of another user, 'evidence\.json'"),
         adopted(tmp_path, guest),
     ):
         for name, owner in (("evidence.json", stranger), ("result.json", guest)):

@@ -146,8 +146,7 @@ class Dictionary:
             "control": [9, 0, 1, 2, 3, 15, 19, -1],
             "seccomp": list(range(5)),
             "program": [program, 0],
-            "arch": [0x1002, *range(0x1000, 0x1026), *range(0x2000, 0x2005), 0x3001, 0x4001]
-            + [*range(0x5001, 0x5006), 0],
+            "arch": [0x1002, *range(0x1000, 0x1026), *range(0x2000, 0x2005), 0x3001, 0x5005, 0],
             "clone": [0, 17, *_bits(0x4111), *_bits(0x411), 0x1200011, 0x8411, 0x10F00],
             "futex": [1, *(kind | flags for kind in range(16) for flags in (0, 128, 256, 512))],
             "epoll": [1, *range(6), -1],

@@ -5,7 +5,7 @@
  *
  * The list is /lab/code.pyc: a header, what is mapped at AREA, and the calls. Each call from number FIRST on is made in
  * a process of its own, or in this one if its process must be the kernel's. One byte for each goes to standard output:
- * DONE, an errno, or what comes after the errnos. With HOLD each call is made that many times in this process, which
+ * DONE, an errno, or what comes after the errnos, such as OPENED for a file that others may write to. With HOLD each call is made that many times in this process, which
  * then waits, so that its things can be looked at from outside.
  */
 #define _GNU_SOURCE
@@ -24,14 +24,16 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { DONE = 0, SIGNALLED = 252, BLOCKED = 253, TRAPPED = 254, LOST = 255 };
+enum { DONE = 0, OPENED = 251, SIGNALLED = 252, BLOCKED = 253, TRAPPED = 254, LOST = 255 };
 enum { ITSELF = 0x5e1f5e1f, AREA_SIZE = 1 << 16, STACK = 1 << 16, FIRST_PATIENCE = 20, LAST_PATIENCE = 5000 };
+static const char *const own[] = { "/lab/out/made", "/lab/out/file" };
 static char *const area = (char *)0x200000000;
 
 struct header { uint32_t calls, image; };
@@ -77,7 +79,7 @@ static unsigned char outcome_of(const struct call *call, long result)
 		munmap((void *)result, call->arguments[1]);
 	if (call->number == SYS_openat && result > 20)
 		close(result);
-	return result >= 0 ? DONE : errno && errno < SIGNALLED ? errno : LOST;
+	return result >= 0 ? DONE : errno && errno < OPENED ? errno : LOST;
 }
 
 static void limit_time(void)
@@ -120,9 +122,30 @@ static unsigned char tried_in_child(struct call *call, int flags, char *stack)
 	return outcome;
 }
 
+/* A later call may remove what this one has left, so the kernel's process looks at once. */
+static int is_open_to_others(const char *path)
+{
+	struct stat status;
+
+	return !lstat(path, &status)
+		&& (status.st_mode & 06022 || !(S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)));
+}
+
 static unsigned char tried_here(const struct call *call)
 {
-	return outcome_of(call, make(call));
+	unsigned char outcome = outcome_of(call, make(call));
+
+	if (outcome != DONE)
+		return outcome;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (is_open_to_others(own[i])) {
+			outcome = OPENED;
+			unlink(own[i]);
+		}
+	unlink(own[0]);
+	rmdir(own[0]);
+	close(open(own[1], O_RDWR | O_CREAT, 0644));
+	return outcome;
 }
 
 static void keep(int file, int number)

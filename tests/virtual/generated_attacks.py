@@ -51,7 +51,7 @@ from tests.virtual.host_observables import held, open_to_others, targets
 
 HERE = Path(__file__).resolve().parent
 TABLE = HERE / "generated_attacks.txt"
-DONE, SIGNALLED, BLOCKED, TRAPPED, LOST = 0, 252, 253, 254, 255
+DONE, OPENED, SIGNALLED, BLOCKED, TRAPPED, LOST = 0, 251, 252, 253, 254, 255
 """Outcomes as attacker.c writes them; the others are errnos."""
 _EVERYWHERE = "in every seal"
 HOARDED = 40  # times that a call is made which gives something
@@ -142,6 +142,7 @@ class Attacked:
     def counts(self) -> dict[str, int]:
         """How the calls ended, for a person."""
         names = {TRAPPED: "ended by the filter", DONE: "done", BLOCKED: "waited", LOST: "lost"}
+        names[OPENED] = "opened to others"
         refused = (errno.EPERM, errno.EACCES)
         kinds = Counter(
             names.get(outcome, "refused" if outcome in refused else "failed")

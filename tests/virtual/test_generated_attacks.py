@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.lab.ready import Lab
-from tests.virtual.generated_attacks import SEALS, Attacked, Seal, attacked, expected
+from tests.virtual.generated_attacks import OPENED, SEALS, Attacked, Seal, attacked, expected
 
 pytestmark = pytest.mark.virtual
 HELD = re.compile(
@@ -47,6 +47,8 @@ def test_this_computer_is_as_before(both: tuple[Seal, Attacked]) -> None:
     changed = {name for name, state in done.before.items() if done.after[name] != state}
     assert {name: (done.before[name], done.after[name]) for name in changed} == {}
     assert done.left == []
+    opened = zip(done.calls, done.outcomes, strict=True)
+    assert [call for call, outcome in opened if outcome == OPENED] == []
     assert done.ends == []
 
 
