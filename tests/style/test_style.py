@@ -29,6 +29,7 @@ WIDE = {
     "labs/grading/moodle_headings.toml": "a language is a line",
     "testbed/lab/*": "a recipe's text is in the name of what it makes: all would be built anew",
     "experiments/custom_cc/exp.c": "its text is in the name of the module that it makes",
+    "tests/virtual/generated_attacks.txt": "a system call is a line",
     "LICENSE": "as it is published",
     "tests/analysis/data/*": "recorded",
     "tests/unit/packetdrill_output/*": "recorded",

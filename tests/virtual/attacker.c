@@ -1,12 +1,13 @@
 /*
- * Makes the system calls of a list, in the place of the lab kernel (tests/virtual/generated_attacks.py).
+ * Makes the system calls of a list, in the place of the lab kernel (generated_attacks.py).
  *
  *	attacker seccomp|ptrace FIRST [HOLD]
  *
- * The list is /lab/code.pyc: a header, what is mapped at AREA, and the calls. Each call from number FIRST on is made in
- * a process of its own, or in this one if its process must be the kernel's. One byte for each goes to standard output:
- * DONE, an errno, or what comes after the errnos, such as OPENED for a file that others may write to. With HOLD each call is made that many times in this process, which
- * then waits, so that its things can be looked at from outside.
+ * The list is /lab/code.pyc: a header, what is mapped at AREA, and the calls. Each call from
+ * number FIRST on is made in a process of its own, or in this one if its process must be the
+ * kernel's. One byte for each goes to standard output: DONE, an errno, or what comes after the
+ * errnos, such as OPENED for a file that others may write to. With HOLD each call is made that
+ * many times in this process, which then waits, so that its things can be looked at from outside.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +33,8 @@
 #include <unistd.h>
 
 enum { DONE = 0, OPENED = 251, SIGNALLED = 252, BLOCKED = 253, TRAPPED = 254, LOST = 255 };
-enum { ITSELF = 0x5e1f5e1f, AREA_SIZE = 1 << 16, STACK = 1 << 16, FIRST_PATIENCE = 20, LAST_PATIENCE = 5000 };
+enum { ITSELF = 0x5e1f5e1f, AREA_SIZE = 1 << 16, STACK = 1 << 16 };
+enum { FIRST_PATIENCE = 20, LAST_PATIENCE = 5000 }; /* milliseconds */
 static const char *const own[] = { "/lab/out/made", "/lab/out/file" };
 static char *const area = (char *)0x200000000;
 
@@ -100,18 +102,23 @@ static int in_child(void *call)
 
 static unsigned char ended_how(const struct call *call, int status)
 {
-	if (WIFSIGNALED(status))
-		return WTERMSIG(status) == SIGKILL ? BLOCKED : WTERMSIG(status) == SIGSYS ? TRAPPED : SIGNALLED;
-	return call->number == SYS_exit || call->number == SYS_exit_group ? DONE : WEXITSTATUS(status);
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (signal)
+		return signal == SIGKILL ? BLOCKED : signal == SIGSYS ? TRAPPED : SIGNALLED;
+	if (call->number == SYS_exit || call->number == SYS_exit_group)
+		return DONE;
+	return WEXITSTATUS(status);
 }
 
-/* A machine that is busy may not come to the call in time, so a call that seems to wait gets more of it. */
+/* A busy machine may not come to the call in time, so a call that seems to wait gets more. */
 static unsigned char tried_in_child(struct call *call, int flags, char *stack)
 {
 	unsigned char outcome = BLOCKED;
 	int status;
 
-	for (milliseconds = FIRST_PATIENCE; outcome == BLOCKED && milliseconds < LAST_PATIENCE; milliseconds *= 16) {
+	milliseconds = FIRST_PATIENCE;
+	for (; outcome == BLOCKED && milliseconds < LAST_PATIENCE; milliseconds *= 16) {
 		pid_t child = clone(in_child, stack + STACK, flags, call, NULL, NULL, stack);
 
 		require(child > 0);
@@ -190,14 +197,15 @@ static void become_like_the_kernel(void)
 
 	require(stub >= 0 && !getrlimit(RLIMIT_NOFILE, &limit));
 	limit.rlim_max = --limit.rlim_cur;
-	require(dup3(stub, limit.rlim_cur, O_CLOEXEC) >= 0 && !close(stub) && !setrlimit(RLIMIT_NOFILE, &limit));
-	require(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	require(dup3(stub, limit.rlim_cur, O_CLOEXEC) >= 0 && !close(stub));
+	require(!setrlimit(RLIMIT_NOFILE, &limit) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	require(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
 }
 
 static void *memory(void *at, size_t size)
 {
-	int where = at ? MAP_FIXED : 0;
-	void *found = mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | where, -1, 0);
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0);
+	void *found = mmap(at, size, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	require(found != MAP_FAILED);
 	return found;
@@ -240,7 +248,7 @@ int main(int count, char **words)
 
 	require(count >= 3 && !sigaction(SIGSYS, &action, NULL));
 	seccomp = !strcmp(words[1], "seccomp");
-	flags = seccomp ? CLONE_VM | CLONE_VFORK | SIGCHLD : CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID | SIGCHLD;
+	flags = seccomp ? CLONE_VM | CLONE_VFORK : CLONE_CHILD_CLEARTID | CLONE_CHILD_SETTID;
 	open_all();
 	if (seccomp)
 		become_like_the_kernel();
@@ -248,8 +256,12 @@ int main(int count, char **words)
 	if (count > 3)
 		hold(calls, length, atoi(words[3]));
 	for (size_t i = atoi(words[2]); i < length; i++) {
-		unsigned char outcome = calls[i].in_kernel ? tried_here(&calls[i]) : tried_in_child(&calls[i], flags, stack);
+		unsigned char outcome;
 
+		if (calls[i].in_kernel)
+			outcome = tried_here(&calls[i]);
+		else
+			outcome = tried_in_child(&calls[i], flags | SIGCHLD, stack);
 		memory(area, AREA_SIZE);
 		require(write(1, &outcome, 1) == 1);
 	}
