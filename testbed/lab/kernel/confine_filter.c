@@ -141,6 +141,8 @@ static const struct call of_ptrace[] = {
  * guest that reports its progress would wait for a disk each second.
  */
 static const struct call skipped[] = { ANY(fsync), ANY(fdatasync) };
+/* Old kernels open the file of their memory to everybody, and end if they cannot: it stays their user's. */
+static const struct call skipped_of_ptrace[] = { CALL(fchmod, IS(1, 0777)) };
 
 /*
  * What may fail: PTRACE_CONT and PTRACE_KILL of stubs that have ended, the group's end when the kernel crashes, a file
@@ -153,7 +155,7 @@ static const struct call refused[] = {
 
 enum { MOST_VALUES = LENGTH(calls[0].values), OF_A_VALUE = 4, OF_A_CALL = 3 + MOST_VALUES * OF_A_VALUE };
 static struct sock_filter filter[8 + OF_A_CALL * (LENGTH(calls) + LENGTH(of_seccomp) + LENGTH(of_ptrace)
-	+ LENGTH(skipped) + LENGTH(refused))];
+	+ LENGTH(skipped) + LENGTH(skipped_of_ptrace) + LENGTH(refused))];
 static unsigned short filled;
 
 static void say(unsigned short code, unsigned int value, unsigned char when_true, unsigned char when_false)
@@ -218,10 +220,12 @@ static void fill(int traces, int mediated)
 	load(offsetof(struct seccomp_data, nr));
 	allow_all(calls, LENGTH(calls), mediated);
 	answer_all(skipped, LENGTH(skipped), SECCOMP_RET_ERRNO | 0);
-	if (traces)
+	if (traces) {
 		allow_all(of_ptrace, LENGTH(of_ptrace), mediated);
-	else
+		answer_all(skipped_of_ptrace, LENGTH(skipped_of_ptrace), SECCOMP_RET_ERRNO | 0);
+	} else {
 		allow_all(of_seccomp, LENGTH(of_seccomp), mediated);
+	}
 	for (size_t i = 0; i < LENGTH(refused); i++)
 		answer(&refused[i], SECCOMP_RET_ERRNO | (refused[i].number == SYS_clone3 ? ENOSYS : EPERM));
 	say(BPF_RET | BPF_K, SECCOMP_RET_TRAP, 0, 0);
