@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -108,8 +108,14 @@ def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     nominal, module = grading.nominal(), grading.module
-    points = dict(_points(cases, grading))
-    spreads = dict(_spread_points(cases, grading))
+
+    def spread_points(case: Case, variant: Variant) -> dict[LabRun, list[Point]]:
+        """Further points of a hand-in in real time, whose spread makes its bands."""
+        real_time = has_real_time(case)
+        return grading.spread_points(variant, case.own.module) if real_time else {}
+
+    points = dict(_planned(cases, lambda case, variant: grading.points(variant, case.own)))
+    spreads = dict(_planned(cases, spread_points))
     by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
     grading.references.ask(
         point for runs in by_run for run_points in runs.values() for point in run_points
@@ -127,25 +133,14 @@ def _open(cases: Sequence[Case]) -> list[Case]:
     return [case for case in cases if not case.refused and case.variant]
 
 
-def _points(
-    cases: Sequence[Case], grading: ClassGrading
+def _planned(
+    cases: Sequence[Case], points_of: Callable[[Case, Variant], dict[LabRun, list[Point]]]
 ) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
     """The points of each hand-in that has a variant."""
     for case in _open(cases):
         assert case.variant is not None
         with failure_domain(case, Stage.PLAN):
-            yield case, grading.points(case.variant, case.own)
-
-
-def _spread_points(
-    cases: Sequence[Case], grading: ClassGrading
-) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
-    """Further points of hand-ins in real time, whose spread makes their bands."""
-    for case in _open(cases):
-        assert case.variant is not None
-        with failure_domain(case, Stage.PLAN):
-            if has_real_time(case):
-                yield case, grading.spread_points(case.variant, case.own.module)
+            yield case, points_of(case, case.variant)
 
 
 def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:

@@ -65,9 +65,9 @@ def mark(
         recorded=case.inspected.predictions,
         trials=case.trials,
     )
-    answers = case.inspected.answers
+    marks = marker.marks(case.inspected.answers)
     flags = [flag for flag in case.flags if flag not in known]
-    marked = Marked(marker.key, case.bands, flags, marker.marks(answers), marker.right(answers))
+    marked = Marked(marker.key, case.bands, flags, marks, marker.right_among(marks))
     return msgspec.to_builtins(marked, str_keys=True)
 
 

@@ -92,9 +92,13 @@ class Marker:
 
     def right(self, answers: Answers) -> set[str]:
         """The numbers that are right by this key."""
+        return self.right_among(self.marks(answers))
+
+    def right_among(self, marks: Sequence[AnswerMark]) -> set[str]:
+        """The numbers that these marks call right."""
         return {
             mark.question
-            for mark in self.marks(answers)
+            for mark in marks
             if mark.verdict in ("right", "unit")
             and self.lab.question(mark.question).kind == "number"
         }
