@@ -28,8 +28,10 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.measures.run_results import RunResults as RunResults
     from analysis.pages.run.run_page import RunReport as RunReport
     from analysis.pages.run.run_page import make_report as report  # noqa: F401
-    from experiments.play.notebook import play as play
-    from experiments.running.python_run import run as run
+    from experiments.harness.play.notebook import play as play
+    from experiments.harness.running.python_run import run as run
+    from experiments.harness.sweep.python import SweepResult as SweepResult
+    from experiments.harness.sweep.python import sweep as sweep
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow
@@ -42,14 +44,18 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.spec import sack as sack
     from experiments.spec import sending_with as sending_with
     from experiments.spec import word as word
-    from experiments.sweep.python import SweepResult as SweepResult
-    from experiments.sweep.python import sweep as sweep
     from labs.student import python_api as lab  # noqa: F401
     from testbed import VERSION as VERSION
     from topologies.chain import chain as chain
     from topologies.dumbbell import dumbbell as dumbbell
-    from topologies.errors import TcplabError as TcplabError
-    from topologies.errors import UsageError as UsageError
+    from topologies.foundation.errors import TcplabError as TcplabError
+    from topologies.foundation.errors import UsageError as UsageError
+    from topologies.foundation.units import Count as Count
+    from topologies.foundation.units import Duration as Duration
+    from topologies.foundation.units import Packets as Packets
+    from topologies.foundation.units import Rate as Rate
+    from topologies.foundation.units import Share as Share
+    from topologies.foundation.units import Size as Size
     from topologies.parking_lot import parking_lot as parking_lot
     from topologies.separate_pairs import separate_pairs as separate_pairs
     from topologies.star import star as star
@@ -60,12 +66,6 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from topologies.topology_spec import Port as Port
     from topologies.topology_spec import TopologySpec as TopologySpec
     from topologies.two_hosts import two_hosts as two_hosts
-    from topologies.units import Count as Count
-    from topologies.units import Duration as Duration
-    from topologies.units import Packets as Packets
-    from topologies.units import Rate as Rate
-    from topologies.units import Share as Share
-    from topologies.units import Size as Size
 
 
 @cache
@@ -95,6 +95,6 @@ def __dir__() -> list[str]:
 
 def main() -> None:
     """The command `tcplab`."""
-    from experiments.cli.main import main as start
+    from experiments.harness.cli.main import main as start
 
     start()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.network.network_verdict import NetworkVerdict

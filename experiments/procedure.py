@@ -26,8 +26,8 @@ from testbed.guest.kernel_modules import loaded
 from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.programs import all_ended_afterwards, wait_for
 from testbed.guest.socket_sampling import sampled, sampling_interval
-from topologies.data import from_data
-from topologies.errors import TcplabError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import Port
 
 # What Linux 2.6.32 of the lab puts before its release, for C libraries (versions/2.6.32). Reading

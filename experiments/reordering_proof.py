@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import ExperimentSpec
+from topologies.foundation.units import WHOLE
 from topologies.topology_spec import HostReordering
-from topologies.units import WHOLE
 
 NETEM = "10:"
 _CHANCE = 4.5  # standard deviations, as for losses

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 from testbed.guest.kernel_modules import KernelModule
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
 from topologies.topology_spec import Channel, TopologySpec
-from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 
 Q = TypeVar("Q", bound=Quantity)
 

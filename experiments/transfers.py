@@ -28,7 +28,7 @@ from testbed.guest.programs import (
 )
 from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
 from topologies.addresses import address_of
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 from topologies.topology_spec import Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from topologies.errors import UsageError
-from topologies.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
 
 NodeKind = Literal["host", "switch", "router"]
 Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]

@@ -16,7 +16,7 @@ from analysis.agreement.kernel_counts import Truth, truths
 from analysis.flows.installed_engines import Engine
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 @click.command()

@@ -12,7 +12,7 @@ from analysis import flows
 from analysis.agreement import tcptrace
 from analysis.agreement.policy import Policy, policy
 from analysis.flows.installed_engines import Engine
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _ENDINGS = ("_a2b", "_b2a")
 _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")

@@ -17,7 +17,7 @@ from analysis import flows
 from analysis.agreement import comparing
 from analysis.flows.packet_events import events
 from analysis.tabular.column_table import ColumnTable
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 _LONGEST = 600
 """Seconds that reading a capture with both engines may take: the plain one is slow."""

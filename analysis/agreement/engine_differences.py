@@ -15,7 +15,7 @@ from analysis import flows
 from analysis.flows.installed_engines import Engine, engines
 from analysis.flows.reader import Reading
 from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _ALIKE = 1e-9
 """Of a float's value: both sum up in another order."""

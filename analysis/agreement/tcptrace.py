@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 LONG_REPORT = ("-n", "-l", "-r", "-W", "--csv")
 """No name look-ups; long report with RTT and congestion-window estimates; separated by commas."""

@@ -11,7 +11,7 @@ from rich.console import Console
 from analysis.analyze import written_files
 from analysis.analyze.analyze_options import AnalyzeOptions
 from analysis.analyze.analyzed_captures import analyze_captures
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 @click.command()

@@ -12,7 +12,7 @@ from analysis.analyze.chosen_connections import ConnectionChoice
 from analysis.analyze.moments import moment
 from analysis.flows.installed_engines import Engine
 from analysis.flows.reader import CapturePeriod
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from analysis.analyze.chosen_connections import only
 from analysis.analyze.json_pieces import json_pieces
 from analysis.analyze.listed_capture import ListedCapture, of_engine, of_reading
 from analysis.flows.reader import FileFacts, Reading, columns, read
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.tabular.column_table import ColumnTable

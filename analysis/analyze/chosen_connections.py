@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.analyze import short_numbers
 from analysis.flows.reader import Reading
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

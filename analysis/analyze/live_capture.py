@@ -20,7 +20,7 @@ from analysis.analyze.growing_sources import GrowingSource, growing_source
 from analysis.analyze.listed_capture import ListedCapture, of_engine
 from analysis.flows.followed import FollowedCapture
 from analysis.flows.installed_engines import Engine
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _WAIT = 0.2
 """Seconds after which Ctrl-C is noticed at the latest, though nothing comes."""

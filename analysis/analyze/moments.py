@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime, timedelta
 
 from analysis.flows.reader import CaptureMoment
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topologies.units import DECIMAL, TIMES
+from topologies.foundation.units import DECIMAL, TIMES
 
 NOTHING = "\N{EN DASH}"
 _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from analysis.tabular.column_table import ColumnTable, Truths
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _NAME = re.compile(r"""'(?:[^']|'')*'|"(?P<quoted>[^"]*)"|[A-Za-z_]\w*""")
 """Text, a name in quotes, or a word."""

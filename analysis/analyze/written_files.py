@@ -12,7 +12,7 @@ from analysis.analyze.json_pieces import json_pieces
 from analysis.analyze.listed_capture import ListedCapture, of_reading
 from analysis.flows import Reading
 from analysis.rendering import page_files
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.tabular.column_table import ColumnTable

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from analysis.bench import capture_readers, made_captures
 from analysis.bench.capture_readers import CaptureReader, ReaderCost
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _IDLE = 50_000
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from analysis import flows
 from analysis.agreement.tcptrace import LONG_REPORT
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 _OURS = """
 from analysis import flows

@@ -13,7 +13,7 @@ from pathlib import Path
 from analysis.flows.columns import connection_names
 from analysis.flows.faults import FAULTS
 from analysis.flows.installed_engines import find_engine, handed_over
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 def main(words: list[str]) -> int:

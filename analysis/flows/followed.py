@@ -6,7 +6,7 @@ from typing import Any
 
 from analysis.flows.installed_engines import Engine, find_engine
 from analysis.flows.reader import FileFacts, file_facts
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 MOST = 20_000
 """Connections that are remembered at most."""

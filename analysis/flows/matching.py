@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from analysis.flows.displacement import reordering
 from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 FLOW = "flow"
 """The column of the flows in `arrivals` and `delays`: packets of two flows never match."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.flows.faults import FAULTS
 from analysis.flows.installed_engines import Engine, handed_over
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     import polars

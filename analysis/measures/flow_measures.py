@@ -14,7 +14,7 @@ from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS, Metric, Row
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _Values = dict[MetricKey, float]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Self
 
 from analysis.records.row_columns import METRICS, Metric
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 PAUSE = 0.25
 """Seconds without a data segment that count as a pause.

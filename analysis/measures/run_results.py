@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from analysis.measures.metric_keys import MetricKey
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunCondition, RunRecord, Trial
-from topologies.errors import UsageError
-from topologies.units import Rate
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Rate
 
 if TYPE_CHECKING:
     from analysis.measures.trial_measures import Measured

@@ -15,7 +15,7 @@ from analysis.measures.metric_keys import RECEIVER, SENDER, MetricKey
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.tabular.column_table import ColumnTable
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 COLUMNS = (
     "total_packets",

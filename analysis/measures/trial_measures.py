@@ -15,8 +15,8 @@ from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, run_of
 from analysis.tabular.column_table import ColumnTable
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from analysis.records.qdiscs import QdiscsFile
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
 from topologies.addresses import address_of
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 from topologies.topology_spec import SHORTEST_DELAY, Channel, Port, TopologySpec
 
 Way = tuple[str, str]

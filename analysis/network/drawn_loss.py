@@ -13,8 +13,8 @@ from math import log
 from analysis.network.asked_network import TrialNetwork
 from analysis.network.findings import CheckFinding, CheckOutcome, percent, unmeasured
 from analysis.statistics.chances import at_least, at_most
+from topologies.foundation.units import Share
 from topologies.topology_spec import MOST_PACKETS, Port
-from topologies.units import Share
 
 KIND = "Packets lost at random"
 LEVEL = 0.01

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from analysis.flows.plain.packet_records import FileHeaders, RecordBatch, read_pcap, recognise
 from analysis.flows.plain.stream import open_source
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 Whole = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.integer[Any]]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from analysis.records import socket_samples
 from analysis.records.socket_samples import SocketSample
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _Samples = dict[str, list[SocketSample]]
 

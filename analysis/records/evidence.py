@@ -10,7 +10,7 @@ from analysis.records.evidence_file import EnvironmentFile, ProofEntry
 from analysis.records.json_reader import read
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, changed_files
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)
 

@@ -20,8 +20,8 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
 from analysis.records.problems import Problems, printable
-from topologies import untrusted
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError, UsageError
 
 Record = TypeVar("Record", bound=Struct)
 _Reader = Callable[[object], Any]

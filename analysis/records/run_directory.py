@@ -16,8 +16,8 @@ from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems
 from analysis.records.spec_file import ConditionEntry, FlowEntry, SpecFile
 from analysis.records.trial_files import TrialFiles
-from topologies import untrusted
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError, UsageError
 
 NEWEST_FORMAT = 1
 """The newest manifest format that this analysis understands."""

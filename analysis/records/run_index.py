@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 PAGES = ("report.html", "sweep.html", "reproduction.html", "comparison.html")
 UNREADABLE = "unreadable"

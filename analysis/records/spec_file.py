@@ -8,8 +8,8 @@ from msgspec import Struct, field
 from msgspec.structs import asdict
 
 from analysis.records.published_row import RowEntry
-from topologies.data import from_data
-from topologies.errors import UsageError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
 from topologies.topology_spec import ETHERNET, TopologySpec
 
 _DRAWN = "diagram"

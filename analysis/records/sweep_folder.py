@@ -16,7 +16,7 @@ from analysis.records.problems import Problems, printable
 from analysis.records.published_row import RowEntry
 from analysis.records.row_columns import METRICS, Metric
 from analysis.records.spec_file import HeadlineEntry
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 NEWEST_FORMAT = 1
 """The newest sweep.json format that this analysis understands."""

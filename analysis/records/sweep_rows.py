@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord
 from analysis.tabular.column_table import ColumnTable
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 ROWS = "rows.csv"
 

@@ -12,7 +12,7 @@ from analysis.records.json_reader import ParsedFile, parse
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.socket_samples import SocketSample
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 
 class TrialFiles:

@@ -21,8 +21,8 @@ from analysis.statistics.claims import (
     judge_within,
 )
 from analysis.statistics.paired_tests import FEWEST
-from topologies.errors import UsageError
-from topologies.units import Share
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Share
 
 _OF_FLOW = "metric."
 

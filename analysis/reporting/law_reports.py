@@ -16,7 +16,7 @@ from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawPoint, ratios, verdict_of
 from analysis.theory.law_graph import LawGraph, LawLine
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 
 @dataclass(frozen=True)

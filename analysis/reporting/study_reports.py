@@ -18,7 +18,7 @@ from analysis.reporting.answers import Answer
 from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from analysis.records.run_directory import RunRecord
@@ -62,7 +62,9 @@ def report_of(experiment: str) -> StudyReport:
     The name comes from a stranger's folder: nothing is imported but a part of a known study.
     Raises TcplabError if its module has no `REPORT`.
     """
-    module = import_module(f"{_EXPERIMENTS}.definition.catalogue").part(experiment, "report")
+    module = import_module(f"{_EXPERIMENTS}.harness.definition.catalogue").part(
+        experiment, "report"
+    )
     if module is None:
         return StudyReport()
     report = getattr(module, "REPORT", None)

@@ -12,7 +12,7 @@ from analysis.measures.run_results import spread
 from analysis.records.sweep_folder import SweepRecord
 from analysis.records.sweep_rows import read_rows
 from analysis.reporting.tables import Listing
-from topologies.untrusted import StrangeFile
+from topologies.foundation.untrusted import StrangeFile
 
 Row = dict[str, Any]
 

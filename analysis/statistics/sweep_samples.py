@@ -16,8 +16,8 @@ from analysis.records.sweep_rows import ROWS, read_rows
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from analysis.tabular.column_table import ColumnTable, TableColumn
 from analysis.tabular.row_groups import RowGroups
-from topologies.errors import TcplabError
-from topologies.untrusted import StrangeFile
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import StrangeFile
 
 Place = tuple[int, ...]
 """For each factor, which of its values."""

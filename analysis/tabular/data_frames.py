@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
     import polars

@@ -9,7 +9,7 @@ from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import Measured
 from analysis.records.socket_samples import SocketSample
 from analysis.theory.window_laws import FilledPath
-from topologies.units import Duration, Packets, Rate
+from topologies.foundation.units import Duration, Packets, Rate
 
 PAYLOAD = 1448
 """Bytes of data in a full segment: 1500 of IP less 20, 20 of TCP and 12 of its time stamps."""

@@ -16,8 +16,8 @@ from experiments.spec import (
     congestion_control,
     parameter,
 )
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share
 
 
 @dataclass(frozen=True)

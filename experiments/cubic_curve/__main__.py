@@ -1,5 +1,5 @@
 """`python -m experiments.cubic_curve`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("cubic_curve")

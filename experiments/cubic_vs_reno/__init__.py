@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.definition.late_starts import MEANING, NONE, late_starts
-from experiments.definition.profiles import LINUX_2_6, under
+from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
     Condition,
@@ -25,10 +25,10 @@ from experiments.spec import (
     word,
     words,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration, Rate, Share
 from topologies.star import star
 from topologies.topology_spec import Channel
-from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}

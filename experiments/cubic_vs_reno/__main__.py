@@ -1,5 +1,5 @@
 """`python -m experiments.cubic_vs_reno`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("cubic_vs_reno")

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
-from experiments.published.target import PublishedStudy, Target
-from experiments.published.tcp_assignment import (
+from experiments.harness.published.target import PublishedStudy, Target
+from experiments.harness.published.tcp_assignment import (
     KERNEL,
     SOURCE,
     Row,

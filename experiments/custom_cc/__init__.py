@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.definition.late_starts import MEANING, NONE, late_starts
-from experiments.definition.profiles import LINUX_2_6_FULL_LINE, under
+from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
     ExperimentSpec,
@@ -29,10 +29,10 @@ from experiments.spec import (
     words,
 )
 from testbed.guest.kernel_modules import KernelModule, module_from
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration, Rate, Share
 from topologies.star import star
 from topologies.topology_spec import Channel
-from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6_FULL_LINE
 LOADS_MODULES = True

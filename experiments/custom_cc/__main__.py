@@ -1,5 +1,5 @@
 """`python -m experiments.custom_cc`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("custom_cc")

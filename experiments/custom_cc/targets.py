@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
-from experiments.published.target import PublishedStudy, Target
-from experiments.published.tcp_assignment import (
+from experiments.harness.published.target import PublishedStudy, Target
+from experiments.harness.published.tcp_assignment import (
     KERNEL,
     SOURCE,
     assigned,

@@ -17,7 +17,7 @@ from experiments.spec import (
     parameter,
 )
 from topologies.dumbbell import dumbbell
-from topologies.units import Count, Duration, Packets, Rate, Share
+from topologies.foundation.units import Count, Duration, Packets, Rate, Share
 
 
 @dataclass(frozen=True)

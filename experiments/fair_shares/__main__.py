@@ -1,5 +1,5 @@
 """`python -m experiments.fair_shares`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("fair_shares")

@@ -1,5 +1,5 @@
 """`python -m experiments.loss_formula`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("loss_formula")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.definition.profiles import LINUX_2_4, under
+from experiments.harness.definition.profiles import LINUX_2_4, under
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,8 +22,8 @@ from experiments.spec import (
     word,
 )
 from topologies.chain import chain
-from topologies.errors import UsageError
-from topologies.units import Count, Duration, Rate, Share, Size
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration, Rate, Share, Size
 
 METRIC = "client_seconds"
 PROFILE = LINUX_2_4

@@ -1,5 +1,5 @@
 """`python -m experiments.packet_dropper`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("packet_dropper")

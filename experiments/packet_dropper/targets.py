@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
-from experiments.definition.profiles import DROPPER
-from experiments.published.target import PublishedKernel, PublishedStudy, Target
+from experiments.harness.definition.profiles import DROPPER
+from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target
 
 STUDY = PublishedStudy(
     "Experiments with a packet dropper module on a static router (about 2001)",

@@ -9,7 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.definition.queue_disciplines import discipline_from
+from experiments.harness.definition.queue_disciplines import discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,10 +22,10 @@ from experiments.spec import (
     sack,
     word,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Quantity, Rate, Share
 
 _SWITCH = ("on", "off")
 MOST_FLOWS = 4

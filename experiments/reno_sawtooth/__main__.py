@@ -1,5 +1,5 @@
 """`python -m experiments.reno_sawtooth`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("reno_sawtooth")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.definition.profiles import LINUX_2_6, under
+from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
     Condition,
@@ -24,10 +24,10 @@ from experiments.spec import (
     word,
     words,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration, Rate, Share
 from topologies.star import star
 from topologies.topology_spec import Channel
-from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6
 GRID = {"threshold": ("3", "10", "30", "100", "300", "1000", "100000", "2147483647")}

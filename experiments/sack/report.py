@@ -13,8 +13,8 @@ from analysis.reporting.answers import Answer
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import ReportTable, build_row, read_published
 from experiments.sack.sack_answers import all_answers
-from topologies.errors import UsageError
-from topologies.units import Duration, Quantity, Rate, Share, Size
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Quantity, Rate, Share, Size
 
 CONDITIONS = ("sack_off", "sack_on")
 PUBLISHED_PATH: dict[str, Quantity] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 from analysis.measures.metric_keys import RECEIVER
 from analysis.reporting.published_file import published_rows
 from analysis.reporting.quantities import TRANSFER
-from experiments.published.target import PublishedKernel, PublishedStudy, Target, as_number
+from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
 
 STUDY = PublishedStudy(
     "Explanation of a Mininet script for selective acknowledgement, with its results (2014)",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.definition.profiles import LINUX_3_10, under
+from experiments.harness.definition.profiles import LINUX_3_10, under
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -21,10 +21,10 @@ from experiments.spec import (
     sack,
     word,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share
 
 LOSSES = (
     "0.000001%",

@@ -1,5 +1,5 @@
 """`python -m experiments.sack_loss_sweep`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("sack_loss_sweep")

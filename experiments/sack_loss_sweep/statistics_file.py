@@ -19,7 +19,7 @@ from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import Qdisc
 from analysis.records.run_directory import RunCondition, RunRecord, Trial, run_of
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, and space
 

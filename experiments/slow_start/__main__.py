@@ -1,5 +1,5 @@
 """`python -m experiments.slow_start`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("slow_start")

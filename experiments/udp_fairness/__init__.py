@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.definition.late_starts import MEANING, NONE, late_starts
-from experiments.definition.profiles import LINUX_2_6, under
-from experiments.definition.queue_disciplines import DISCIPLINES, discipline_from
+from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.profiles import LINUX_2_6, under
+from experiments.harness.definition.queue_disciplines import DISCIPLINES, discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -24,10 +24,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.star import star
 from topologies.topology_spec import Channel
-from topologies.units import Count, Duration, Packets, Rate
 
 FAIR = ("sfq", "fq_codel", "fq", "cake")
 """Those that have a queue for each flow and serve them in turn."""

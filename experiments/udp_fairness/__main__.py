@@ -1,5 +1,5 @@
 """`python -m experiments.udp_fairness`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("udp_fairness")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.definition.profiles import LINUX_2_6_32, under
+from experiments.harness.definition.profiles import LINUX_2_6_32, under
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -21,10 +21,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import WHOLE, Duration, Packets, Rate, Share, Size
 from topologies.topology_spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
-from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
 
 CASES = {
     "1": ("200us", "99%"),

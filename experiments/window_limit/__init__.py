@@ -17,8 +17,8 @@ from experiments.spec import (
     congestion_control,
     parameter,
 )
+from topologies.foundation.units import Duration, Packets, Rate, Share, Size
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share, Size
 
 BUFFERS = ("32KiB", "64KiB", "128KiB", "192KiB", "256KiB", "512KiB")
 """Bytes of memory that a receiver may use; it advertises a bit more than half of that."""

@@ -1,5 +1,5 @@
 """`python -m experiments.window_limit`."""
 
-from experiments.cli.main import start
+from experiments.harness.cli.main import start
 
 start("window_limit")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.cli.messages import one_clear_message
-from experiments.cli.workers_option import workers_option
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.workers_option import workers_option
 from labs.cli.course_option import course_option
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import read_course

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from experiments.cli.messages import one_clear_message, ready_lab
-from experiments.cli.workers_option import workers_option
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.workers_option import workers_option
 from labs.cli.course_option import course_option
 from labs.cli.instructor_commands import lint_command, new_command, preview_command
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import class_file, new_course, read_course, variant, variant_from
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from topologies.units import Quantity
+from topologies.foundation.units import Quantity
 
 Variables = Mapping[str, Quantity]
 """The student's parameters by name."""

@@ -12,8 +12,8 @@ from typing import Any
 from labs.definition.lab_spec import LabSpec
 from labs.definition.question import Question
 from labs.definition.texts import decoded
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 LARGEST = 64 * 1024  # bytes
 _LONGEST = 8000  # characters of one answer

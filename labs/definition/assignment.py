@@ -10,8 +10,8 @@ from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabSpec
 from labs.definition.texts import decoded
-from topologies.data import from_data, to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import TcplabError, UsageError
 
 FILE, ANSWERS = "assignment.json", "answers.toml"
 _FORMAT = 1

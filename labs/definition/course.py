@@ -21,8 +21,8 @@ from pathlib import Path
 
 from labs.definition.lab_spec import LabSpec
 from labs.definition.texts import decoded
-from topologies.data import from_data
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import TcplabError, UsageError
 
 _SEEDS = 2**31
 _LONGEST_ID = 64

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 LARGEST = 5_000_000  # bytes
 _BEGINNINGS = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from labs.definition.script_statements import check_statements
 from testbed.packetdrill.script_files import SUFFIX, Script
-from topologies import untrusted
-from topologies.errors import UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
 
 _NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,79}}{re.escape(SUFFIX)}")
 _LONGEST = 64 << 10  # bytes

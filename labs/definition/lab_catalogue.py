@@ -11,8 +11,8 @@ from typing import Any
 import labs
 from labs.definition import lab_texts
 from labs.definition.lab_spec import LabSpec
-from topologies.data import from_data
-from topologies.errors import UsageError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
 
 FOLDER = Path(__file__).resolve().parents[1]
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import get_type_hints
 
 from experiments import custom_cc
-from experiments.definition.catalogue import find
-from experiments.definition.grid import Combination
-from experiments.definition.single_run import single
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import Combination
+from experiments.harness.definition.single_run import single
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.own_parts import OwnParts
-from topologies.errors import UsageError
-from topologies.units import Count, Quantity
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Quantity
 
 FOLDER = "runs"
 NO_PARTS = OwnParts()

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Literal
 
 from labs.definition.question import NAME, Question
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 MOST_READING = Fraction(1, 3)
 """Of a lab's points: what may be earned by reading values off files and reports."""

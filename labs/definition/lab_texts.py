@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
 FIRST_LANGUAGE = "en"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from labs.definition.answer_sheet import Answers
 from labs.definition.lab_spec import LabRun, LabSpec
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 
 @dataclass(frozen=True)

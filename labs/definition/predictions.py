@@ -14,8 +14,8 @@ from analysis.records.problems import Problems
 from labs.definition.answer_sheet import Answers
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.question import Question
-from topologies import untrusted
-from topologies.errors import UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
 
 FILE = "predictions.json"
 LEAST_WORDS = 6

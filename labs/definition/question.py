@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from labs.definition.written_numbers import unit_named
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 Kind = Literal[
     "prediction",

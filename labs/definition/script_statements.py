@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from testbed.packetdrill.script_files import Script
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 # As in lexer.l: a C comment goes on beyond "**/". Unclosed, it is no comment (group 1 is empty).
 _COMMENT = re.compile(r'"[^"\\\n]*"|//[^\n]*|/\*(?:[^*]|\*[^/])*+(\*/)?')

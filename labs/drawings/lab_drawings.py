@@ -8,7 +8,7 @@ from pathlib import Path
 
 from labs.drawings.line_graph import LineGraph
 from labs.drawings.sequence_diagram import SequenceDiagram
-from topologies.data import from_data
+from topologies.foundation.data import from_data
 
 FOLDER = "drawings"
 

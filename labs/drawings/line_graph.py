@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from labs.drawings import svg
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 34.0, 350.0, 16.0, 190.0
 _STEPS = 240

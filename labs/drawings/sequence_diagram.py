@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from labs.drawings import svg
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _LEFT, _RIGHT = 40, svg.WIDTH - 40
 _TOP, _ROW, _SLOPE = 48, 36, 12

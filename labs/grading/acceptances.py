@@ -13,7 +13,7 @@ from pathlib import Path
 
 from labs.grading.case import Case
 from labs.grading.overrides import read_toml
-from topologies.data import from_data
+from topologies.foundation.data import from_data
 
 FILE = "accepted.toml"
 _BEGINNING = """\

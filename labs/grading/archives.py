@@ -26,8 +26,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 _CHUNK = 1 << 16
 _LARGEST_RATIO = 200  # text that repeats itself, such as samples of sockets, is packed 30 to 1

@@ -1,15 +1,15 @@
 """Whether captures agree with others of the same run, and with its own witnesses.
 
-experiments.running.capture_differences compares them byte for byte. All of this runs in a process
-of its own (labs.measuring.contained): one of the two captures is a stranger's.
+experiments.harness.running.capture_differences compares them byte for byte. All of this runs in a
+process of its own (labs.measuring.contained): one of the two captures is a stranger's.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.running.capture_differences import content_if_any, packets
-from topologies import untrusted
+from experiments.harness.running.capture_differences import content_if_any, packets
+from topologies.foundation import untrusted
 
 _FEW = 5.0  # bytes or packets by which counts may differ in any case
 _WITNESSES = (

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import StatisticsError
 
-from experiments.sweep.point import Point
+from experiments.harness.sweep.point import Point
 from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant

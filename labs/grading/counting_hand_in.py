@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from labs.definition.course import student_id
 from labs.grading.case import Case
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _APART = 60.0
 """Seconds. Moodle gives all files the time of the download

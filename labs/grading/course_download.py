@@ -30,7 +30,7 @@ from labs.grading.archives import (
 )
 from labs.grading.unpacking import LARGEST_ARCHIVE
 from labs.measuring.contained import Allowance, contained, contained_as
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000

@@ -11,7 +11,7 @@ from labs.definition.texts import displayable
 from labs.grading.case import Case
 from labs.grading.counting_hand_in import CountingHandIns
 from labs.grading.intake import Intake
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 FILE = "intake.csv"
 _PASSED = "no file that a hand-in needs"

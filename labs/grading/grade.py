@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.cli.messages import ready_lab
-from experiments.running.session import lab_facts
-from experiments.sweep.point import Point, Record
-from experiments.sweep.point_store import results
-from experiments.sweep.progress import watching
-from experiments.sweep.running_points import PointRunner, way_to_workers
+from experiments.harness.cli.messages import ready_lab
+from experiments.harness.running.session import lab_facts
+from experiments.harness.sweep.point import Point, Record
+from experiments.harness.sweep.point_store import results
+from experiments.harness.sweep.progress import watching
+from experiments.harness.sweep.running_points import PointRunner, way_to_workers
 from labs.definition import lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Course, Variant
@@ -41,7 +41,7 @@ from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""

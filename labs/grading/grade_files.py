@@ -23,7 +23,7 @@ from labs.grading.failure_domain import at_once
 from labs.grading.overrides import Overrides
 from labs.grading.roster import Person
 from labs.student.packing import safe_name
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _SHOWN = 5
 

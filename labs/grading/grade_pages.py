@@ -18,8 +18,8 @@ from labs.grading.overrides import REST, Overrides
 from labs.grading.roster import Person
 from labs.grading.similar_texts import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
-from topologies import untrusted
-from topologies.data import to_data
+from topologies.foundation import untrusted
+from topologies.foundation.data import to_data
 
 VERDICTS = {
     "right": "right",

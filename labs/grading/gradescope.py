@@ -18,7 +18,7 @@ from labs.definition.lab_spec import LabSpec
 from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case
 from labs.grading.roster import Person
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
 _ORIGIN = "Gradescope writes this file beside each submission."

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from topologies import untrusted
+from topologies.foundation import untrusted
 
 _DIGITS = 32  # hexadecimal, 128 bits
 _CHUNK = 1 << 20  # bytes

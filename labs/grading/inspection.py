@@ -24,8 +24,8 @@ from labs.definition.lab_spec import LabSpec
 from labs.definition.predictions import read_predictions
 from labs.definition.texts import decoded
 from labs.grading.unpacking import unpack
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
 _SHOWN = 80

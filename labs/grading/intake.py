@@ -14,7 +14,7 @@ from labs.grading.course_download import DownloadFile, extract, files_in
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from labs.measuring.contained import NotContained
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _TAKEN_OUT = "hand-in"
 """The name of an archive that was taken out of a download; what it is, its content says."""

@@ -7,8 +7,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from topologies import untrusted
-from topologies.errors import UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
 
 FILE = "written.json"
 

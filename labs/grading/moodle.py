@@ -25,7 +25,7 @@ from pathlib import Path
 from labs.definition.lab_spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
 from labs.grading.csv_tables import FilledTable, ForeignTable, read_foreign_table, table
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _HEADINGS = Path(__file__).with_name("moodle_headings.toml")
 _IDENTIFIER = re.compile(r"\D*(\d{1,12})")

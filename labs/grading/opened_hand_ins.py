@@ -22,7 +22,7 @@ from labs.grading.owners import owner, ownership_doubt
 from labs.grading.script_trials import ScriptTrial
 from labs.measuring.contained import contained_as
 from testbed.packetdrill.script_files import Script
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:

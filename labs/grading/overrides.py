@@ -11,8 +11,8 @@ from typing import Any
 from labs.definition.lab_spec import LabSpec
 from labs.grading.answer_mark import AnswerMark
 from labs.grading.case import Case
-from topologies.data import from_data
-from topologies.errors import UsageError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
 
 FILE = "overrides.toml"
 REST = "rest"

@@ -18,16 +18,16 @@ from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import Record as JsonRecord
 from analysis.records.json_reader import parse
 from analysis.records.manifest import RunManifest
-from experiments.running.capture_differences import packets
-from experiments.sweep.point import Record
+from experiments.harness.running.capture_differences import packets
+from experiments.harness.sweep.point import Record
 from labs.definition.lab_spec import LabRun
 from labs.grading.authenticity import shared_packets
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained_as
 from testbed.native.realtime import REALTIME
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 GUESTS_BEGIN = 1_700_000_000
 """Seconds since 1970 at which the clock of every guest begins (testbed/virtual/virtual_run.py)."""

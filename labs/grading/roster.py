@@ -11,7 +11,7 @@ from pathlib import Path
 
 from labs.definition.course import student_id
 from labs.definition.texts import decoded
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _NUMBER = (
     "id number",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.running.capture_differences import Difference, differences
-from experiments.sweep.point import Record
+from experiments.harness.running.capture_differences import Difference, differences
+from experiments.harness.sweep.point import Record
 from labs.definition.course import Course, Variant
 from labs.definition.lab_runs import NO_PARTS, seeds_of, settings
 from labs.definition.lab_spec import LabRun
@@ -17,7 +17,7 @@ from labs.grading.inspection import HandedInRun
 from labs.grading.real_time_checks import check_label
 from labs.measuring.contained import contained_as
 from labs.measuring.lab_measures import MeasuredFolder, values_of
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _SHOWN = 3
 _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", "iperf", "tcpdump", "iproute2")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from labs.definition import lab_catalogue
 from labs.definition.question import NAME
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _EXAMPLE = "first_look"
 

@@ -26,7 +26,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from testbed.host.naming import PREFIX
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 SECONDS = 120.0
 """Wall seconds of a reader; the limit of CPU seconds is the same."""
@@ -38,7 +38,7 @@ _CONTEXT.set_forkserver_preload(
         f"{PREFIX}labs.measuring.lab_measures",
         f"{PREFIX}labs.grading.inspection",
         f"{PREFIX}labs.grading.authenticity",
-        f"{PREFIX}experiments.running.capture_differences",
+        f"{PREFIX}experiments.harness.running.capture_differences",
         f"{PREFIX}labs.measuring.repeating",
         f"{PREFIX}labs.grading.hand_in_digest",
         f"{PREFIX}labs.grading.marked_case",

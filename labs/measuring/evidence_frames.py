@@ -18,8 +18,8 @@ from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.socket_samples import by_port
 from analysis.tabular.column_table import ColumnTable, Truths
 from analysis.tabular.row_groups import RowGroups
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 PREFIX = "frame."
 _MOST = 3000

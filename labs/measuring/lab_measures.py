@@ -25,8 +25,8 @@ from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from labs.measuring.evidence_frames import PREFIX, frame_values, line_values
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""

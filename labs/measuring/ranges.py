@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.cli.messages import ready_lab
-from experiments.sweep.point_store import results
-from experiments.sweep.progress import watching
-from experiments.sweep.running_points import way_to_workers
+from experiments.harness.cli.messages import ready_lab
+from experiments.harness.sweep.point_store import results
+from experiments.harness.sweep.progress import watching
+from experiments.harness.sweep.running_points import way_to_workers
 from labs.definition import lab_catalogue, lab_runs
 from labs.definition.answer_key import Key
 from labs.definition.course import Variant
@@ -19,7 +19,7 @@ from labs.definition.own_parts import examples_of
 from labs.measuring.lab_measures import MeasuredRun
 from labs.measuring.references import References
 from testbed.host.scratch import scratch
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 Values = tuple[tuple[str, str], ...]
 """A value for each range, by name."""

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.grid import Combination
-from experiments.sweep.point import Origin, Point, Record, origin
-from experiments.sweep.point_store import PointStore
-from experiments.sweep.running_points import PointRunner, Watch, run_points
+from experiments.harness.definition.grid import Combination
+from experiments.harness.sweep.point import Origin, Point, Record, origin
+from experiments.harness.sweep.point_store import PointStore
+from experiments.harness.sweep.running_points import PointRunner, Watch, run_points
 from labs.measuring.repeating import carry, carry_kept
 from testbed.engine.tasks import Task
 

@@ -13,17 +13,17 @@ from typing import Any, Literal
 
 from msgspec import Struct, to_builtins
 
-from experiments.running.seed import carry_seed, limits_for, memory_for
+from experiments.harness.running.seed import carry_seed, limits_for, memory_for
+from experiments.harness.sweep.carrying_point import carry_point
+from experiments.harness.sweep.point import Record
 from experiments.spec import ExperimentSpec
-from experiments.sweep.carrying_point import carry_point
-from experiments.sweep.point import Record
 from labs.measuring.contained import Allowance, Answer, contained_as
 from labs.measuring.lab_measures import measured
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
-from topologies.data import from_data
-from topologies.errors import TcplabError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import TcplabError
 
 _READING = 120.0  # seconds beside those of the run: its module is built, its files are measured
 _BESIDE = 2 << 30  # bytes of address space beside the guest's memory

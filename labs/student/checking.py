@@ -18,7 +18,7 @@ from labs.definition.own_parts import chosen_in
 from labs.definition.predictions import read_predictions
 from labs.definition.question import HANDED_IN_FILES, Question
 from labs.student.student_runs import is_of, own_parts
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)

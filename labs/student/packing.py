@@ -14,7 +14,7 @@ from labs.definition.assignment import ANSWERS, FILE, Assignment
 from labs.definition.lab_runs import FOLDER, run_folder
 from labs.definition.predictions import FILE as PREDICTIONS
 from labs.definition.question import HANDED_IN_FILES
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from labs.definition.assignment import Assignment
 from labs.student.starting import handout_files
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _EXTRA = "Install it beside tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
 _PANGO = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0"

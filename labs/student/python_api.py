@@ -19,8 +19,8 @@ from labs.measuring.lab_measures import Values, values_of
 from labs.student import checking, packing, starting
 from labs.student.student_runs import carry_out_run, runs_to_make
 from testbed.lab.ready import lab_for
-from topologies import untrusted
-from topologies.errors import UsageError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
     import polars

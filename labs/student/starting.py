@@ -10,7 +10,7 @@ from labs.definition.course import Variant
 from labs.definition.lab_spec import LabSpec
 from labs.student.handout import drawings_of, handout_text, sheet_text
 from labs.templates.rendering import markdown_page
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 HANDOUT = "handout.md"
 

@@ -10,9 +10,9 @@ from typing import Any
 from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from experiments.running.run_options import refuse_kernel
-from experiments.running.seed import limits_for
-from experiments.running.session import RunRequest, carry_out, choose
+from experiments.harness.running.run_options import refuse_kernel
+from experiments.harness.running.seed import limits_for
+from experiments.harness.running.session import RunRequest, carry_out, choose
 from experiments.spec import ExperimentSpec
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment
@@ -22,8 +22,8 @@ from labs.definition.own_parts import OwnParts, chosen_in, parts_of
 from labs.definition.predictions import record
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import build_all
-from topologies.data import from_data
-from topologies.errors import UsageError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
 
 _WALL_SECONDS = 600.0
 

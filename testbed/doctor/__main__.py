@@ -22,7 +22,7 @@ from testbed.lab.survey import entries
 from testbed.native.journal import stale
 from testbed.recipes import cache
 from testbed.virtual.choice import allowed_sandbox
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
 """Bytes that building the lab takes, and a run."""

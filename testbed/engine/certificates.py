@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 
 from testbed.host.locks import gate
 from testbed.host.packages import PATH
-from topologies.errors import CommandError, TcplabError, UsageError
+from topologies.foundation.errors import CommandError, TcplabError, UsageError
 
 FOLDER = "TCPLAB_CERTIFICATES"
 """The variable of the environment that names another folder than the usual one."""

@@ -28,7 +28,7 @@ from testbed.engine.certificates import certificates
 from testbed.engine.tasks import Done, Listener, Task
 from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
 from testbed.lab.ready import Lab
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 def require_cluster_extra() -> None:

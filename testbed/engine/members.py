@@ -21,7 +21,7 @@ from distributed.comm.addressing import get_address_host_port
 from testbed.engine.certificates import TLS, Certificates
 from testbed.engine.cluster import PAGES, configured
 from testbed.host.scratch import scratch
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 LOOPBACK = "127.0.0.1"
 _ALL = ("0.0.0.0", "::")

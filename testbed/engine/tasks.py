@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 class Stopped(Exception):

@@ -22,7 +22,7 @@ from testbed.jobs.fingerprint import fingerprint
 from testbed.jobs.following import Progress
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""

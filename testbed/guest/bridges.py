@@ -1,7 +1,7 @@
 """Switches that are bridges of the kernel (brctl(8)), for kernels without Open vSwitch.
 
 A bridge learns who is behind which port from what comes, and sends what is for a stranger to all
-ports. So it knows the ends of a flow from their first packets (testbed.guest.first_packets), and
+ports. So it knows the ends of a flow from their first packets (testbed.guest.openvswitch), and
 here it never forgets. It has no spanning tree: no topology has a ring of switches.
 """
 

@@ -21,7 +21,7 @@ from zipimport import zipimporter
 
 from testbed.guest.background import Stop, in_background
 from testbed.guest.openvswitch import start_open_vswitch
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"

@@ -19,19 +19,18 @@ from typing import Any
 
 from testbed.guest import (
     baseline,
-    first_packets,
     netem_draws,
-    offloads,
+    openvswitch,
     reordering_qdiscs,
     rtnetlink,
     shaping,
 )
-from testbed.guest.mtu import set_mtu
+from testbed.guest.interfaces import set_mtu, set_offloads
 from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
 
 try:
@@ -246,7 +245,7 @@ class LiveNetwork:
             with network_namespace(self.pid(port.node)):
                 if self.topology.mtu != ETHERNET:
                     self.settings.append(set_mtu(port.name, self.topology.mtu))
-                self.settings += offloads.turn(port.name, self.topology.segmentation == "on")
+                self.settings += set_offloads(port.name, self.topology.segmentation == "on")
 
 
 @contextmanager
@@ -294,7 +293,7 @@ def cabled_network(
             nodes.forward(topology)
         live.configure()
         for source, target in ways:
-            first_packets.send(topology, live.pid, source, target)
+            openvswitch.send_first_packet(topology, live.pid, source, target)
         yield live
     finally:
         if not disposable:

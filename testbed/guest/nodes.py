@@ -22,7 +22,7 @@ from mininet.node import Host, OVSBridge
 from testbed.guest import rtnetlink
 from testbed.guest.programs import run
 from topologies.addresses import forwarding
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import TopologySpec
 
 

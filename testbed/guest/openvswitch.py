@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 import time
+from collections.abc import Callable
 from pathlib import Path
+from select import select
 
-from testbed.guest.programs import run
-from topologies.errors import TcplabError
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.programs import run, wait_for
+from topologies.addresses import address_of
+from topologies.foundation.errors import TcplabError
+from topologies.topology_spec import TopologySpec
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -68,3 +74,34 @@ def _start(daemon: str, *arguments: str) -> None:
         f"--log-file={_RUN / daemon}.log",
     ]
     run([daemon, *arguments, *options])
+
+
+_READY = 10.0  # seconds until a datagram crosses the network, which nothing delays yet
+_LOOK = 0.01  # seconds that it may take
+
+
+def send_first_packet(
+    topology: TopologySpec, pid: Callable[[str], int], source: str, target: str
+) -> None:
+    """Send a datagram from one host to another, in a network that is not shaped yet.
+
+    The daemon of the switches decides the way of a first packet, which takes 5 us of the guest's
+    time; the kernel switches all later ones. The first packet of a flow must not be such a one.
+    `pid` gives a process of a node's namespace. Raises TcplabError if none arrives.
+    """
+    with network_namespace(pid(target)):
+        receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with network_namespace(pid(source)):
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    with receiver, sender:
+        receiver.bind((address_of(topology, target), 0))
+        sender.connect(receiver.getsockname())
+        wait_for(
+            f"a datagram from {source} to {target}", lambda: _arrives(sender, receiver), _READY
+        )
+
+
+def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:
+    """Whether a datagram arrives at once: a cable that was just laid drops what comes too early."""
+    sender.send(b"")
+    return bool(select([receiver], [], [], _LOOK)[0])

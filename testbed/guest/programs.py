@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 _GRACE = 10.0  # seconds between asking a program to end and killing it
 _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothing tells

@@ -19,9 +19,9 @@ from testbed.guest.shaping import (
     microseconds,
     options_of,
 )
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Duration, Share
 from topologies.topology_spec import HostReordering
-from topologies.units import Duration, Share
 
 NETEM = "10:"
 _RESOLUTION = 2**-32  # netem keeps probabilities in 32 bits

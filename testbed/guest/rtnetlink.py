@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
 _REQUEST, _ACKNOWLEDGE = 0x1, 0x4

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Duration, Rate, Share
 from topologies.topology_spec import SHORTEST_DELAY, Channel
-from topologies.units import Duration, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on

@@ -15,7 +15,7 @@ from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import JobContext
 from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.guest.network import LiveNetwork, network
-from topologies.data import from_data
+from topologies.foundation.data import from_data
 from topologies.topology_spec import TopologySpec
 
 _HELP = """\

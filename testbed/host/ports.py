@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from testbed.host import locks
-from topologies.untrusted import remove
+from topologies.foundation.untrusted import remove
 
 _LOCK, _GATE = "lock", ".gate"
 _OTHERS = 0o077

@@ -24,6 +24,7 @@ from testbed.jobs.fingerprint import fingerprint_of
 _ROOT = CODE
 _CODE = (
     "topologies/*.py",
+    "topologies/foundation/*.py",
     "testbed/__init__.py",
     "testbed/guest/*.py",
     "experiments/__init__.py",

@@ -19,8 +19,8 @@ from testbed.guest.programs import wait_until_ended
 from testbed.host.capacity import on_processor
 from testbed.host.descriptors import is_ready
 from testbed.host.process_usage import ProcessUsage, taken_by
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 CONSOLE = "console.log"
 _REMEDIES = {  # what a dead run's last words may contain, and what to do then

@@ -17,8 +17,8 @@ from testbed.guest.background import Stop, in_background
 from testbed.guest.mailbox import INTERVAL, Mailbox
 from testbed.host.descriptors import is_ready
 from testbed.jobs.following import Limits, Progress, Usage
-from topologies.data import to_data
-from topologies.errors import UsageError
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import UsageError
 from topologies.topology_spec import TopologySpec
 
 MODULE = "testbed.guest.typed_shell"

@@ -30,7 +30,7 @@ from testbed.lab.released import release_of
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
 from testbed.lab.image.image_recipe import SUITE
 from testbed.lab.parts import parts
 from testbed.recipes.apt import mirror
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 BUILDING = ("run", "docs", "test")
 """Kinds that use the lab kernel and its image, and build them if the cache has none."""

@@ -24,7 +24,7 @@ from testbed.lab.kernel.kernel_lines import (
 )
 from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes.building import BuildReport, Workshop
-from topologies.errors import CommandError
+from topologies.foundation.errors import CommandError
 
 PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
 _FRAME = re.compile(

@@ -19,8 +19,8 @@ from testbed.modules.backtrace import PANIC, backtrace
 from testbed.modules.memory_holders import accounting_kernel, holders_text, memory_holders
 from testbed.modules.module_build import BuiltModule
 from testbed.recipes.building import BuildReport
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 _MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and what they mean
     "Segfault with no mm": "memory was used that is not there",

@@ -22,7 +22,7 @@ from testbed.lab.ready import Lab
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
 from testbed.recipes.cache import Facts, Recipe
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 MODULE_TOOLS = ("bwrap", "gcc", "ld", "make", "tar", "gzip")
 LOADED, WITH_LINES = "module.ko", "lines.ko"

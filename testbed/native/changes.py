@@ -16,7 +16,7 @@ from pathlib import Path
 from testbed.guest.algorithms import allow, allowed, available, default
 from testbed.guest.kernel_modules import insert, remove
 from testbed.native.journal import Change, Journal, gate, new_journal, others_made, taken_over
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 # Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
 # them (tcp(7), tcp_orphan_retries), and use their congestion control until then.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from testbed.host.scratch import remove_orphans
 from testbed.native.changes import undo_stale
 from testbed.native.journal import stale
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

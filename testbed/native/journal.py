@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from testbed.host import locks
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 FOLDER = Path("/run/tcplab")
 _SUFFIX = ".journal"

@@ -21,7 +21,7 @@ from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
 # Open vSwitch's files in /run and the new namespace's sysctls in /sys are our own. Without -n,

@@ -17,7 +17,7 @@ from pathlib import Path
 from testbed.lab.ready import Lab
 from testbed.packetdrill.script_files import SUFFIX, Script, called
 from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 RUNNER = "ksft_runner.sh"
 TOGETHER = 40

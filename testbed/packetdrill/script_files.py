@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 LONGEST = 1 << 20
 """Bytes of a script or of a file that it calls; the longest of the kernel's has 12 000."""

@@ -11,7 +11,7 @@ import re
 import signal
 from dataclasses import dataclass
 
-from topologies.untrusted import plain
+from topologies.foundation.untrusted import plain
 
 _LONGEST = 400  # characters of a message's line
 _SHOWN, _BEFORE = 8, 3  # lines of an output without a message, and before a failed command's

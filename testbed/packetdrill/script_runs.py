@@ -24,8 +24,8 @@ from testbed.packetdrill.script_files import Script
 from testbed.packetdrill.script_job import DRIVER, OUTCOMES, PROGRAM
 from testbed.packetdrill.script_message import ScriptFailure, failure_of
 from testbed.virtual.virtual_run import run_in_guest
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 JOB = "testbed.packetdrill.script_job"
 VIRTUAL_SECONDS = 1200.0

@@ -19,8 +19,8 @@ from urllib.parse import unquote
 
 from testbed.recipes.building import ENVIRONMENT, FOLDER, Workshop
 from testbed.recipes.package_lock import LockedPackage, PackageLock
-from topologies.errors import CommandError, TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.untrusted import digest_of
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 CONFIGURATION = f"""\

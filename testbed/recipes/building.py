@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from testbed.host.packages import install_command, of_tools
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 if TYPE_CHECKING:
     from rich.progress import Progress

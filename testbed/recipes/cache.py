@@ -27,8 +27,8 @@ from testbed.host.code import CODE
 from testbed.host.naming import as_in_checkout
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.checked_files import remember, states, unchanged
-from topologies.errors import TcplabError
-from topologies.untrusted import StrangeFile, digest_of
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import StrangeFile, digest_of
 
 FORMAT = 1
 MANIFEST = "manifest.json"

@@ -19,7 +19,7 @@ from pathlib import Path
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.recipes.packed import BROKEN, PackedMember, packed_members
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 LARGEST = 512 << 20
 """Bytes of the largest file that is accepted; an image has about 80 MB."""

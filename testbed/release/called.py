@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from topologies.errors import CommandError
+from topologies.foundation.errors import CommandError
 
 STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
 """The oldest time that a zip knows (1980), and nothing that differs from machine to machine."""

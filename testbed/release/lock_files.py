@@ -21,7 +21,7 @@ from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.package_lock import changes, read_lock, write_lock
 from testbed.release.called import called
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 LOCKS = CODE / "locks"
 CRATES = CODE / "analysis/flows/core"

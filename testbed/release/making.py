@@ -17,8 +17,8 @@ from testbed.recipes.building import BuildReport
 from testbed.release.release_archive import make_archive
 from testbed.release.release_wheel import make_wheel
 from testbed.virtual.compiled_code import compiled_entry
-from topologies.errors import TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import digest_of
 
 SUMS = "SHA256SUMS"
 

@@ -16,7 +16,7 @@ from testbed.host.code import CODE
 from testbed.host.naming import HOME
 from testbed.recipes.cache import MANIFEST, Entry
 from testbed.release.called import called, python_module
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 LARGEST = 100_000_000
 """Bytes that package indexes take of a file."""

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topologies.errors import TcplabError
-from topologies.untrusted import entries, remove
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import entries, remove
 
 _DEEPEST = 4  # levels of folders: a condition's is one
 _MOST = 100_000  # files

@@ -23,7 +23,7 @@ from testbed.jobs.following import Limits
 from testbed.virtual.bubblewrap import Bubblewrap
 from testbed.virtual.sandbox import Sandbox
 from testbed.virtual.supervised import Supervised
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

@@ -15,8 +15,8 @@ from testbed.jobs.following import Limits, usage_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.virtual.started_guest import guest
-from topologies.errors import TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import digest_of
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

@@ -19,8 +19,8 @@ from testbed.host.descriptors import is_ready
 from testbed.host.process_usage import ProcessUsage, command_line, with_descendants
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
-from topologies.errors import TcplabError
-from topologies.untrusted import entries
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
 _PANICKING = 5.0  # seconds that a kernel may take for its last words

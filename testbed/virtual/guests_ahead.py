@@ -23,8 +23,8 @@ from testbed.jobs.archive import job_archive
 from testbed.jobs.following import JobEnd, Limits, Progress, Usage, usage_of
 from testbed.virtual.compiled_code import compiled_code
 from testbed.virtual.started_guest import RunningGuest, guest, lacking
-from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

@@ -29,7 +29,7 @@ from testbed.virtual.adoption import adopted
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.guest_processes import GuestBounds, GuestProcesses
 from testbed.virtual.sandbox import Sandbox
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

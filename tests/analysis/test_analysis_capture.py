@@ -13,7 +13,7 @@ from analysis.measures import metric_keys
 from analysis.measures.trial_captures import COLUMNS, End, pauses, read_end, resent
 from analysis.records.problems import Problems
 from analysis.records.run_directory import run_of
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 FIRST = 2**32 - 1500

@@ -19,7 +19,7 @@ from analysis.__main__ import main
 from analysis.pages.run import run_page
 from analysis.pages.run.run_page import make_report
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&[x](javascript:1)|`\x1b[31m"

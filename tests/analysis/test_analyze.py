@@ -392,7 +392,7 @@ def test_repeated_syns_and_the_time_that_they_took_are_shown(tmp_path: Path) -> 
 
 
 def test_help_calls_the_program_as_it_was_typed() -> None:
-    words = ["-m", "experiments.cli.main", "analyze", "--help"]
+    words = ["-m", "experiments.harness.cli.main", "analyze", "--help"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: ./tcplab analyze ")
 

@@ -22,7 +22,7 @@ from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 REAL = sorted(SAMPLE.rglob("*.pcap"))
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from analysis import flows
 from analysis.__main__ import main
 from analysis.bench import capture_readers, made_captures
 from analysis.flows.installed_engines import ENGINES, Engine, engines
-from topologies.errors import CommandError
+from topologies.foundation.errors import CommandError
 
 CORE = ENGINES["compiled"]
 

@@ -12,7 +12,7 @@ from analysis.flows.both_ends import MatchedConnection, journeys, match_captures
 from analysis.flows.installed_engines import Engine
 from analysis.flows.matching import summary
 from tests.analysis.captures import MadeCapture
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 MS = 10**6
 DELAY = 0.02

@@ -32,7 +32,7 @@ from tests.analysis.frames import (
     MadeInterface,
     Record,
 )
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.skipif(len(engines()) < 2, reason=NOT_COMPILED)
 REAL = sorted((Path(__file__).parent / "data").rglob("*.pcap"))

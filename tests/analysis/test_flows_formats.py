@@ -31,7 +31,7 @@ from tests.analysis.frames import (
 )
 from tests.analysis.looking import Look, only_connection, sent
 from tests.analysis.zstd_packing import zstd_packed
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 FACTS = (
     "total_packets_a2b",

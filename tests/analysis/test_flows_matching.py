@@ -13,7 +13,7 @@ from analysis.flows.displacement import reordering
 from analysis.flows.matching import align_clocks, match, summary
 from analysis.tabular.column_table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 MS = 10**6
 SCHEMA = {

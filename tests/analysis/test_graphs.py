@@ -32,7 +32,7 @@ from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from tests.analysis.tables_of_frames import table_of
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 SVG = b"<svg"
 

@@ -12,7 +12,7 @@ import pytest
 from analysis.pages.kernels.kernel_page import make_kernel_report
 from analysis.pages.kernels.kernel_terminal import print_kernels
 from analysis.records.row_columns import GOODPUT, SECONDS
-from experiments.kernels.kernel_comparison import (
+from experiments.harness.kernels.kernel_comparison import (
     KernelComparison,
     KernelPair,
     described,
@@ -20,11 +20,16 @@ from experiments.kernels.kernel_comparison import (
     runnable,
     value_in,
 )
-from experiments.kernels.standing_set import KernelCase, KernelMeasure, chosen_cases, standing_set
-from experiments.sweep.point import Origin
+from experiments.harness.kernels.standing_set import (
+    KernelCase,
+    KernelMeasure,
+    chosen_cases,
+    standing_set,
+)
+from experiments.harness.sweep.point import Origin
 from tests.analysis.stored_graphs import graphs_of
 from tests.unit.made_sweeps import LAB
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 SEEDS = range(1, 13)
 FACTS = {
@@ -129,7 +134,7 @@ def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """So what a patch of CUBIC does comes before no run of Reno."""
-    monkeypatch.setattr("experiments.sweep.point.built_lab", lambda kernel: LAB)
+    monkeypatch.setattr("experiments.harness.sweep.point.built_lab", lambda kernel: LAB)
     comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
     asked = list(points(comparison, Origin("lab", "code", "measures", "fingerprint")).values())
     assert [place for _, place in asked[:4]] == [
@@ -166,7 +171,9 @@ def test_what_a_kernel_lacks_is_left_out_with_the_reason(monkeypatch: pytest.Mon
         if spec.kernel == "6.1" and spec.conditions[0].name == "bbr":
             raise UsageError("6.1 has no bbr.")
 
-    monkeypatch.setattr("experiments.kernels.kernel_comparison.refuse_what_is_lacking", refuse)
+    monkeypatch.setattr(
+        "experiments.harness.kernels.kernel_comparison.refuse_what_is_lacking", refuse
+    )
     kept, reasons = runnable((buffers,), KernelPair("6.1", "7.2"))
     assert reasons == ["bbr is left out: 6.1 has no bbr."]
     assert names(kept[0]) == {"cubic", "reno"}

@@ -23,7 +23,7 @@ from experiments.cubic_curve.epochs import epochs_of
 from experiments.loss_formula import LossFormulaParameters
 from experiments.slow_start.rounds import segments_by_round
 from tests.analysis.made_runs import flow, made_run
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 STUDIES = (

@@ -24,7 +24,7 @@ from analysis.flows.installed_engines import Engine, engines
 from tests.analysis.captures import opened
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.mutations import file_by_chance
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 CAPTURE = SAMPLE / "raw" / "seed-5" / "sack_on" / "h1-eth0.pcap"
 LIMIT = 120

@@ -20,9 +20,9 @@ from click.testing import CliRunner
 from analysis.__main__ import main
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
 from analysis.records.run_directory import run_of
+from experiments.harness.sweep.measured_rows import _statistics
 from experiments.sack_loss_sweep import loss_summary
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
-from experiments.sweep.measured_rows import _statistics
 
 DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
@@ -97,7 +97,7 @@ def test_only_a_study_that_says_so_keeps_statistics() -> None:
 
 
 def test_a_worker_keeps_statistics_without_drawing_anything() -> None:
-    code = "import sys; from experiments.definition.catalogue import part; "
+    code = "import sys; from experiments.harness.definition.catalogue import part; "
     code += (
         "part('sack_loss_sweep', 'statistics_file').file_name; print('matplotlib' in sys.modules)"
     )

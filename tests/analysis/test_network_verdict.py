@@ -25,9 +25,9 @@ from analysis.network.network_verdict import CARE, GOOD, UNUSABLE, NetworkVerdic
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from tests.analysis.made_networks import COUNT, MadeNetwork
-from topologies.data import to_data
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, HostReordering
-from topologies.units import Duration, Packets, Rate, Share
 
 TRIAL = "raw/seed-1/only"
 

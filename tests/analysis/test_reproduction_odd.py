@@ -9,7 +9,7 @@ import pytest
 
 from analysis.pages.published.reproduction_page import make_reproduction_report
 from tests.analysis.made_reproductions import HOSTILE, row, run, study, table, write
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 NAN = json.loads("NaN")
 

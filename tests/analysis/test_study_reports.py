@@ -314,7 +314,7 @@ def test_a_strangers_name_gets_the_plain_report_and_imports_nothing_else(name: s
         new
         for new in set(sys.modules) - before
         if not new.startswith(("experiments.custom", "topologies."))
-    } <= ({"experiments.definition.catalogue"})
+    } <= ({"experiments.harness.definition.catalogue"})
 
 
 def test_a_study_under_other_conditions_has_the_plain_table(tmp_path: Path) -> None:

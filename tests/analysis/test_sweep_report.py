@@ -28,7 +28,7 @@ from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&\x1b[31m"

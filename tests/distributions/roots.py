@@ -14,7 +14,7 @@ import pytest
 from testbed.recipes.apt import Apt, mirror
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.package_lock import LockedPackage, PackageLock
-from topologies.errors import CommandError
+from topologies.foundation.errors import CommandError
 
 USER = 65534
 """The user and group outside: nobody. Inside it is 1000, as everywhere."""

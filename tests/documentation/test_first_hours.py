@@ -24,7 +24,7 @@ HANGS = 900
 """Seconds after which a command is taken to hang."""
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
 OTHER_KERNELS = {"use-another-kernel.md", "researcher.md"}
-PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.cli.main "$@"\n'
+PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.harness.cli.main "$@"\n'
 
 
 @pytest.fixture

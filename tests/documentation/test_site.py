@@ -14,14 +14,14 @@ from urllib.request import urlopen
 
 import pytest
 
-from experiments.cli.commands import PLACES
-from experiments.definition.catalogue import catalogue
-from experiments.documentation.dead_links import dead_links
-from experiments.documentation.gallery import pictures
-from experiments.documentation.site_building import navigation
+from experiments.harness.cli.commands import PLACES
+from experiments.harness.definition.catalogue import catalogue
+from experiments.harness.documentation.dead_links import dead_links
+from experiments.harness.documentation.gallery import pictures
+from experiments.harness.documentation.site_building import navigation
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.documentation.typed_commands import ROOT, pages
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 MOST_WORDS = 1600
 """About what a person reads at once: six minutes."""
@@ -29,7 +29,7 @@ LOOKED_UP = {"CHANGELOG.md": "nobody reads it at once"}
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-DOCS = (sys.executable, "-P", "-m", "experiments.cli.main", "docs", "--quick", "--serve")
+DOCS = (sys.executable, "-P", "-m", "experiments.harness.cli.main", "docs", "--quick", "--serve")
 HANGING = 60
 """Seconds after which something is taken to never come."""
 

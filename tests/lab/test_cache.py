@@ -17,7 +17,7 @@ import pytest
 from testbed.host.code import CODE
 from testbed.recipes import cache, export
 from testbed.recipes.building import BuildReport, Workshop
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 def leftovers(folder: Path) -> list[Path]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.kernels.commit_search import CommitSearch
-from topologies.errors import CommandError, UsageError
+from experiments.harness.kernels.commit_search import CommitSearch
+from topologies.foundation.errors import CommandError, UsageError
 
 
 class MadeClone:

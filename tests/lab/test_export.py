@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from testbed.recipes import cache, export
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen, i
 from testbed.lab.kernel.kernel_recipe import kernel_recipe
 from testbed.lab.kernel.kernel_version import DEFAULT, all_series, series_of
 from testbed.lab.kernel.own_source import OwnRevision, OwnTarball, OwnTree, own_source, version_in
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 MAKEFILE = "# SPDX\nVERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 3\nEXTRAVERSION =\n"
 

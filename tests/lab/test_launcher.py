@@ -94,7 +94,7 @@ def test_the_first_start_makes_a_venv_and_hands_over(machine: LauncherMachine) -
     assert status == 0
     assert machine.called("-m venv --system-site-packages")
     assert machine.called("-m pip install")
-    assert machine.called("python -P -m experiments.cli.main run sack --seed 7")
+    assert machine.called("python -P -m experiments.harness.cli.main run sack --seed 7")
 
 
 def test_the_first_start_shows_what_pip_fetches_and_checks_all_of_it(
@@ -126,7 +126,7 @@ def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
     machine.start("run", "sack")
     status, errors = machine.start("run", "sack")
     assert (status, errors) == (0, "")
-    assert machine.notes.read_text() == "python -P -m experiments.cli.main run sack\n"
+    assert machine.notes.read_text() == "python -P -m experiments.harness.cli.main run sack\n"
 
 
 @pytest.mark.parametrize("option", [("--studies", "own"), ("--studies=own",)])
@@ -265,7 +265,7 @@ def test_two_starts_at_once_make_one_venv(machine: LauncherMachine) -> None:
     for start in starts:
         start.communicate()
     assert len(machine.called("-m venv")) == 1
-    assert len(machine.called("experiments.cli.main run sack")) == 3
+    assert len(machine.called("experiments.harness.cli.main run sack")) == 3
 
 
 def test_a_tree_that_cannot_be_written_is_one_clear_error(machine: LauncherMachine) -> None:

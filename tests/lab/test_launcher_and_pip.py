@@ -20,7 +20,7 @@ FILES = {
     "testbed/lab/survey.py": "",
     "testbed/lab/kernel/__init__.py": "",
     "testbed/recipes/cache.py": "",
-    "experiments/cli/main.py": MAIN,
+    "experiments/harness/cli/main.py": MAIN,
     "locks/build.lock": "",
     "pyproject.toml": "[build-system]\nrequires = []\n"
     "build-backend = 'small_backend'\nbackend-path = ['.']\n",

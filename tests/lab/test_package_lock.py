@@ -20,7 +20,7 @@ from testbed.recipes import apt
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
 from testbed.recipes.package_lock import LockedPackage, PackageLock, changes, read_lock, write_lock
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="apt is not installed")
 

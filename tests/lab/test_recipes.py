@@ -20,7 +20,7 @@ from testbed.lab.kernel.kernel_version import PATCHES, all_series, as_numbers, k
 from testbed.lab.kernel.own_source import OwnTarball
 from testbed.recipes import apt, building
 from testbed.recipes.building import LineReport, Workshop
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 
 @pytest.fixture

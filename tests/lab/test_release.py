@@ -25,7 +25,7 @@ from testbed.recipes.export import import_
 from testbed.release import lock_files, portable_python, release_archive, release_wheel
 from testbed.release.release_archive import pack
 from tests.analysis.compiled_engine import NOT_COMPILED
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 def tree(folder: Path, names: list[str]) -> Path:

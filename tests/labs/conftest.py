@@ -14,7 +14,7 @@ from labs.definition.lab_spec import LabSpec
 from labs.student.starting import start
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab, lab
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 COURSE = Course("tests", "a secret that only the tests know")
 

@@ -15,7 +15,7 @@ from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.lab_runs import run_folder
 from labs.definition.lab_spec import LabSpec
 from labs.student.packing import pack
-from topologies.untrusted import digest_of
+from topologies.foundation.untrusted import digest_of
 
 LAB = "sack"
 PICTURE = bytes.fromhex(

@@ -32,7 +32,7 @@ from labs.grading.overrides import FILE as OVERRIDES
 from labs.grading.overrides import Override, Overrides, apply_overrides, read_overrides
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 FRIEND = "ben.friend"
 DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32

@@ -20,7 +20,7 @@ from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
 from labs.student.checking import check
 from tests.labs.downloads import SHEET, hand_in, tar_of, zip_of
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"
 ENCODINGS = {

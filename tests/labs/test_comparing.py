@@ -17,7 +17,7 @@ from labs.grading.intake import HandIn
 from labs.grading.opened_hand_ins import require_course
 from labs.grading.run_comparison import compare, other_settings, version_sentence
 from tests.labs.conftest import COURSE
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 FILES = {"seed-1/sack_on/h1-eth0.pcap": "aa", "seed-1/sack_on/flow1.server.txt": "bb"}
 RECORDS = [{"values": {"sack_on": {"server.rate": 1.0}}, "files": FILES}]

@@ -20,7 +20,7 @@ from labs.grading.case import Case, exported_points
 from labs.grading.csv_tables import read_foreign_table
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person, read_roster
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
 

@@ -18,7 +18,7 @@ from labs.grading.gradescope import check_submitter, read_submission, results
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 SCRIPT = lab_catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {

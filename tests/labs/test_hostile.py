@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.running.capture_differences import differences
+from experiments.harness.running.capture_differences import differences
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
 from labs.grading.archives import Refusal
@@ -20,7 +20,7 @@ from labs.grading.authenticity import inconsistencies
 from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
 from labs.measuring.contained import Allowance, NotContained, contained, inform
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
 CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"

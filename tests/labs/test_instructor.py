@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
-from experiments.definition.catalogue import find
+from experiments.harness.definition.catalogue import find
 from labs.cli.lab_commands import lab as lab_commands
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import variant
@@ -27,7 +27,7 @@ from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 LANGUAGES = [
     (name, language)

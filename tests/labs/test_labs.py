@@ -34,7 +34,7 @@ from labs.student.checking import check
 from labs.student.handout import handout_text
 from labs.student.starting import start
 from tests.labs.conftest import COURSE
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = lab_catalogue.FOLDER.parent
 
@@ -269,7 +269,7 @@ def test_the_labs_are_reached_from_both_command_lines() -> None:
         subprocess.run(
             [sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT
         )
-        for words in (["experiments.cli.main", "lab"], ["labs"])
+        for words in (["experiments.harness.cli.main", "lab"], ["labs"])
     ]
     assert outputs[0].stdout == outputs[1].stdout and b"sack" in outputs[0].stdout
 

@@ -28,7 +28,7 @@ from labs.grading.roster import Person, read_roster
 from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from labs.definition.script_statements import _CALLS, check_statements, outbound
 from testbed.packetdrill.script_files import Script
 from tests.labs.constant_scripts import CONNECTED, FORBIDDEN_CALLS, LISTENING
 from tests.labs.test_scripts_handed_in import AT_ONCE, NOTHING, SPACED, WRONG
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 BACKGROUND = Path(__file__).parents[2] / "labs/retransmission/text/en/background.md.j2"
 SHAPES = """\

@@ -20,7 +20,7 @@ from testbed.packetdrill.script_files import Script
 from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
 from tests.labs.constant_scripts import TELLING, constant_scripts, unchecked_scripts
 from tests.labs.test_scripts_handed_in import AT_ONCE, QUESTION, SPACED, empty
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 pytestmark = pytest.mark.virtual
 OBSERVER = """\

@@ -22,7 +22,7 @@ from labs.student.starting import start
 from labs.student.student_runs import carry_out_run
 from testbed.lab.ready import Lab
 from tests.labs.conftest import COURSE
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 LAB = lab_catalogue.find("retransmission")
 QUESTION = LAB.question("third_ack")

@@ -33,7 +33,7 @@ from labs.student.checking import check
 from labs.student.student_runs import runs_to_make
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 _VARIANTS = 50
 _TRIES = 4

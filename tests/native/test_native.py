@@ -11,8 +11,8 @@ import pytest
 from experiments.sack import SackParameters, experiment
 from testbed.native.native_run import obstacles, run_natively
 from tests.virtual.conftest import read
-from topologies.data import to_data
-from topologies.units import Duration
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration
 
 pytestmark = pytest.mark.native
 

@@ -15,12 +15,12 @@ from typing import Self
 
 import numpy as np
 
-from experiments.play.events import PlayEvent
-from experiments.play.played_columns import Frame
-from experiments.play.player import Player, PlayOutcome
-from experiments.play.settings import PlaySettings
-from experiments.play.waiting import MovedOn
-from topologies.units import Duration, Packets, Rate, Share
+from experiments.harness.play.events import PlayEvent
+from experiments.harness.play.played_columns import Frame
+from experiments.harness.play.player import Player, PlayOutcome
+from experiments.harness.play.settings import PlaySettings
+from experiments.harness.play.waiting import MovedOn
+from topologies.foundation.units import Duration, Packets, Rate, Share
 
 _SEGMENT = 1448
 _STEP = 0.01

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from experiments.browsing.local_server import LocalServer
-from experiments.play.offer import PageOffer
-from experiments.play.player import Player
-from experiments.play.server import PlayServer
+from experiments.harness.browsing.local_server import LocalServer
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.player import Player
+from experiments.harness.play.server import PlayServer
 
 HANGING = 60
 """Seconds after which something is taken to never come."""

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.play.events import PlayEvent
-from experiments.play.expectations import check_form, holds
-from experiments.play.lesson_files import Lesson, all_lessons, lesson_from, lesson_of
-from experiments.play.measures import measures_of
-from experiments.play.player import Player
-from experiments.play.settings import PlaySettings
+from experiments.harness.play.events import PlayEvent
+from experiments.harness.play.expectations import check_form, holds
+from experiments.harness.play.lesson_files import Lesson, all_lessons, lesson_from, lesson_of
+from experiments.harness.play.measures import measures_of
+from experiments.harness.play.player import Player
+from experiments.harness.play.settings import PlaySettings
 from labs.definition.lab_catalogue import names
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 LESSONS = all_lessons()
 WRITTEN = """---

@@ -19,13 +19,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from experiments.play.lesson_files import lesson_of
-from experiments.play.offer import PageOffer
-from experiments.play.server import MOST_PAGES, PlayServer
+from experiments.harness.play.lesson_files import lesson_of
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.server import MOST_PAGES, PlayServer
 from testbed.host.capacity import allowed_processors
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, Entered, entered, fetched, served, wait_until
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -354,8 +354,8 @@ def test_only_this_computer_is_listened_on() -> None:
 
 
 SERVING = """
-from experiments.play.offer import PageOffer
-from experiments.play.server import PlayServer
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.server import PlayServer
 from tests.play.made_player import MadePlayer
 
 class Leaving(MadePlayer):

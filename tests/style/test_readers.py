@@ -1,4 +1,4 @@
-"""What a guest or a hand-in left is opened by topologies.untrusted and in no other way."""
+"""What a guest or a hand-in left is opened by foundation.untrusted only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.definition.catalogue import catalogue
+from experiments.harness.definition.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
@@ -18,12 +18,12 @@ PLACES = (
     "testbed/modules/crash.py",
     "testbed/jobs/following.py",
     "testbed/virtual/started_guest.py",
-    "experiments/cli/cc_command.py",
-    "experiments/running/seed.py",
-    "experiments/running/store.py",
-    "experiments/sweep/point.py",
+    "experiments/harness/cli/cc_command.py",
+    "experiments/harness/running/seed.py",
+    "experiments/harness/running/store.py",
+    "experiments/harness/sweep/point.py",
     *(f"experiments/{named.name}" for named in catalogue()),
-    "experiments/sweep/carrying_point.py",
+    "experiments/harness/sweep/carrying_point.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {

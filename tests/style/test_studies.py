@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.catalogue import catalogue
+from experiments.harness.definition.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
@@ -20,8 +20,8 @@ NOT_FOR_STUDIES = (
     "analysis.agreement",
     "analysis.bench",
 )
-SHARED = ("experiments.spec", "experiments.definition", "experiments.published")
-STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
+SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.harness.published")
+STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
     "experiments/proof.py": "sack: the word of tcpdump for selective acknowledgement",
     "experiments/reordering_proof.py": "reordering: what is expected of a path",

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from experiments.definition.single_run import settings_from
-from experiments.sweep.carrying_out import carry_out
-from experiments.sweep.plan import Plan, plan
-from experiments.sweep.point import Record
-from experiments.sweep.python import SilentWatch
-from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition
+from experiments.harness.definition.single_run import settings_from
+from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.plan import Plan, plan
+from experiments.harness.sweep.point import Record
+from experiments.harness.sweep.python import SilentWatch
+from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 

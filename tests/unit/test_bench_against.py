@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.against import COMMANDS, compare, comparison_table
-from topologies.errors import CommandError, UsageError
+from experiments.harness.bench.against import COMMANDS, compare, comparison_table
+from topologies.foundation.errors import CommandError, UsageError
 
 
 def checkout(folder: Path, body: str) -> Path:

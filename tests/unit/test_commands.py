@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.cli.commands import tcplab
-from experiments.cli.messages import one_clear_message
-from experiments.cli.options_of_run import options_from
-from experiments.cli.run_command import command_of
-from experiments.definition.catalogue import catalogue, find
-from experiments.running.run_options import RunOptions
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.options_of_run import options_from
+from experiments.harness.cli.run_command import command_of
+from experiments.harness.definition.catalogue import catalogue, find
+from experiments.harness.running.run_options import RunOptions
 from testbed.engine import cluster_extra
 from testbed.host.interpreter import in_virtual_environment
-from topologies.units import Duration, Share
+from topologies.foundation.units import Duration, Share
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -96,27 +96,27 @@ def test_what_is_typed_replaces_the_form() -> None:
 
 
 def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
-    command = [sys.executable, "-X", "importtime", "-m", "experiments.cli.main", "analyze"]
+    command = [sys.executable, "-X", "importtime", "-m", "experiments.harness.cli.main", "analyze"]
     done = subprocess.run(
         [*command, "--columns"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "experiments.cli.commands" in done.stderr
+    assert "experiments.harness.cli.commands" in done.stderr
     assert "testbed.lab" not in done.stderr and "experiments.spec" not in done.stderr
 
 
 PLAIN_RUN = """
 import sys
-import experiments.running.python_run
-from experiments.cli.run_command import command_of
-from experiments.cli.messages import one_clear_message
-from experiments.cli.options_of_run import options_from
-from experiments.definition.catalogue import find
+import experiments.harness.running.python_run
+from experiments.harness.cli.run_command import command_of
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.options_of_run import options_from
+from experiments.harness.definition.catalogue import find
 named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
 with command_of(named).make_context("sack", words) as context:
     request = options_from(context, named).request()
 assert request.spec.flows and request.published() == ()
-print(*(name for name in sys.modules if name.startswith("experiments.sweep")))
+print(*(name for name in sys.modules if name.startswith("experiments.harness.sweep")))
 """
 
 
@@ -175,7 +175,7 @@ def test_module_and_command_take_the_same_words() -> None:
         for module in (
             ["experiments.sack"],
             ["experiments", "sack"],
-            ["experiments.cli.main", "run", "sack"],
+            ["experiments.harness.cli.main", "run", "sack"],
         )
     ]
     assert outputs[0] == outputs[1] == outputs[2]
@@ -217,7 +217,7 @@ def test_a_cluster_without_its_libraries_ends_in_what_to_install(
 
 def test_a_limit_of_addresses_that_is_too_small_is_named() -> None:
     """With 700,000 KiB this process can start no thread: the limit is looked at before."""
-    run = f"{sys.executable} -m experiments.cli.main run sack --repeat 1"
+    run = f"{sys.executable} -m experiments.harness.cli.main run sack --repeat 1"
     command = ["sh", "-c", f"ulimit -v 700000; {run}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1

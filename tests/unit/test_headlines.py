@@ -9,11 +9,11 @@ import pytest
 from analysis.measures.metric_keys import metric
 from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.study_reports import report_of
-from experiments.definition.catalogue import catalogue, find
-from experiments.definition.single_run import single
+from experiments.harness.definition.catalogue import catalogue, find
+from experiments.harness.definition.single_run import single
 from experiments.spec import ExperimentSpec, Headline, Subject
-from topologies.data import from_data, to_data
-from topologies.errors import UsageError
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import UsageError
 
 STUDIES = [named.name for named in catalogue()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.catalogue import catalogue
+from experiments.harness.definition.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {

@@ -10,7 +10,7 @@ import pytest
 from testbed.native import changes, clean, journal
 from testbed.native.changes import KernelNeeds, changed, undo_stale
 from testbed.native.journal import Change, new_journal, stale, taken_over
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")
 

@@ -18,7 +18,7 @@ from testbed.modules import backtrace, crash
 from testbed.modules.memory_holders import accounting_kernel
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 SOURCE = """\
 static int helper(int value);

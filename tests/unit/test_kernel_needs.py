@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from experiments import proof
-from experiments.definition.catalogue import find
-from experiments.definition.grid import combination
-from experiments.definition.kernel_needs import (
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import combination
+from experiments.harness.definition.kernel_needs import (
     refuse_what_is_lacking,
     without_what_always_holds,
 )
 from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.lab.kernel.kernel_version import all_series, kernel_version
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 RECOVERY = "net.ipv4.tcp_recovery"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from experiments.cubic_vs_reno import CubicVsRenoParameters, experiment
-from experiments.definition.grid import with_field
-from experiments.definition.late_starts import NONE, late_starts
-from experiments.published.targets import targets
+from experiments.harness.definition.grid import with_field
+from experiments.harness.definition.late_starts import NONE, late_starts
+from experiments.harness.published.targets import targets
 from experiments.spec import ExperimentSpec, Flow
-from topologies.errors import UsageError
-from topologies.units import Count, Duration
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Duration
 
 MINUTE = Duration.parse("60s")
 

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import testbed
-from experiments.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import PLACES, tcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = """
 import sys
-from experiments.cli.commands import tcplab
+from experiments.harness.cli.commands import tcplab
 try:
     tcplab(["--help"])
 finally:
@@ -25,7 +25,7 @@ finally:
 """
 PREPARED = """
 import sys
-from experiments.published.same_settings import published_beside
+from experiments.harness.published.same_settings import published_beside
 from experiments.sack import SackParameters, experiment
 
 published_beside(experiment(SackParameters()))
@@ -34,7 +34,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 SHORT = """
 from click.testing import CliRunner
-from experiments.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import PLACES, tcplab
 
 for name in set(PLACES) - {"report"}:
     done = CliRunner().invoke(tcplab, [name, "-h"])

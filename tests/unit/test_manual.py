@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import PLACES, tcplab
 
 
 @pytest.fixture(scope="module")

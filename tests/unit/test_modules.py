@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.cc_command import Outcome
-from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.definition.grid import combination
-from experiments.running.seed import carry_natively
+from experiments.harness.cli.cc_command import Outcome
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.definition.grid import combination
+from experiments.harness.running.seed import carry_natively
 from experiments.spec import ExperimentSpec
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
 from testbed.jobs.following import Limits
 from testbed.modules.backtrace import StackFrame, frames_in
 from testbed.modules.crash import _meant
-from topologies.data import digest, from_data, to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.data import digest, from_data, to_data
+from topologies.foundation.errors import TcplabError, UsageError
 
 NAMED = 'struct tcp_congestion_ops ops = { .name = "mine" };'
 
@@ -82,7 +82,7 @@ def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -
 
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
-    from experiments.definition.catalogue import find
+    from experiments.harness.definition.catalogue import find
 
     named = find("custom_cc")
     made = combination(named, {"cc": "own", "delay": "500ms"})
@@ -93,9 +93,10 @@ def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("testbed.native.native_run.obstacles", list)
-    monkeypatch.setattr("experiments.running.session.obstacles", list)
+    monkeypatch.setattr("experiments.harness.running.session.obstacles", list)
     monkeypatch.setattr(
-        "experiments.running.seed.run_natively", lambda *_: pytest.fail("a module was loaded")
+        "experiments.harness.running.seed.run_natively",
+        lambda *_: pytest.fail("a module was loaded"),
     )
     done = CliRunner().invoke(
         tcplab, ["run", "custom_cc", "--testbed", "native", "--out", str(tmp_path)]
@@ -133,10 +134,10 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         testbeds.append(testbed)
         raise TcplabError("far enough")
 
-    monkeypatch.setattr("experiments.running.session.obstacles", list)
-    monkeypatch.setattr("experiments.running.run_options.choose", chosen)
+    monkeypatch.setattr("experiments.harness.running.session.obstacles", list)
+    monkeypatch.setattr("experiments.harness.running.run_options.choose", chosen)
     monkeypatch.setattr(
-        "experiments.running.run_options.guests_at_once", lambda *_: chosen("virtual")
+        "experiments.harness.running.run_options.guests_at_once", lambda *_: chosen("virtual")
     )
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (

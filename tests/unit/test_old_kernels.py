@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from testbed.guest import baseline, namespaces, network, offloads, socket_sampling
+from testbed.guest import baseline, interfaces, namespaces, network, socket_sampling
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import wait_until_ended
 from testbed.jobs.archive import job_archive
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 HANGS = 60.0  # seconds
 
@@ -116,16 +116,16 @@ def refused_with(number: int) -> Callable[..., Any]:
 
 
 def test_what_an_interface_does_not_know_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offloads.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
-    assert {setting.found for setting in offloads.turn("h1-eth0")} == {"off"}
+    monkeypatch.setattr(interfaces.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
+    assert {setting.found for setting in interfaces.set_offloads("h1-eth0")} == {"off"}
     with pytest.raises(TcplabError, match="was to be on, the kernel keeps it off"):
-        offloads.turn("h1-eth0", on=True)
+        interfaces.set_offloads("h1-eth0", on=True)
 
 
 def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(offloads.fcntl, "ioctl", refused_with(errno.ENODEV))
+    monkeypatch.setattr(interfaces.fcntl, "ioctl", refused_with(errno.ENODEV))
     with pytest.raises(OSError, match="No such device"):
-        offloads.turn("h1-eth0")
+        interfaces.set_offloads("h1-eth0")
 
 
 def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(

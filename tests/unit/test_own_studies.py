@@ -13,18 +13,18 @@ import pytest
 from click.testing import CliRunner, Result
 
 import experiments
-from experiments.cli.commands import tcplab
-from experiments.cli.run_command import experiments as run_group
-from experiments.definition.catalogue import add_studies, catalogue, find, part
-from experiments.published.targets import chosen, published_study, targets
-from experiments.reproduce.reproducing import carry_out
-from experiments.sweep.plan import plan
-from experiments.sweep.point import Record
-from experiments.sweep.python import SilentWatch
-from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.cli.run_command import experiments as run_group
+from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
+from experiments.harness.published.targets import chosen, published_study, targets
+from experiments.harness.reproduce.reproducing import carry_out
+from experiments.harness.sweep.plan import plan
+from experiments.harness.sweep.point import Record
+from experiments.harness.sweep.python import SilentWatch
+from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from tests.unit.made_sweeps import LAB, Engine
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = '''"""{claim}"""
@@ -54,7 +54,7 @@ from analysis.reporting.study_reports import StudyReport
 
 REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is mine.",)),))
 """
-TARGETS = """from experiments.published.target import PublishedStudy, Target
+TARGETS = """from experiments.harness.published.target import PublishedStudy, Target
 
 STUDY = PublishedStudy("A letter of mine", seeds=(2, 4))
 
@@ -186,7 +186,7 @@ def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None
 
 def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:
     asked("--studies", str(own), "run", "alone", "--dry-run")
-    code = "from experiments.definition.catalogue import find; print(find('room').claim)"
+    code = "from experiments.harness.definition.catalogue import find; print(find('room').claim)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": str(ROOT)},

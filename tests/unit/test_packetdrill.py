@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.commands import tcplab
-from experiments.cli.packetdrill_command import summary, told
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.cli.packetdrill_command import summary, told
 from testbed.lab.packetdrill import packetdrill_recipe as recipe
 from testbed.packetdrill import script_runs
 from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases
@@ -20,7 +20,7 @@ from testbed.packetdrill.script_job import OUTCOMES
 from testbed.packetdrill.script_message import ScriptFailure, failure_of
 from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.recipes.building import BuildReport, Workshop
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 RECORDED = Path(__file__).parent / "packetdrill_output"
 """What packetdrill printed in the lab kernel about changed copies of docs/packetdrill's script."""

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from experiments.definition.catalogue import find
-from experiments.definition.grid import combinations
-from experiments.running.seed import PROCEDURE
-from experiments.sweep.point import CAPTURES, ROWS, origin
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import combinations
+from experiments.harness.running.seed import PROCEDURE
+from experiments.harness.sweep.point import CAPTURES, ROWS, origin
 from testbed.host.code import CODE
 from testbed.host.naming import PACKAGES
 from testbed.jobs import archive
@@ -30,7 +30,7 @@ ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
 ASKED = """
 import io
 import json
-from experiments.sweep.point import origin
+from experiments.harness.sweep.point import origin
 from testbed.jobs.archive import code_digest
 from labs.measuring.references import References
 from testbed.engine.workers import identity
@@ -90,7 +90,7 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
-    assert {"experiments/proof.py", "topologies/units.py"} <= travelling
+    assert {"experiments/proof.py", "topologies/foundation/units.py"} <= travelling
     sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
     assert travelling <= set(sent.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
@@ -112,7 +112,7 @@ def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) ->
     (lossy,), (plain,) = (combinations(find(name), []) for name in ("sack_loss_sweep", "sack"))
     source = origin(LAB)
     before = [source.point(combination, 1).key for combination in (lossy, plain)]
-    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
+    monkeypatch.setattr("experiments.harness.sweep.point._statistics_digest", lambda _: ())
     after = [source.point(combination, 1).key for combination in (lossy, plain)]
     assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 

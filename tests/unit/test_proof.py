@@ -10,9 +10,9 @@ import pytest
 
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
+from topologies.foundation.units import Duration, Rate, Share
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Rate, Share
 
 PORTS = ("s1-eth1", "s1-eth2")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from experiments.running.seed import judge
+from experiments.harness.running.seed import judge
 from experiments.sack import SackParameters, experiment
 from testbed.native.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 

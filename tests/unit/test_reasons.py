@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from experiments.definition.catalogue import catalogue, part
-from experiments.published.reasons import reason
-from experiments.published.targets import targets
+from experiments.harness.definition.catalogue import catalogue, part
+from experiments.harness.published.reasons import reason
+from experiments.harness.published.targets import targets
 
 REASONS = [
     (named.name, pattern, text)

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 
 from analysis.measures.flow_rows import rows_of
+from experiments.harness.running.seed import needed_mib
 from experiments.reordering_proof import reorderings
-from experiments.running.seed import needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.wan_reordering import WanReorderingParameters, experiment
 from testbed.guest.reordering_qdiscs import commands, compare
-from topologies.data import from_data, to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import WHOLE, Duration, Packets, Share, Size
 from topologies.topology_spec import HostReordering
 from topologies.two_hosts import two_hosts
-from topologies.units import WHOLE, Duration, Packets, Share, Size
 
 PEER = "10.0.0.2"
 FROZEN = HostReordering("h1", "h2", Duration.parse("1ms"), Share.parse("99%"), WHOLE)

@@ -11,17 +11,17 @@ from shutil import copytree
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli import verify_command
-from experiments.running import repetition
-from experiments.running.repetition import RunToRepeat, repeat, require_same_lab, to_repeat
-from experiments.running.session import Ended, RunRequest
+from experiments.harness.cli import verify_command
+from experiments.harness.running import repetition
+from experiments.harness.running.repetition import RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.harness.running.session import Ended, RunRequest
 from experiments.sack import SackParameters, experiment
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from tests.analysis.frames import Record, pcap
-from topologies.data import digest, to_data
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.data import digest, to_data
+from topologies.foundation.errors import TcplabError, UsageError
 
 SPEC = experiment(SackParameters())
 LAB = Lab(

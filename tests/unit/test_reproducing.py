@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
-from experiments.definition.catalogue import find
-from experiments.definition.grid import combinations as grid_of
-from experiments.published import period_kernel
-from experiments.published.period_kernel import PeriodKernelChoice, period_kernels
-from experiments.published.target import Target
-from experiments.published.target_points import combinations
-from experiments.published.targets import chosen, published_study, targets
-from experiments.reproduce.reproducing import carry_out
-from experiments.sweep import point
-from experiments.sweep.point import CAPTURES, Record, origin
-from experiments.sweep.python import SilentWatch
-from experiments.sweep.running_points import PointRunner
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import combinations as grid_of
+from experiments.harness.published import period_kernel
+from experiments.harness.published.period_kernel import PeriodKernelChoice, period_kernels
+from experiments.harness.published.target import Target
+from experiments.harness.published.target_points import combinations
+from experiments.harness.published.targets import chosen, published_study, targets
+from experiments.harness.reproduce.reproducing import carry_out
+from experiments.harness.sweep import point
+from experiments.harness.sweep.point import CAPTURES, Record, origin
+from experiments.harness.sweep.python import SilentWatch
+from experiments.harness.sweep.running_points import PointRunner
 from testbed.lab.kernel.kernel_version import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 def dropped(data: Any, seed: int) -> Record:

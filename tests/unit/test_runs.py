@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.cli.runs_command import runs
-from experiments.sweep.point_store import FILE, results
-from experiments.sweep.progress import watching
-from experiments.sweep.running_points import PointRunner
+from experiments.harness.cli.runs_command import runs
+from experiments.harness.sweep.point_store import FILE, results
+from experiments.harness.sweep.progress import watching
+from experiments.harness.sweep.running_points import PointRunner
 from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady
 

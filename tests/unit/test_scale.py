@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from experiments.bench.growth import CostLine, duration, exactness, fit, size
-from experiments.bench.scale import GrowthSeries, NetworkSize, SizeCost, all_series
-from experiments.bench.scale_tables import sentence, table_of
+from experiments.harness.bench.growth import CostLine, duration, exactness, fit, size
+from experiments.harness.bench.scale import GrowthSeries, NetworkSize, SizeCost, all_series
+from experiments.harness.bench.scale_tables import sentence, table_of
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.socket_sampling import sampling_interval
 from testbed.jobs.following import Usage
 from topologies.addresses import address_of
-from topologies.data import from_data, to_data
 from topologies.dumbbell import dumbbell
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.units import Duration, Rate
 from topologies.topology_spec import Channel
-from topologies.units import Duration, Rate
 
 FLOWS = 60
 

@@ -9,9 +9,9 @@ import json
 import pytest
 
 from testbed.guest.shaping import commands, compare
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, Discipline
-from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(
     Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.running.store import keep_orphans, new_run, point_latest
-from topologies.errors import TcplabError
+from experiments.harness.running.store import keep_orphans, new_run, point_latest
+from topologies.foundation.errors import TcplabError
 
 
 def manifest(run: Path) -> dict:

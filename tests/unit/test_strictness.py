@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.running.strictness import require_good_network, require_good_points
-from topologies.errors import TcplabError
+from experiments.harness.running.strictness import require_good_network, require_good_points
+from topologies.foundation.errors import TcplabError
 
 
 def run(folder: Path, **manifest: object) -> Path:

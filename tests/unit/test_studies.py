@@ -10,9 +10,9 @@ import pytest
 from analysis.measures import metric_keys
 from analysis.records.row_columns import METRICS, Row
 from analysis.reporting.published_file import published_rows
-from experiments.definition.catalogue import Experiment, catalogue, find
-from experiments.definition.grid import combination
-from experiments.definition.profiles import (
+from experiments.harness.definition.catalogue import Experiment, catalogue, find
+from experiments.harness.definition.grid import combination
+from experiments.harness.definition.profiles import (
     DROPPER,
     LINUX_2_4,
     LINUX_2_6,
@@ -21,15 +21,15 @@ from experiments.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.definition.single_run import single
-from experiments.published.same_settings import published_beside
-from experiments.published.target_points import asked, combinations, times
-from experiments.published.targets import chosen, targets
+from experiments.harness.definition.single_run import single
+from experiments.harness.published.same_settings import published_beside
+from experiments.harness.published.target_points import asked, combinations, times
+from experiments.harness.published.targets import chosen, targets
+from experiments.harness.sweep.plan import plan
+from experiments.harness.sweep.published_values import published_of
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
-from experiments.sweep.plan import plan
-from experiments.sweep.published_values import published_of
-from experiments.sweep.sweep_definition import SweepDefinition
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 PUBLISHED_ORDER = (
     "sack",

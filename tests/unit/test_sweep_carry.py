@@ -11,19 +11,19 @@ from typing import Any
 import polars
 import pytest
 
-from experiments.definition.single_run import settings_from
-from experiments.sweep import measured_rows
-from experiments.sweep.carrying_out import carry_out
-from experiments.sweep.plan import plan
-from experiments.sweep.point import Record, origin
-from experiments.sweep.point_store import FILE, results
-from experiments.sweep.python import SilentWatch
-from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition
+from experiments.harness.definition.single_run import settings_from
+from experiments.harness.sweep import measured_rows
+from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.plan import plan
+from experiments.harness.sweep.point import Record, origin
+from experiments.harness.sweep.point_store import FILE, results
+from experiments.harness.sweep.python import SilentWatch
+from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 
 def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path) -> None:

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from experiments.definition.catalogue import find
-from experiments.definition.single_run import settings_from, single
-from experiments.sweep import sweep_definition
-from experiments.sweep.plan import described, plan
-from experiments.sweep.sweep_definition import (
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.single_run import settings_from, single
+from experiments.harness.sweep import sweep_definition
+from experiments.harness.sweep.plan import described, plan
+from experiments.harness.sweep.sweep_definition import (
     SweepDefinition,
     from_file,
     from_mapping,
     seeds,
     share,
 )
-from topologies.data import to_data
-from topologies.errors import UsageError
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import UsageError
 
 
 def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:

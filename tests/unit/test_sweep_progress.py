@@ -8,13 +8,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from experiments.cli.sweep_command import _patience
-from experiments.sweep.carrying_out import carry_out
-from experiments.sweep.plan import plan
-from experiments.sweep.point import Record
-from experiments.sweep.progress import PrintedProgress
-from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition
+from experiments.harness.cli.sweep_command import _patience
+from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.plan import plan
+from experiments.harness.sweep.point import Record
+from experiments.harness.sweep.progress import PrintedProgress
+from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 

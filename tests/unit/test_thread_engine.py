@@ -13,7 +13,7 @@ from testbed.engine.threads import local_engine
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 PATIENCE = 300.0  # seconds: for hangs
 

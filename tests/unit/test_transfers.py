@@ -8,7 +8,7 @@ import pytest
 
 from experiments.spec import Flow
 from experiments.transfers import without_result
-from topologies.units import Duration
+from topologies.foundation.units import Duration
 
 SILENT = """\
 ------------------------------------------------------------

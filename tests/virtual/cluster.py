@@ -20,18 +20,18 @@ from pathlib import Path
 
 from dask.distributed import Client
 
-from experiments.sweep.carrying_out import carry_out
-from experiments.sweep.plan import plan
-from experiments.sweep.running_points import PointRunner
-from experiments.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.plan import plan
+from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.sweep_definition import SweepDefinition
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
 from testbed.engine.cluster import cluster_engine, security
 from testbed.lab.ready import lab
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 SCHEDULER, PORT = "10.9.0.2", 8786
 ADDRESS = f"tls://{SCHEDULER}:{PORT}"
-TCPLAB = [sys.executable, "-m", "experiments.cli.main"]
+TCPLAB = [sys.executable, "-m", "experiments.harness.cli.main"]
 TUNNEL = Path(__file__).with_name("tunnel.py").resolve()
 _NUMBERS = count()
 

@@ -20,9 +20,9 @@ from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.virtual_run import run_in_guest
-from topologies.data import to_data
-from topologies.units import Duration
-from topologies.untrusted import digest_of
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration
+from topologies.foundation.untrusted import digest_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,7 +65,7 @@ from pathlib import Path
 from testbed.lab.ready import Lab
 from testbed.virtual.choice import allowed_sandbox
 from testbed.virtual.virtual_run import run_in_guest
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
 data = json.loads(Path(spec).read_text())

@@ -15,7 +15,7 @@ from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import all_ended_afterwards, wait_for
 from testbed.guest.socket_sampling import tcp_sockets
 from topologies.addresses import address_of
-from topologies.data import from_data
+from topologies.foundation.data import from_data
 from topologies.topology_spec import TopologySpec
 
 _PORT, _BYTES = 5001, 96  # the server's; bytes of each packet that are captured

@@ -48,7 +48,7 @@ import json, sys
 from pathlib import Path
 from testbed.native.changes import KernelNeeds
 from testbed.native.native_run import run_natively
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
 files = {f"{name}.ko": content for name, content in modules.items()}

@@ -10,8 +10,8 @@ from testbed.guest import rtnetlink
 from testbed.guest.job_entry import JobContext
 from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import run
-from topologies.data import from_data
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import CommandError, TcplabError
 from topologies.topology_spec import TopologySpec
 
 

@@ -14,8 +14,8 @@ from experiments.sack import SackParameters, experiment
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
 from testbed.virtual.virtual_run import run_in_guest
-from topologies.data import to_data
-from topologies.units import Duration, Share
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration, Share
 
 pytestmark = pytest.mark.virtual
 FIELDS = ("forward", "sequence", "acknowledgement", "payload", "window", "flags", "ttl")

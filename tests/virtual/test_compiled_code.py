@@ -8,7 +8,7 @@ import pytest
 
 from testbed.recipes import cache
 from testbed.virtual import compiled_code
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 JOBS = "tests.virtual.jobs"

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.spec import ExperimentSpec
 from tests.virtual.conftest import digests
-from topologies.data import to_data
+from topologies.foundation.data import to_data
 
 pytestmark = pytest.mark.virtual
 

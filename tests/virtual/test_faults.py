@@ -14,7 +14,7 @@ import pytest
 
 from testbed.jobs.following import Limits
 from tests.virtual.conftest import read
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from experiments import playground
-from experiments.running.seed import carry_seed
+from experiments.harness.running.seed import carry_seed
 from experiments.spec import Condition, ExperimentSpec
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, lab
-from topologies.data import to_data
-from topologies.errors import TcplabError
-from topologies.units import Duration
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Duration
 
 pytestmark = pytest.mark.virtual
 PATCH = Path(__file__).with_name("faulty.patch")

@@ -10,17 +10,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.play.played_columns import Frame, packets
-from experiments.play.player import Player, PlayEvent
-from experiments.play.settings import PlaySettings
-from experiments.play.waiting import MovedOn
-from experiments.running.seed import PROCEDURE, carry_seed, known_before, limits_for
+from experiments.harness.play.played_columns import Frame, packets
+from experiments.harness.play.player import Player, PlayEvent
+from experiments.harness.play.settings import PlaySettings
+from experiments.harness.play.waiting import MovedOn
+from experiments.harness.running.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.process_usage import taken_by
 from testbed.virtual import started_guest
 from testbed.virtual.guests_ahead import guest_ahead
 from testbed.virtual.supervised import Supervised
 from tests.virtual.conftest import digests
-from topologies.data import to_data
+from topologies.foundation.data import to_data
 
 pytestmark = pytest.mark.virtual
 EPOCH = 1_700_000_000.0

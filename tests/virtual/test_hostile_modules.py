@@ -16,8 +16,8 @@ from testbed.virtual.sandbox import Sandbox
 from testbed.virtual.supervised import Supervised
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.hostile_modules import ATTACKS, source
-from topologies.errors import TcplabError
-from topologies.untrusted import entries, tail
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import entries, tail
 
 pytestmark = pytest.mark.virtual
 CANARY = "the canary that nobody may see"

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.running.seed import carry_seed, judge
+from experiments.harness.running.seed import carry_seed, judge
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version
 from testbed.lab.ready import Lab, lab, lab_if_ready
 from tests.virtual.conftest import digests, read
-from topologies.data import to_data
+from topologies.foundation.data import to_data
 
 pytestmark = pytest.mark.virtual
 OTHERS = [series for series in all_series() if series != DEFAULT]

@@ -16,9 +16,9 @@ from experiments.sack import SackParameters, experiment
 from experiments.spec import Condition, ExperimentSpec, Flow
 from tests.virtual.conftest import read
 from topologies.dumbbell import dumbbell
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, Discipline, TopologySpec
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 

@@ -42,14 +42,14 @@ with open(sys.argv[1] + "/console", "wb") as console:
 assert process.poll() is not None
 """
 RUN = """
-from experiments.running.python_run import run
+from experiments.harness.running.python_run import run
 folder = run("sack", {"duration": "1s"}, seeds=[1], out=Path(sys.argv[1]), testbed="virtual")
 assert list(Path(folder).rglob("*.pcap*"))
 """
 PLAY = """
 import threading
-from experiments.play.player import Player
-from experiments.play.settings import PlaySettings
+from experiments.harness.play.player import Player
+from experiments.harness.play.settings import PlaySettings
 with Player(waiting=1) as player:
     settings = PlaySettings.from_data({"duration": "1s"})
     assert player.play(settings, lambda _: None, threading.Event()).verdict == "good"

@@ -21,8 +21,8 @@ import pytest
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
-from experiments.cli.commands import tcplab
-from experiments.sweep.running_points import way_to_workers
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.sweep.running_points import way_to_workers
 from testbed.engine import members
 from testbed.engine.certificates import (
     FOLDER,
@@ -33,7 +33,7 @@ from testbed.engine.certificates import (
 )
 from testbed.engine.cluster import security
 from testbed.lab.ready import Lab
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120  # seconds until a member that does not end is taken for one that hangs
@@ -51,7 +51,14 @@ def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
     env(1) takes back what the tests may have been started with: after nohup(1), SIGHUP is ignored.
     """
-    command = ["env", "--default-signal", sys.executable, "-m", "experiments.cli.main", *words]
+    command = [
+        "env",
+        "--default-signal",
+        sys.executable,
+        "-m",
+        "experiments.harness.cli.main",
+        *words,
+    ]
     stderr = subprocess.PIPE
     with subprocess.Popen(command, stderr=stderr, text=True, cwd=ROOT) as process:
         try:

@@ -18,8 +18,8 @@ from testbed.lab.ready import Lab
 from testbed.modules.module_build import attached, built
 from testbed.virtual.virtual_run import run_in_guest
 from tests.virtual.conftest import read
-from topologies.data import to_data
-from topologies.units import Duration
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

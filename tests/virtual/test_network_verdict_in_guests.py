@@ -14,11 +14,11 @@ from analysis.network.network_verdict import GOOD, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
 from topologies.chain import chain
-from topologies.data import to_data
 from topologies.dumbbell import dumbbell
+from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.cli.commands import tcplab
+from experiments.harness.cli.commands import tcplab
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab
 from testbed.packetdrill import kernel_scripts, script_runs
 from testbed.packetdrill.script_files import Script
 from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
-from topologies.errors import TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import digest_of
 
 pytestmark = pytest.mark.virtual
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs/packetdrill/fast_retransmit.pkt"

@@ -20,7 +20,7 @@ from testbed.lab.bubblewrap import bubblewrap_recipe
 from testbed.virtual import choice
 from testbed.virtual.supervised import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 NOBODY = 65534 if os.geteuid() == 0 else os.geteuid()
@@ -39,8 +39,8 @@ def usual(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     """The digests of the short study in the sandbox of this machine."""
     from experiments.sack import SackParameters, experiment
     from testbed.virtual.virtual_run import run_in_guest
-    from topologies.data import to_data
-    from topologies.units import Duration
+    from topologies.foundation.data import to_data
+    from topologies.foundation.units import Duration
 
     out = tmp_path_factory.mktemp("usual")
     spec = experiment(SackParameters(duration=Duration.parse("4s")))

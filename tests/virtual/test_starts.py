@@ -7,9 +7,9 @@ import pytest
 from analysis.flows.reader import read
 from analysis.records import iperf
 from experiments.spec import Condition, ExperimentSpec, Flow
+from topologies.foundation.units import Duration, Rate
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
-from topologies.units import Duration, Rate
 
 pytestmark = pytest.mark.virtual
 STARTS = ("0s", "3s", "500ms")

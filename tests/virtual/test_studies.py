@@ -10,14 +10,14 @@ import pytest
 
 from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
-from experiments.definition.catalogue import find
-from experiments.definition.single_run import single
-from experiments.published.target_points import combinations
-from experiments.published.targets import chosen
-from experiments.running.session import RunRequest, carry_out
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.single_run import single
+from experiments.harness.published.target_points import combinations
+from experiments.harness.published.targets import chosen
+from experiments.harness.running.session import RunRequest, carry_out
+from experiments.harness.sweep.carrying_point import carry_captured
+from experiments.harness.sweep.python import sweep
 from experiments.spec import CONGESTION_CONTROLS
-from experiments.sweep.carrying_point import carry_captured
-from experiments.sweep.python import sweep
 from experiments.udp_fairness import DISCIPLINES
 from testbed.lab.ready import Lab
 

@@ -15,8 +15,8 @@ import polars
 import pytest
 
 from analysis.measures.flow_rows import rows_of
-from experiments.sweep.point_store import FILE, results
-from experiments.sweep.python import sweep
+from experiments.harness.sweep.point_store import FILE, results
+from experiments.harness.sweep.python import sweep
 from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +47,7 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
     repeat = [
         sys.executable,
         "-m",
-        "experiments.cli.main",
+        "experiments.harness.cli.main",
         "run",
         "sack",
         "--set",
@@ -92,7 +92,7 @@ def start(out: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-m",
-        "experiments.cli.main",
+        "experiments.harness.cli.main",
         "sweep",
         "sack",
         "--set",

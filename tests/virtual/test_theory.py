@@ -15,9 +15,9 @@ from analysis.measures.run_results import RunResults
 from analysis.pages.run.run_page import RunReport, make_report
 from analysis.reporting.law_reports import LawComparison
 from analysis.theory.law import verdict_of
-from experiments.definition.catalogue import find
-from experiments.definition.single_run import single
-from experiments.running.session import RunRequest, carry_out
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.single_run import single
+from experiments.harness.running.session import RunRequest, carry_out
 from testbed.lab.ready import Lab
 
 pytestmark = pytest.mark.virtual

@@ -13,7 +13,7 @@ from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from testbed.recipes.package_lock import read_lock
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 HERE = Path(__file__).parent
 LOCK = HERE / "packages.lock"

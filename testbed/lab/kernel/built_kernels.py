@@ -12,7 +12,7 @@ from testbed.lab.kernel.kernel_choice import KernelChoice, chosen
 from testbed.lab.kernel.kernel_parts import kernel_part
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
-from topologies.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)

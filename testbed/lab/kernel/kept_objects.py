@@ -27,7 +27,7 @@ from testbed.lab.kernel.own_source import paths_below
 from testbed.recipes import cache
 from testbed.recipes.building import Workshop
 from testbed.recipes.cache import Facts
-from topologies.errors import TcplabError
+from topologies.foundation.errors import TcplabError
 
 _LISTED = ".tcplab-sources"
 """In a kept tree: what compiled it and the paths of its sources, as JSON."""

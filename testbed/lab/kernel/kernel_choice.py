@@ -17,8 +17,8 @@ from pathlib import Path
 
 from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version, series_of
 from testbed.lab.kernel.own_source import OwnSource, own_source, version_in
-from topologies.errors import TcplabError, UsageError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.untrusted import digest_of
 
 _WRITTEN = re.compile(r"(?P<name>.+) \[(?P<series>[\d.]+) (?P<digest>[0-9a-f]{16})\]")
 

@@ -26,7 +26,7 @@ from testbed.lab.kernel.kernel_version import kernel_version
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 LINES = "lines.json"
 _FOLDERS = ("net", "kernel", "lib", "mm", "fs", "arch/um", "arch/x86/um")

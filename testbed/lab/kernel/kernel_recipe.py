@@ -24,7 +24,7 @@ from testbed.lab.kernel.own_source import OwnSource, OwnTarball, OwnTree
 from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL, build_tunnel, pack_selftests
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
-from topologies.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
 BUILD_SPACE = 3_500_000_000

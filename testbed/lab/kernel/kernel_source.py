@@ -19,8 +19,8 @@ from testbed.lab.kernel.kernel_version import KernelVersion, as_numbers
 from testbed.lab.kernel.own_source import OwnSource
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
-from topologies.errors import TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import digest_of
 
 TARBALL = "source.tar"
 """In the workshop; tar(1) finds out how it is compressed."""

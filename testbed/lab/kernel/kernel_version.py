@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from topologies.errors import UsageError
+from topologies.foundation.errors import UsageError
 
 HERE = Path(__file__).parent
 VERSIONS, PATCHES = HERE / "versions", HERE / "patches"

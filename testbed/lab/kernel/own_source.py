@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.errors import CommandError, UsageError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import CommandError, UsageError
+from topologies.foundation.untrusted import digest_of
 
 
 @dataclass(frozen=True)

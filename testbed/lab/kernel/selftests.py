@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from testbed.recipes.building import FOLDER, Workshop
 from testbed.recipes.cache import Facts
-from topologies.errors import CommandError
+from topologies.foundation.errors import CommandError
 
 SELFTESTS, TUNNEL = "selftests.tar.gz", "tun.ko"
 """160 scripts in 7.2, 240 KB, 36 KB compressed; and the driver, empty if the kernel has its own."""

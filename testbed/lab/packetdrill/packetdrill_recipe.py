@@ -16,8 +16,8 @@ from pathlib import Path
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop, need_tools
 from testbed.recipes.cache import Facts, Recipe
-from topologies.errors import CommandError, TcplabError
-from topologies.untrusted import digest_of
+from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.untrusted import digest_of
 
 HERE = Path(__file__).parent
 PACKETDRILL = "packetdrill"

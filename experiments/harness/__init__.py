@@ -1,0 +1,1 @@
+"""The machinery that studies share: runs, sweeps, reproductions, the live page, commands."""

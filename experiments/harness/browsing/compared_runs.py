@@ -1,0 +1,107 @@
+"""What `tcplab compare` names: runs by their folders, points of sweeps by their keys."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from analysis.pages.comparison.compared_sides import ComparedSide, side_of_points, side_of_run
+from analysis.pages.comparison.comparison import SideComparison, compared
+from analysis.pages.comparison.comparison_page import print_comparison, write_page
+from experiments.harness.sweep.point_store import FILE, Kept, PointStore, results
+from topologies.foundation.errors import UsageError
+
+_MOST = len(string.ascii_uppercase)
+_FOLDER = "comparisons"
+
+
+def beside_each_other(
+    which: Sequence[str], out: Path, console: Console
+) -> tuple[SideComparison, Path]:
+    """The comparison, printed, and its page. Raises UsageError for what is not there."""
+    comparison = compared(_sides(which, out))
+    page = write_page(comparison, out / _FOLDER, _page_name(comparison.sides))
+    print_comparison(comparison, console)
+    console.print(f"Page: {page}", highlight=False, soft_wrap=True)
+    return comparison, page
+
+
+def _page_name(sides: Sequence[ComparedSide]) -> str:
+    """Of what is compared, so that the same comparison has the same page."""
+    names = (side.name.replace("/", "-").replace(" ", "-") for side in sides)
+    return "_".join(names)[:200] + ".html"
+
+
+def _sides(named: Sequence[str], out: Path) -> list[ComparedSide]:
+    which = _once(named, out)
+    if not 2 <= len(which) <= _MOST:
+        raise UsageError(
+            f"{len(which)} to compare: it takes two to {_MOST}, each of its own.",
+            "Name runs or points: ./tcplab compare runs/sack/A runs/sack/B.",
+        )
+    return [_side(letter, one, out) for letter, one in zip(string.ascii_uppercase, which)]  # noqa: B905
+
+
+def _once(named: Sequence[str], out: Path) -> list[str]:
+    """Each folder by its first name: runs/sack/* names the newest as `latest` again."""
+    firsts: dict[Path, str] = {}
+    for one in named:
+        places = [folder.resolve() for folder in _folders(one, out) if folder.is_dir()]
+        firsts.setdefault(places[0] if places else Path(one), one)
+    return list(firsts.values())
+
+
+def _folders(named: str, out: Path) -> tuple[Path, Path]:
+    return Path(named), out / named
+
+
+def _side(letter: str, named: str, out: Path) -> ComparedSide:
+    for folder in _folders(named, out):
+        if (folder / "sweep.json").exists():
+            raise UsageError(
+                f"'{named}' is a sweep.",
+                "Name points of it by their keys, which are in the column `point` of rows.csv.",
+            )
+        if (folder / "manifest.json").exists():
+            return side_of_run(letter, folder)
+    return _side_of_points(letter, named, out)
+
+
+def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
+    if not (out / FILE).exists():
+        raise _nothing(beginning)
+    with results(out) as memory:
+        matches = [kept for kept, _ in memory.found(beginning)]
+        if len(matches) != 1:
+            raise _nothing(beginning, len(matches))
+        kept = matches[0]
+        rows = [(each.seed, _rows(memory, each)) for each in _alike(memory, kept)]
+    settings = {"experiment": kept.experiment, **kept.combination}
+    return side_of_points(letter, kept.key[:12], settings, rows)
+
+
+def _alike(memory: PointStore, kept: Kept) -> list[Kept]:
+    """The points that differ from `kept` in nothing but the seed, and are complete."""
+    asked = (kept.experiment, kept.combination, kept.origin)
+    return [
+        each
+        for each in memory.listed()
+        if (each.experiment, each.combination, each.origin) == asked and each.status == "complete"
+    ]
+
+
+def _rows(memory: PointStore, kept: Kept) -> list[dict[str, object]]:
+    ((_, record),) = memory.found(kept.key)
+    rows: list[dict[str, object]] = record["rows"]
+    return rows
+
+
+def _nothing(named: str, count: int = 0) -> UsageError:
+    problem = f"{count} points begin with" if count else "There is no run and no point"
+    return UsageError(
+        f"{problem} '{named[:60]}'.",
+        "./tcplab runs list shows all runs; keys of points are in the column `point` of rows.csv.",
+    )

@@ -1,0 +1,246 @@
+"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno.
+
+It is never loaded into this computer's kernel.
+
+A try is a smoke test (it loads, proves that it is in use, its window moves, it survives loss, it
+unloads), then experiments.custom_cc under the three published conditions, each in a guest of its
+own.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from experiments.custom_cc import OWN, CustomCcParameters, experiment
+from experiments.harness.cli.messages import lab_on, one_clear_message
+from experiments.harness.cli.options_of_run import with_kernel_option
+from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
+from experiments.spec import ExperimentSpec
+from testbed.engine.tasks import Task
+from testbed.engine.threads import local_engine
+from testbed.guest.kernel_modules import KernelModule, module_from
+from testbed.host.capacity import guests_at_once
+from testbed.host.scratch import scratch
+from testbed.jobs.following import CONSOLE
+from testbed.lab.ready import Lab
+from testbed.modules.module_build import built
+from testbed.recipes import cache
+from topologies.foundation import untrusted
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Duration, Share
+
+if TYPE_CHECKING:
+    from experiments.harness.sweep.point import Record
+
+SPIN_SECONDS = 60.0
+"""Wall seconds after which a guest is stopped; a try's longest takes 3."""
+_SMOKE = CustomCcParameters(
+    duration=Duration.parse("5s"), loss=Share.parse("2%"), delay=Duration.parse("5ms"), cc=OWN
+)
+_DURATION = Duration.parse("20s")
+_HALF_A_SECOND, _LOSS = Duration.parse("500ms"), Share.parse("5%")
+PUBLISHED = {
+    "500 ms": CustomCcParameters(duration=_DURATION, delay=_HALF_A_SECOND, loss=Share(0)),
+    "5 % loss": CustomCcParameters(duration=_DURATION, loss=_LOSS),
+    "500 ms and 5 % loss": CustomCcParameters(duration=_DURATION, delay=_HALF_A_SECOND, loss=_LOSS),
+}
+"""The conditions of section 3.5 of the TCP assignment, for a third of its time."""
+_MOST_CONSOLE = 1 << 20  # bytes of a guest's kernel messages, from their end
+_LIKE = 0.05  # a smaller difference in one run is none
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Goodput in Mbit/s of Reno and the module under a condition; None if iperf measured none."""
+
+    condition: str
+    reno: float | None
+    own: float | None
+
+    def sentence(self, algorithm: str) -> str:
+        """What the two figures say."""
+        if not self.reno or not self.own:
+            return f"Under {self.condition} nothing can be said: a receiver measured nothing."
+        if abs(self.own / self.reno - 1) < _LIKE:
+            return f"Under {self.condition} {algorithm} and Reno are alike."
+        return (
+            f"Under {self.condition} {algorithm} got {self.own / self.reno:.2f} times what Reno"
+            " got."
+        )
+
+
+@click.group("cc")
+def cc() -> None:
+    """Your own congestion control: build it, try it against Reno. This kernel never loads it."""
+
+
+_file = click.argument("file", type=click.Path(path_type=Path))
+
+
+@cc.command("build")
+@_file
+@with_kernel_option
+def build_command(file: Path, kernel: str | None) -> None:
+    """Build FILE.c for the lab kernel; nothing is loaded."""
+    with one_clear_message():
+        _build(module_from(file), lab_on(kernel))
+
+
+@cc.command("try")
+@_file
+@with_kernel_option
+def try_command(file: Path, kernel: str | None) -> None:
+    """Load FILE.c in a guest, test that it works, and compare it with Reno."""
+    with one_clear_message():
+        module, lab = module_from(file), lab_on(kernel)
+        _build(module, lab)
+        _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
+        click.echo(smoke(file, lab))
+        _tell(f"Comparing it with Reno for {_DURATION} each ...")
+        _show(module.algorithm, list(compared(file, lab)))
+
+
+def _build(module: KernelModule, lab: Lab) -> None:
+    made = built(module, lab)
+    if made.warnings:
+        click.echo(made.warnings)
+    size = len(made.content)
+    click.echo(
+        f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size}"
+        " bytes."
+    )
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _nobody(_phase: str, _elapsed: float) -> None:
+    """No bar: a guest of a try takes a second or two."""
+
+
+def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
+    """One short run of the module alone; a sentence on what it did.
+
+    Raises TcplabError for what it did not do.
+
+    That the run ended says that the module was loaded, was taken out again, and that nothing
+    crashed.
+    """
+    spec = _spec(file, _SMOKE, lab)
+    with scratch() as raw:
+        with _console_kept(raw, spec.modules[0].name):
+            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
+        verdict = judge(spec, 1, raw)
+        if problems := [*verdict.failures, *verdict.warnings]:
+            raise TcplabError(
+                " ".join(problems), "The module does not carry a connection through loss."
+            )
+        return _moved(
+            spec,
+            [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")],
+        )
+
+
+@contextmanager
+def _console_kept(raw: Path, name: str) -> Iterator[None]:
+    """The messages of the guest's kernel are kept if the run fails."""
+    try:
+        yield
+    except TcplabError as error:
+        kept = cache.folder() / f"{name}.{CONSOLE}"
+        kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))
+        error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
+        raise
+
+
+def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
+    """Congestion window and retransmitted segments so far of the sender, sample by sample."""
+    for line in untrusted.text(raw, samples).splitlines():
+        for socket in json.loads(line)["sockets"]:
+            yield int(socket["cwnd"]), int(socket["total_retrans"])
+
+
+def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
+    algorithm = spec.conditions[0].name
+    windows = [window for window, _ in samples]
+    retransmitted = max(total for _, total in samples)
+    if len(set(windows)) == 1:
+        raise TcplabError(
+            f"The congestion window of {algorithm} stayed at {windows[0]} segments all the time.",
+            "Let cong_avoid (or cong_control) set it with tcp_snd_cwnd_set.",
+        )
+    return (
+        f"{algorithm} works: loaded, proved in use, window from {min(windows)} to {max(windows)}"
+        f" segments, {retransmitted} segments retransmitted, unloaded."
+    )
+
+
+def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpec:
+    """The study's spec with this module, on the lab's kernel."""
+    spec = experiment(replace(parameters, module=str(file)))
+    return replace(spec, kernel=str(lab.choice))
+
+
+def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
+    """Reno and the module under the published conditions, a guest at once for each processor."""
+    from experiments.harness.sweep.carrying_point import (
+        carry_rows,  # late: it takes a third of a second
+    )
+
+    specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
+    tasks = [
+        Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
+    ]
+    slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
+    with local_engine(lab, slots, _Silent()) as engine:
+        records = {done.key: done.result() for done in engine.run(tasks)}
+    for name in PUBLISHED:
+        yield _outcome(name, records[name])
+
+
+class _Silent:
+    """A Listener that shows nothing of the guests of a comparison."""
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """Seconds later all is over."""
+
+    def note(self, text: str) -> None:
+        """This process is the only worker."""
+
+
+def _outcome(name: str, record: Record) -> Outcome:
+    if record["status"] != "complete":
+        raise TcplabError(f"Under {name}: {record['problem']}")
+    rates: list[Any] = [row["goodput_kbit_s"] for row in record["rows"]]
+    reno, own = (rate / 1000 if rate else None for rate in rates)
+    return Outcome(name, reno, own)
+
+
+def _show(algorithm: str, outcomes: list[Outcome]) -> None:
+    table = Table(
+        "Condition", "Reno", algorithm, title="Throughput at the receiver, Mbit/s, one run each"
+    )
+    for outcome in outcomes:
+        table.add_row(
+            outcome.condition,
+            *(f"{rate:.3g}" if rate else "-" for rate in (outcome.reno, outcome.own)),
+        )
+    Console(file=sys.stdout).print(table)
+    for outcome in outcomes:
+        click.echo(outcome.sentence(algorithm))
+    click.echo(
+        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set"
+        " module=FILE.c --seeds 30"
+    )

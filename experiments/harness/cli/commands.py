@@ -1,0 +1,208 @@
+"""All commands of tcplab by name: each is imported when it is typed, so that help comes at once."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+import testbed
+from experiments.harness.cli.defaults_file import use_defaults
+from experiments.harness.cli.studies_option import list_option, studies_option
+from testbed.host.naming import PREFIX
+
+
+class CommandPlace(NamedTuple):
+    """Where a command is, and the line about it in the list of all."""
+
+    module: str
+    name: str
+    line: str
+
+
+PLACES = {
+    "run": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.run_command", "experiments", "Run an experiment by name."
+    ),
+    "play": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.play_command",
+        "play",
+        "Move a slider and watch real TCP answer: a page on this computer, until Ctrl-C.",
+    ),
+    "sweep": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.sweep_command",
+        "sweep",
+        "Run an experiment over a grid and seeds, and say what is really different.",
+    ),
+    "reproduce": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.reproduce_command",
+        "reproduce",
+        "Run the published studies and put their numbers beside ours.",
+    ),
+    "runs": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.runs_command",
+        "runs",
+        "What has been run: list, show, and forget what nothing can use any more.",
+    ),
+    "open": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.browsing_commands",
+        "open_index",
+        "Show all runs in a browser: search them, and tick those to compare.",
+    ),
+    "compare": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.browsing_commands",
+        "compare",
+        "Put runs, or points of sweeps, beside each other: settings, results, curves.",
+    ),
+    "verify": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.verify_command",
+        "verify",
+        "Repeat a run of the lab kernel and compare all that it measured, byte by byte.",
+    ),
+    "report": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.bench_commands",
+        "report",
+        "Make the report of a finished run again: report runs/sack/latest.",
+    ),
+    "analyze": CommandPlace(
+        f"{PREFIX}analysis.analyze.analyze_command",
+        "analyze",
+        "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
+    ),
+    "shell": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.shell_command",
+        "shell",
+        "Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real"
+        " time.",
+    ),
+    "cc": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.cc_command",
+        "cc",
+        "Your own congestion control: build it, try it against Reno.",
+    ),
+    "packetdrill": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.packetdrill_command",
+        "packetdrill",
+        "Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel and in virtual time.",
+    ),
+    "lab": CommandPlace(
+        f"{PREFIX}labs.cli.lab_commands",
+        "lab",
+        "Labs: start one, do its runs, check and pack the answers.",
+    ),
+    "grade": CommandPlace(
+        f"{PREFIX}labs.cli.lab_commands",
+        "grade",
+        "Grade a class's hand-ins: repeat each run, compare, and mark the answers.",
+    ),
+    "kernel": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.kernel_command",
+        "kernel",
+        "The kernels that hosts can run in virtual time: versions, or a source of your own.",
+    ),
+    "image": CommandPlace(
+        f"{PREFIX}testbed.lab.ready", "commands", "The lab kernel and the guest's image."
+    ),
+    "release": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.release_command",
+        "release",
+        "Make a release of this checkout: a wheel and an archive that need nothing else.",
+    ),
+    "lock": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.release_command",
+        "lock",
+        "Renew the locks of Debian's and Python's packages and of crates, and say what changed.",
+    ),
+    "doctor": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.machine_commands",
+        "doctor",
+        "Say what this machine can do and what is in the way, each with its remedy (--json).",
+    ),
+    "clean": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.machine_commands",
+        "clean_up",
+        "Undo what killed runs left: exactly what they noted.",
+    ),
+    "bench": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.bench_commands",
+        "bench",
+        "What runs cost here: virtual seconds per CPU second, CPU microseconds per packet.",
+    ),
+    "completion": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.completion",
+        "completion",
+        'Print what makes your shell complete commands: eval "$(./tcplab completion bash)".',
+    ),
+    "man": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.manual",
+        "man",
+        "Print the manual page: ./tcplab man | man -l -",
+    ),
+    "docs": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.docs_command",
+        "docs",
+        "Build the documentation as a site with reference and gallery; a dead link is an error.",
+    ),
+    "scheduler": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.sweep_command",
+        "scheduler",
+        "Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.",
+    ),
+    "worker": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.sweep_command",
+        "worker",
+        "Work for the Dask scheduler at tls://HOST:8786 until that ends.",
+    ),
+    "cluster": CommandPlace(
+        f"{PREFIX}experiments.harness.cli.sweep_command",
+        "cluster",
+        "What the machines of a cluster share: its certificate.",
+    ),
+}
+"""In the order of the help: what is used most comes first."""
+COMPLETE = "_TCPLAB_COMPLETE"
+"""The variable by which a shell asks for completions (./tcplab knows it too)."""
+
+
+class _LazyGroup(click.Group):
+    """The commands of PLACES; only the one that is typed is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(PLACES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in PLACES:
+            return None
+        place = PLACES[cmd_name]
+        found: click.Command = getattr(import_module(place.module), place.name)
+        return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that was typed, by that name: it may have another of its own.
+
+        Fails with the nearest name if there is none.
+        """
+        typed = args[0]
+        if typed not in PLACES and not typed.startswith("-"):
+            near = get_close_matches(typed, PLACES, 1)
+            ctx.fail(f"No such command '{typed}'." + "".join(f" Did you mean '{n}'?" for n in near))
+        _, command, rest = super().resolve_command(ctx, args)
+        return typed, command, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, place.line) for name, place in PLACES.items()])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(testbed.VERSION, prog_name="tcplab")
+@studies_option
+@list_option
+@click.pass_context
+def tcplab(context: click.Context) -> None:
+    """TCP experiments on emulated networks: run, repeat, report."""
+    use_defaults(context)

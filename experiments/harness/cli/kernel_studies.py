@@ -1,0 +1,237 @@
+"""`tcplab kernel compare`, `bisect` and `test`: what a kernel does otherwise, and since when."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from experiments.harness.cli.completion import kernels
+from experiments.harness.cli.messages import lab_on, one_clear_message, ready_lab
+from experiments.harness.cli.options_of_run import out_option
+from experiments.harness.cli.workers_option import workers_option
+from experiments.harness.running.report_process import make_page
+from experiments.spec import DEFAULT_KERNEL
+from testbed.recipes.building import shown
+from topologies.foundation.errors import TcplabError, UsageError
+
+DIFFERENT = 3
+"""The exit status if a difference is shown, which is no failure of the comparison."""
+_SEEDS = 12
+_LONGEST = 1800.0  # wall seconds of one point
+
+
+@click.command("compare")
+@click.argument("old", metavar="KERNEL", shell_complete=kernels)
+@click.argument("new", metavar="KERNEL", shell_complete=kernels)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=_SEEDS,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; with fewer than the default nothing can be shown of so many figures.",
+)
+@click.option(
+    "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
+)
+@click.option(
+    "--scripts/--no-scripts",
+    default=True,
+    help="Whether to run the kernels' own packetdrill scripts, if packetdrill can be had.",
+)
+@workers_option
+@out_option
+def compare_command(
+    old: str,
+    new: str,
+    seeds: int,
+    names: tuple[str, ...],
+    scripts: bool,
+    workers: int | None,
+    out: Path,
+) -> None:
+    """Run a standing set of experiments on two kernels and say what differs.
+
+    Ends with 0 if no difference is shown, with 3 if one is, with 1 or 2 if something failed.
+    """
+    with one_clear_message():
+        program = _program() if scripts and not names else None
+        folder = _compare(old, new, seeds, names, workers, out, program)
+        status = make_page("kernels", folder)
+        raise SystemExit(status or _status(folder))
+
+
+def _compare(
+    old: str,
+    new: str,
+    seeds: int,
+    names: tuple[str, ...],
+    workers: int | None,
+    out: Path,
+    program: Path | None,
+) -> Path:
+    from experiments.harness.kernels.carrying_comparison import carry_out
+    from experiments.harness.kernels.kernel_comparison import KernelPair
+    from experiments.harness.kernels.standing_set import chosen_cases
+    from experiments.harness.sweep.progress import watching
+    from experiments.harness.sweep.running_points import way_to_workers
+    from testbed.lab.kernel.kernel_choice import chosen
+
+    cases = chosen_cases(names)
+    kernels = KernelPair(str(chosen(old)), str(chosen(new)))
+    specs = [case.spec for case in cases]
+    way = way_to_workers(ready_lab(kernels), specs, workers, None, _LONGEST)
+    with watching("compare") as watch:
+        return carry_out(kernels, cases, range(1, seeds + 1), out, way, watch, program)
+
+
+def _program() -> Path | None:
+    """packetdrill, None with a sentence if it cannot be had."""
+    from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+
+    try:
+        with shown(sys.stderr) as report:
+            return packetdrill(report)
+    except TcplabError as error:
+        click.echo(f"Without the kernels' own scripts: {error}", err=True)
+        return None
+
+
+def _status(folder: Path) -> int:
+    from experiments.harness.kernels.carrying_comparison import FILE
+
+    content = json.loads((folder / FILE).read_text())
+    if content["failures"]:
+        raise TcplabError(
+            f"{len(content['failures'])} runs failed or are not proved: {content['failures'][0]}",
+            "The page names all.",
+        )
+    verdicts = {figure["verdict"] for case in content["cases"] for figure in case["figures"]}
+    changed = [content["scripts"].get(name) for name in ("only_old", "only_new")]
+    return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
+
+
+@click.command("table")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=6,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; below the default there is no interval, and nothing is printed.",
+)
+@workers_option
+@out_option
+def table_command(seeds: int, workers: int | None, out: Path) -> None:
+    """Print what the lab's kernels lack, cost and measure, of those that are built, in Markdown.
+
+    What is not known is run. docs/kernels.md holds such a table.
+    """
+    with one_clear_message():
+        from experiments.harness.kernels.carrying_table import carry_out_table, kernels_to_show
+        from experiments.harness.sweep.progress import watching
+        from experiments.harness.sweep.running_points import way_to_workers
+
+        table = kernels_to_show(range(1, seeds + 1))
+        lab = ready_lab([kernel.name for kernel in table.kernels])
+        specs = [case.spec for case in table.cases]
+        way = way_to_workers(lab, specs, workers, None, _LONGEST)
+        with watching("table") as watch:
+            carry_out_table(table, out, way, watch)
+        click.echo(table.markdown())
+        if failures := table.failures():
+            raise TcplabError(
+                f"{len(failures)} runs failed or are not proved: {failures[0]}",
+                "What failed is run again by the same command.",
+            )
+
+
+@click.command("bisect")
+@click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("good")
+@click.argument("bad")
+@click.option("--experiment", "name", required=True, metavar="NAME", help="What is run.")
+@click.option(
+    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set as for `tcplab run`."
+)
+@click.option("--metric", default="goodput_kbit_s", show_default=True, help="What is measured.")
+@click.option("--condition", default="", metavar="NAME", help="Under which condition.  [all]")
+@click.option("--above", type=float, metavar="VALUE", help="Bad is a median above that.")
+@click.option("--below", type=float, metavar="VALUE", help="Bad is a median below that.")
+@click.option("--seeds", type=click.IntRange(1, 1000), default=6, show_default=True)
+@out_option
+def bisect_command(
+    clone: Path,
+    good: str,
+    bad: str,
+    name: str,
+    settings: tuple[str, ...],
+    metric: str,
+    condition: str,
+    above: float | None,
+    below: float | None,
+    seeds: int,
+    out: Path,
+) -> None:
+    """Find the commit in the git clone CLONE, between GOOD and BAD, that made a measure bad.
+
+    A kernel is built for each commit that is tried: minutes for the first, and then what differs.
+    The clone is not changed.
+    """
+    with one_clear_message():
+        from experiments.harness.definition.catalogue import find
+        from experiments.harness.kernels.commit_search import CommitSearch
+        from experiments.harness.kernels.measured_commit import MeasuredFigure
+        from experiments.harness.sweep.progress import watching
+
+        if (above is None) == (below is None):
+            raise UsageError("What is bad is not said.", "Give --above VALUE or --below VALUE.")
+        figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
+        limit, sign = (above, 1) if above is not None else (below, -1)
+        with watching("bisect") as watch:
+            search = CommitSearch(
+                clone,
+                lambda commit: figure.measured(f"{clone}@{commit}", out, ready_lab, watch),
+                lambda value: sign * value > sign * (limit or 0.0),
+                watch.note,
+            )
+            suspects = search.first_bad(good, bad)
+        if len(suspects) == 1:
+            click.echo(f"The first bad commit is {search.subject(suspects[0])}")
+        else:
+            click.echo("The first bad commit is one of these; the others could not be built:")
+            for commit in suspects:
+                click.echo(f"  {search.subject(commit)}")
+
+
+@click.command("test")
+@click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
+@click.option(
+    "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
+)
+@workers_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
+    """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.
+
+    The exit status is 0 if all have passed, 1 if not.
+    """
+    with one_clear_message():
+        from experiments.harness.cli.packetdrill_command import as_data, followed, summary
+        from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+        from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
+
+        lab = lab_on(name)
+        cases = cases_of(lab, names)
+        with shown(sys.stderr) as report:
+            program = packetdrill(report)
+        coming = run_kernel_scripts(lab, program, cases, workers)
+        outcomes = followed(coming, len(cases), quiet=as_json)
+        if as_json:
+            click.echo(json.dumps(as_data(outcomes, lab.kernel_release), indent=2))
+        else:
+            click.echo(summary(outcomes, lab.kernel_release))
+    sys.exit(0 if all(outcome.passed for outcome in outcomes) else 1)

@@ -1,0 +1,157 @@
+"""The options of an experiment's command line, and what was typed there, parsed once by click."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from experiments.harness.cli.completion import kernels
+from experiments.harness.cli.parameter_options import QuantityType
+from experiments.harness.cli.result_document import AS_JSON
+from experiments.harness.definition.catalogue import Experiment
+from experiments.harness.definition.grid import KERNEL, kind_of, value_of
+from experiments.harness.running.run_options import RunOptions, Value
+from experiments.harness.running.strictness import STRICT
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration
+
+_SEEDS = 1000
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def options_from(context: click.Context, named: Experiment) -> RunOptions:
+    """The options of an experiment's command as click parsed them. Raises UsageError."""
+    words = dict(context.params)
+    form = _form(named, words.pop("quick", False), words.pop("full", False))
+    first, times = words.pop("seed"), words.pop("repeat")
+    common = {name: words.pop(name) for name in _COMMON}
+    common["settings"] += setting_of_kernel(words.pop(KERNEL))
+    typed = {
+        name: value
+        for name, value in words.items()
+        if context.get_parameter_source(name) != ParameterSource.DEFAULT
+    }
+    parameters = named.parameters()(**{**words, **form, **typed})
+    return RunOptions(
+        named,
+        parameters=parameters,
+        typed=typed,
+        form=form,
+        seeds=tuple(range(first, first + times)) if times else None,
+        first=first,
+        **common,
+    )
+
+
+_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict", "as_json")
+
+
+def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other.", "Choose one.")
+    preset = named.preset("quick") if quick else named.preset("full") if full else {}
+    return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
+
+
+def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
+    """What `--kernel` sets, as `--set` would."""
+    return (f"{KERNEL}={kernel}",) if kernel else ()
+
+
+_KERNEL: dict[str, Any] = {
+    "default": None,
+    "metavar": "6.12|TARBALL|TREE|CLONE@REVISION[+PATCH]",
+    "help": "Linux that the hosts run, in virtual time; `tcplab kernel list` names those at hand.",
+    "shell_complete": kernels,
+}
+
+
+def kernel_option() -> click.Option:
+    """The option of every command that starts guests."""
+    return click.Option([f"--{KERNEL}"], **_KERNEL)
+
+
+def with_kernel_option(command: Command) -> Command:
+    """The same as a decorator."""
+    return click.option(f"--{KERNEL}", **_KERNEL)(command)
+
+
+out_option = click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+"""Of every command that writes or reads there; the commands of experiments have their own."""
+
+
+def common_options(named: Experiment) -> list[click.Parameter]:
+    """The options that every experiment has beside its parameters."""
+    return [
+        click.Option(
+            ["--testbed"],
+            type=click.Choice(["auto", "native", "virtual"]),
+            default="auto",
+            show_default=True,
+            help="Where to run: on this kernel in real time, or in the lab kernel in virtual time.",
+        ),
+        kernel_option(),
+        click.Option(
+            ["--seed"],
+            type=click.IntRange(0, 2**63 - 1),
+            default=1,
+            show_default=True,
+            metavar="NUMBER",
+            help="Seed of all randomness; the same seed gives the same packets (virtual).",
+        ),
+        click.Option(
+            ["--repeat"],
+            type=click.IntRange(1, _SEEDS),
+            default=None,
+            metavar="TIMES",
+            help=(
+                "Run that many times, with seeds counted up.  [default: as often as the"
+                " experiment's claim needs; once in real time]"
+            ),
+        ),
+        click.Option(
+            ["--set", "settings"],
+            multiple=True,
+            metavar="NAME=VALUE",
+            help=(
+                "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+                " sysctl."
+            ),
+        ),
+        click.Option(
+            ["--out"],
+            type=click.Path(path_type=Path, file_okay=False),
+            default=Path("runs"),
+            show_default=True,
+            help="Folder that keeps the runs.",
+        ),
+        click.Option(
+            ["--limit"],
+            type=QuantityType(Duration),
+            default=None,
+            metavar="10min",
+            help="Stop a run after that much wall time  [default: 10min, natively more]",
+        ),
+        click.Option(
+            ["--load-module-into-this-kernel", "load_modules"],
+            is_flag=True,
+            hidden=not named.loads_modules(),
+            help=(
+                "Natively: make the module part of this computer's kernel, which its mistakes"
+                " crash."
+            ),
+        ),
+        click.Option(["--strict"], is_flag=True, help=STRICT),
+        click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
+        click.Option(["--json", "as_json"], is_flag=True, help=AS_JSON),
+    ]

@@ -1,0 +1,82 @@
+"""`tcplab play`: the live page, until Ctrl-C."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from urllib.parse import parse_qsl
+
+import click
+
+from experiments.harness.browsing.redirect_file import opened_in_browser
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.play.lesson_files import Lesson, all_lessons, lesson_from
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.player import Player
+from experiments.harness.play.server import PlayServer
+from experiments.harness.play.settings import PlaySettings
+from topologies.foundation.errors import UsageError
+
+
+@click.command("play")
+@click.argument("link", default="")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="NUMBER",
+    help="Port of this computer to listen on.  [default: one that is free]",
+)
+@click.option("--no-browser", is_flag=True, help="Open no browser, print the address only.")
+@click.option(
+    "--lesson",
+    default="",
+    metavar="NAME|FILE",
+    help="Begin with a lesson: one of ours by name, or a Markdown file of yours.",
+)
+def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
+    """Move a slider and watch real TCP answer: a page on this computer, until Ctrl-C.
+
+    LINK is what the page's button *Copy link* gives: the settings behind its #.
+    """
+    with one_clear_message():
+        offered, settings = _offer(lesson), _settings_of(link)
+        with Player() as player, PlayServer(player, offered, port) as server:
+            address = f"{server.address}{settings}"
+            click.echo(f"The page is {address}\nCtrl-C ends it.")
+            with nullcontext() if no_browser else opened_in_browser(address, _tell_failure):
+                server.run()
+
+
+def _tell_failure() -> None:
+    click.echo("No browser could be started: open that address in one.", err=True)
+
+
+def _offer(lesson: str) -> PageOffer:
+    """Our lessons, and a file's before them. Raises UsageError for an unknown name."""
+    lessons = all_lessons()
+    if not lesson:
+        return PageOffer(lessons)
+    if lesson.endswith(".md") or "/" in lesson:
+        own = lesson_from(Path(lesson))
+        return PageOffer((own, *(one for one in lessons if one.name != own.name)), own.name)
+    return PageOffer(lessons, _named(lessons, lesson).name)
+
+
+def _named(lessons: tuple[Lesson, ...], name: str) -> Lesson:
+    by_name = {lesson.name: lesson for lesson in lessons}
+    if name not in by_name:
+        raise UsageError(
+            f"There is no lesson '{name[:40]}'.",
+            f"There are {', '.join(by_name)}; a file of yours ends in .md.",
+        )
+    return by_name[name]
+
+
+def _settings_of(link: str) -> str:
+    """The part of a link behind its #, with the # again. Raises UsageError for wrong settings."""
+    _, _, settings = link.rpartition("#")
+    known = PlaySettings().as_data()
+    given = {name: value for name, value in parse_qsl(settings) if name in known}
+    PlaySettings.from_data(known | given)
+    return f"#{settings}" if settings else ""

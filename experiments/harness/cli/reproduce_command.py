@@ -1,0 +1,135 @@
+"""`tcplab reproduce`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from experiments.harness.cli.completion import studies
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.options_of_run import out_option, with_kernel_option
+from experiments.harness.cli.result_document import json_option, print_results
+from experiments.harness.running.report_process import make_page
+from experiments.harness.running.strictness import STRICT, require_good_points
+from experiments.spec import DEFAULT_KERNEL
+
+_LONGEST = 3600.0  # wall seconds of one point
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Which rows are wanted: in the short form or not, of these studies, with these texts."""
+
+    quick: bool
+    studies: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How they are measured, as the options say."""
+
+    workers: int | None
+    scheduler: str | None
+    kernel: str
+    with_period_kernels: bool
+
+
+@click.command()
+@click.option(
+    "--quick/--full",
+    default=True,
+    show_default=True,
+    help="Short runs and six seeds, or as published.",
+)
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    metavar="EXPERIMENT",
+    shell_complete=studies,
+    help="Only this study; may be repeated.",
+)
+@click.option(
+    "--rows",
+    "texts",
+    multiple=True,
+    metavar="TEXT",
+    help="Only rows whose place has this text, such as '5 % loss'; may be repeated.",
+)
+@click.option(
+    "--period-kernels/--no-period-kernels",
+    default=True,
+    show_default=True,
+    help="Repeat each study also on the kernel of its time, if that is built.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once on this machine.",
+)
+@click.option(
+    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
+)
+@with_kernel_option
+@click.option("--strict", is_flag=True, help=STRICT)
+@json_option
+@out_option
+def reproduce(
+    quick: bool,
+    names: tuple[str, ...],
+    texts: tuple[str, ...],
+    period_kernels: bool,
+    workers: int | None,
+    scheduler: str | None,
+    kernel: str | None,
+    strict: bool,
+    as_json: bool,
+    out: Path,
+) -> None:
+    """Run the published studies and put their numbers beside ours. Goes on after a stop."""
+    with one_clear_message():
+        rows = _Rows(quick, names, texts)
+        on = kernel or DEFAULT_KERNEL
+        folder = _run(rows, _Way(workers, scheduler, on, period_kernels), out)
+        status = make_page("reproduction", folder, sys.stderr if as_json else None)
+        if as_json:
+            print_results([folder])
+        if strict:
+            require_good_points(json.loads((folder / "reproduction.json").read_text())["network"])
+        raise SystemExit(status)
+
+
+def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
+    from experiments.harness.published.period_kernel import period_kernels
+    from experiments.harness.published.target_points import specs
+    from experiments.harness.published.targets import chosen
+    from experiments.harness.reproduce.reproducing import carry_out, series_of
+    from experiments.harness.sweep.progress import watching
+    from experiments.harness.sweep.running_points import way_to_workers
+    from testbed.lab.kernel import kernel_choice
+
+    wanted = chosen(rows.quick, rows.studies, rows.texts)
+    on = str(kernel_choice.chosen(asked.kernel))
+    kernels = period_kernels(wanted) if asked.with_period_kernels else {}
+    needed = list(specs(wanted, on, series_of(kernels)))
+    ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
+    way = way_to_workers(ready, needed, asked.workers, asked.scheduler, _LONGEST)
+    with watching("reproduce") as watch:
+        return carry_out(
+            wanted,
+            rows.quick,
+            out,
+            way,
+            watch,
+            rows.studies,
+            watch.note,
+            on,
+            kernels,
+            rows.texts,
+        )

@@ -1,0 +1,157 @@
+"""`tcplab runs`: what the store keeps, what is in it, and making room."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from experiments.harness.cli.completion import folders_of_runs
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.options_of_run import out_option
+from experiments.harness.cli.result_document import json_option, print_results
+from topologies.foundation.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from experiments.harness.sweep.point import Origin
+    from experiments.harness.sweep.point_store import Kept
+
+_FINGERPRINT = 12  # characters of a key that people see
+
+
+@click.group()
+def runs() -> None:
+    """What has been run: list, show, and forget what nothing can use any more."""
+
+
+@runs.command("list")
+@json_option
+@out_option
+def list_command(as_json: bool, out: Path) -> None:
+    """Every run and sweep with what was found, and how many points of sweeps are known."""
+    with one_clear_message():
+        from experiments.harness.browsing.all_runs import folders, runs_table
+
+        if as_json:
+            print_results(folders(out))
+            return
+        console = Console()
+        console.print(runs_table(out))
+        if (out / "points.sqlite").exists():
+            console.print(_points_table(out))
+
+
+def _points_table(out: Path) -> Table:
+    from experiments.harness.sweep.point_store import results
+
+    with results(out) as memory:
+        kept = memory.listed()
+    usable = _usable(kept)
+    table = Table("points of sweeps", "complete", "unproved", "failed", "of this tcplab and lab")
+    for experiment in sorted({point.experiment for point in kept}):
+        mine = [point for point in kept if point.experiment == experiment]
+        states = Counter(point.status for point in mine)
+        now = sum(point.key in usable for point in mine)
+        table.add_row(
+            experiment,
+            *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
+            f"{now:,}",
+        )
+    return table
+
+
+def _usable(kept: list[Kept]) -> set[str]:
+    """The keys of points that this code and lab would make again.
+
+    Without a ready lab all are taken for that.
+    """
+    from experiments.harness.definition.grid import KERNEL
+    from experiments.spec import DEFAULT_KERNEL
+
+    made = {(point.origin, point.combination.get(KERNEL, DEFAULT_KERNEL)) for point in kept}
+    current = {origin for origin, kernel in made if _is_current(origin, kernel)}
+    return {point.key for point in kept if point.origin in current}
+
+
+def _is_current(origin: Origin, kernel: str) -> bool:
+    """Whether this lab and code would give the same: sweeps and labs measure with other modules."""
+    from experiments.harness.sweep import point
+    from testbed.lab.kernel.kernel_choice import chosen
+    from testbed.lab.ready import lab_if_ready
+
+    try:
+        ready = lab_if_ready(chosen(kernel))
+        return ready is None or origin == point.origin(ready, origin.measures)
+    except ModuleNotFoundError:
+        return False  # of another version, which measured with a module that is gone
+    except TcplabError:
+        return False  # a kernel whose source is gone
+
+
+@runs.command("show")
+@click.argument("which", metavar="FOLDER|KEY", shell_complete=folders_of_runs)
+@out_option
+def show_command(which: str, out: Path) -> None:
+    """A run's manifest without its files, or the point of a sweep whose key begins like this."""
+    with one_clear_message():
+        folder = Path(which)
+        if (folder / "manifest.json").exists():
+            manifest = json.loads((folder / "manifest.json").read_text())
+            click.echo(
+                json.dumps(
+                    {name: value for name, value in manifest.items() if name != "files"}, indent=1
+                )
+            )
+            return
+        click.echo(_point(which, out))
+
+
+def _point(beginning: str, out: Path) -> str:
+    from experiments.harness.sweep.point_store import results
+
+    if not (out / "points.sqlite").exists():
+        raise UsageError(
+            f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows."
+        )
+    with results(out) as memory:
+        matches = memory.found(beginning)
+    if len(matches) != 1:
+        keys = ", ".join(kept.key[:_FINGERPRINT] for kept, _ in matches[:5])
+        raise UsageError(
+            f"{len(matches)} points begin with '{beginning[:60]}'{': ' if keys else '.'}{keys}",
+            "Keys are in the column `point` of rows.csv; type enough of one.",
+        )
+    kept, record = matches[0]
+    head = {
+        "key": kept.key,
+        "experiment": kept.experiment,
+        "set": kept.combination,
+        "seed": kept.seed,
+        "finished": kept.finished,
+    }
+    return json.dumps(head | record, indent=1)
+
+
+@runs.command("gc")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@out_option
+def gc_command(yes: bool, out: Path) -> None:
+    """Forget points that are of no more use: failed ones, those of another tcplab or lab."""
+    from experiments.harness.sweep.point_store import results
+
+    with one_clear_message():
+        if not (out / "points.sqlite").exists():
+            raise TcplabError(f"{out} keeps no points of sweeps.", "Nothing was removed.")
+        with results(out) as memory:
+            kept = memory.listed()
+            usable = _usable([point for point in kept if point.status != "failed"])
+            useless = [point.key for point in kept if point.key not in usable]
+            click.echo(f"Points known: {len(kept):,}. Of no use any more: {len(useless):,}.")
+            if useless and (yes or click.confirm("Forget these?")):
+                memory.forget(useless)
+                click.echo("Forgotten.")

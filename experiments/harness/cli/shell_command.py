@@ -1,0 +1,104 @@
+"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.options_of_run import kernel_option
+from experiments.harness.cli.parameter_options import parameter_options
+from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
+from experiments.harness.running.session import choose
+from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from testbed.host.scratch import scratch
+from testbed.jobs.following import Limits, Progress, Usage
+from testbed.jobs.terminal import Start, interact
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.ready import Lab
+from testbed.native.native_run import run_natively
+from testbed.virtual.virtual_run import run_in_guest
+from topologies.chain import chain
+from topologies.dumbbell import dumbbell
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Rate, Share
+from topologies.parking_lot import parking_lot
+from topologies.star import star
+from topologies.topology_spec import Channel, TopologySpec
+from topologies.two_hosts import two_hosts
+
+SHAPES: dict[str, Callable[[int, Channel], TopologySpec]] = {
+    "two_hosts": lambda _size, channel: two_hosts(channel),
+    "dumbbell": dumbbell,
+    "chain": chain,
+    "star": lambda _size, channel: star(channel),
+    "parking_lot": parking_lot,
+}
+
+
+@dataclass(frozen=True)
+class ShellLink(LinkParameters):
+    """A link without loss, unless it is asked for."""
+
+    bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter(
+        "20ms", Duration, "Delay of the link, each way; the round trip takes twice as long."
+    )
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+
+
+def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **link: Any) -> None:
+    """Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real time.
+
+    Nothing is captured or kept. What to type is said when the network is ready.
+    """
+    with one_clear_message():
+        made = SHAPES[topology](size, ShellLink(**link).channel())
+        start: Start = run_natively
+        if kernel and testbed == "native":
+            raise UsageError(
+                "Natively all hosts run this computer's kernel.", "Leave --kernel out."
+            )
+        if kernel or choose(testbed) == "virtual":
+            named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
+            refuse_virtual_time_only(named[0])
+            start = functools.partial(_in_guest, ready_lab(named))
+        with scratch() as folder:
+            interact(made, start, folder)
+
+
+def _in_guest(
+    lab: Lab, module: str, data: Any, out: Path, progress: Progress, limits: Limits
+) -> Usage:
+    return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
+
+
+shell = click.Command(
+    "shell",
+    callback=_shell,
+    help=_shell.__doc__,
+    params=[
+        click.Argument(["topology"], type=click.Choice(list(SHAPES))),
+        *(option for option in parameter_options(ShellLink) if option.name != "duration"),
+        click.Option(
+            ["--size"],
+            type=click.IntRange(1, 60),
+            default=2,
+            show_default=True,
+            help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
+        ),
+        click.Option(
+            ["--testbed"],
+            type=click.Choice(["auto", "native", "virtual"]),
+            default="auto",
+            show_default=True,
+            help="On this kernel, or in the lab kernel.",
+        ),
+        kernel_option(),
+    ],
+)

@@ -1,0 +1,297 @@
+"""`tcplab sweep`, `tcplab scheduler` and `tcplab worker`.
+
+What they need is imported when they are called: a single run does not.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from experiments.harness.cli.completion import studies
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.options_of_run import out_option, setting_of_kernel, with_kernel_option
+from experiments.harness.cli.parameter_options import QuantityType
+from experiments.harness.cli.result_document import json_option, print_results
+from experiments.harness.definition.single_run import settings_from
+from experiments.harness.running.report_process import make_page
+from experiments.harness.running.seed import GUEST_MIB
+from experiments.harness.running.strictness import STRICT, require_good_points
+from testbed.engine.cluster_extra import require_cluster_extra
+from testbed.host.capacity import guests_at_once
+from topologies.foundation.units import Duration
+
+if TYPE_CHECKING:
+    from experiments.harness.definition.catalogue import Experiment
+    from experiments.harness.sweep.plan import Plan
+
+
+@click.command()
+@click.argument("what", metavar="EXPERIMENT|FILE.toml", shell_complete=studies)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help=(
+        "What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+        " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
+    ),
+)
+@click.option(
+    "--seeds",
+    metavar="30|7-36|1,5,9",
+    help="How many seeds, or which.  [default: 1; with --until up to 200]",
+)
+@click.option(
+    "--until",
+    metavar="2%",
+    help="Use seeds until each median is known this well (half its 95 % interval).",
+)
+@click.option("--metric", metavar="NAME", help="What is compared.  [default: goodput_kbit_s]")
+@click.option(
+    "--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition."
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once on this machine.  [default: one for each processor]",
+)
+@click.option(
+    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
+)
+@click.option(
+    "--limit",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="10min",
+    help="Stop a point after that much wall time.",
+)
+@with_kernel_option
+@click.option("--strict", is_flag=True, help=STRICT)
+@click.option("--force", is_flag=True, help="Run points again that are known already.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print how many points there are and which are known; run nothing.",
+)
+@json_option
+@out_option
+def sweep(
+    what: str,
+    settings: tuple[str, ...],
+    seeds: str | None,
+    until: str | None,
+    metric: str | None,
+    compare: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    limit: Duration,
+    kernel: str | None,
+    strict: bool,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    out: Path,
+) -> None:
+    """Run an experiment over a grid and seeds, and say what is really different."""
+    with one_clear_message():
+        from experiments.harness.sweep import sweep_definition
+        from experiments.harness.sweep.plan import plan
+
+        settings += setting_of_kernel(kernel)
+        planned = plan(sweep_definition.from_options(what, settings, seeds, until, metric, compare))
+        if dry_run:
+            _describe(planned, out)
+            return
+        raise SystemExit(
+            _run(planned, out, workers, scheduler, limit.seconds, force, strict, as_json)
+        )
+
+
+def _describe(planned: Plan, out: Path) -> None:
+    """How large the sweep is, and what of it is known."""
+    from experiments.harness.sweep.point import origin
+    from experiments.harness.sweep.point_store import results
+
+    ready = ready_lab(combination.spec.kernel for combination in planned.combinations)
+    source, seeds = origin(ready), planned.sweep.seeds
+    with results(out) as memory:
+        reused = len(
+            memory.known(
+                source.point(combination, seed).key
+                for combination in planned.combinations
+                for seed in seeds
+            )
+        )
+    for combination in planned.combinations[:20]:
+        click.echo(str(combination))
+    if len(planned.combinations) > 20:
+        click.echo(f"... and {len(planned.combinations) - 20} more combinations")
+    number = len(planned.combinations) * len(seeds)
+    click.echo(
+        f"{number:,} points: {len(planned.combinations):,} combinations under {len(seeds):,} seeds"
+        f"{' at most' if planned.sweep.until else ''}. {reused:,} of them are known."
+        " Nothing was run.",
+        err=True,
+    )
+
+
+def _run(
+    planned: Plan,
+    out: Path,
+    workers: int | None,
+    scheduler: str | None,
+    wall_seconds: float,
+    force: bool,
+    strict: bool,
+    as_json: bool,
+) -> int:
+    from experiments.harness.sweep.carrying_out import carry_out
+    from experiments.harness.sweep.progress import watching
+    from experiments.harness.sweep.running_points import way_to_workers
+
+    specs = [combination.spec for combination in planned.combinations]
+    ready = ready_lab(spec.kernel for spec in specs)
+    way = way_to_workers(ready, specs, workers, scheduler, wall_seconds, force)
+    varied = tuple(factor.name for factor in planned.factors)
+    with watching(planned.named.name, planned.named.progress(), varied) as watch:
+        try:
+            folder = carry_out(planned, out, way, watch)
+        except KeyboardInterrupt:
+            watch.note(
+                f"{watch.done:,} of {watch.points:,} points are known; the same command goes on"
+                " from there."
+            )
+            raise
+    status = make_page("sweep", folder, sys.stderr if as_json else None)
+    if as_json:
+        print_results([folder])
+    if strict:
+        require_good_points(json.loads((folder / "sweep.json").read_text())["network"])
+    return status
+
+
+def run_study(
+    named: Experiment,
+    values: dict[str, str],
+    texts: tuple[str, ...],
+    seeds: Sequence[int],
+    out: Path,
+    limit: Duration | None,
+    strict: bool = False,
+    as_json: bool = False,
+) -> int:
+    """`run` of an experiment that is a sweep by itself: its grid, and what else was asked for."""
+    from experiments.harness.sweep.plan import plan
+    from experiments.harness.sweep.sweep_definition import SweepDefinition
+
+    settings = (
+        {name: (value,) for name, value in values.items()}
+        | named.grid()
+        | dict(settings_from(texts))
+    )
+    planned = plan(
+        SweepDefinition(named.name, tuple(settings.items()), tuple(seeds), metric=named.metric())
+    )
+    wall_seconds = limit.seconds if limit else _patience(planned)
+    return _run(planned, out, None, None, wall_seconds, False, strict, as_json)
+
+
+def _patience(planned: Plan) -> float:
+    """Wall seconds that a point may take: ten minutes, or twice its own clock if that is longer."""
+    clocks = (
+        len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
+        for spec in (combination.spec for combination in planned.combinations)
+    )
+    return max(600.0, 2 * max(clocks))
+
+
+def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option --host; `shown` is its default, in words."""
+    text = f"Listen on this address of this machine.  [default: {shown}]"
+    return click.option("--host", metavar="ADDRESS", help=text)
+
+
+@click.command()
+@click.argument("scheduler", metavar="tls://HOST:8786")
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once.  [default: one for each processor that this job may use]",
+)
+@_host("the one that the scheduler is reached from")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+)
+def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
+    """Work for the Dask scheduler at tls://HOST:8786 until that ends.
+
+    It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
+    Builds the lab if need be, then takes points.
+    """
+    with one_clear_message():
+        require_cluster_extra()
+        from testbed.engine import members
+        from testbed.engine.certificates import certificates, require_tls
+
+        require_tls(scheduler)
+        protection, place = certificates(), host or members.towards(scheduler)
+        ready_lab()
+        number = guests_at_once(GUEST_MIB // 4, slots)
+        members.run_worker(scheduler, number, place, port, protection)
+
+
+@click.command()
+@_host("127.0.0.1")
+@click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
+def scheduler(host: str | None, port: int) -> None:
+    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.
+
+    Only holders of the cluster's certificate get in; the scheduler makes one the first time. Other
+    machines need a copy, and reach the scheduler by --host or through ssh tunnels: see
+    docs/sweeps.md.
+    """
+    with one_clear_message():
+        require_cluster_extra()
+        from testbed.engine import members
+        from testbed.engine.certificates import certificates_or_made
+
+        protection, place = certificates_or_made(), host or members.LOOPBACK
+        address = members.address_of(place, port)
+        click.echo(
+            f"Certificate: {protection.folder} (copy it to other machines)\n"
+            f"Workers: ./tcplab worker {address}\n"
+            f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
+        )
+        members.run_scheduler(place, port, protection)
+
+
+@click.group()
+def cluster() -> None:
+    """What the machines of a cluster share: its certificate."""
+
+
+@cluster.command("certificates")
+@click.option("--out", type=click.Path(path_type=Path), help="Another folder than the usual one.")
+def certificates_command(out: Path | None) -> None:
+    """Make the certificate and the key that let machines into a cluster, unless they are there.
+
+    Copy their folder to each of its machines; on a shared home it is there already.
+    """
+    with one_clear_message():
+        from testbed.engine.certificates import certificates_or_made, make_certificates
+
+        made = make_certificates(out) if out else certificates_or_made()
+        click.echo(f"{made.certificate}\n{made.key}")

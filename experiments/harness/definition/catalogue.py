@@ -1,0 +1,165 @@
+"""Every named experiment: found in the folders of studies, never listed.
+
+A study is a module of the package `experiments`, a file or a folder: its docstring begins with its
+claim, and its function `experiment` takes one object of parameters and returns the spec. A folder
+may have more parts: `report`, `targets`, `reasons`, `statistics_file`.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import experiments
+from experiments.spec import ExperimentSpec, claim_of
+from testbed.host.syntax import parsed
+from topologies.foundation.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment by name. `claim` is the first sentence of its module, which `file` is."""
+
+    name: str
+    claim: str
+    file: Path
+
+    def parameters(self) -> Any:
+        """The class of its parameters: a frozen dataclass of quantities with defaults.
+
+        It is the annotation of what `experiment` takes. Raises UsageError if there is none.
+        """
+        hints = typing.get_type_hints(self._module().experiment)
+        classes = [kind for name, kind in hints.items() if name != "return"]
+        if not classes:
+            raise UsageError(
+                f"experiment() in {self.file} does not say what its parameters are.",
+                "Write def experiment(parameters: MyParameters) -> ExperimentSpec.",
+            )
+        return classes[0]
+
+    def spec(self, parameters: Any) -> ExperimentSpec:
+        """Its spec for these parameters. Raises UsageError if they are impossible together."""
+        spec: ExperimentSpec = self._module().experiment(parameters)
+        return spec
+
+    def preset(self, word: str) -> dict[str, str]:
+        """The parameters of its `quick` or `full` form; empty if it has none."""
+        preset: dict[str, str] = getattr(self._module(), word.upper(), {})
+        return preset
+
+    def grid(self) -> dict[str, tuple[str, ...]]:
+        """What the study varies if it is a sweep by itself."""
+        grid: dict[str, tuple[str, ...]] = getattr(self._module(), "GRID", {})
+        return grid
+
+    def metric(self) -> str:
+        """The column that its study is about."""
+        return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
+
+    def progress(self) -> tuple[str, ...]:
+        """The columns that a line for each run of a sweep shows; empty for no such lines."""
+        columns: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
+        return columns
+
+    def loads_modules(self) -> bool:
+        """Whether its runs may load a kernel module, natively only if asked for."""
+        return bool(getattr(self._module(), "LOADS_MODULES", False))
+
+    def _module(self) -> Any:
+        return importlib.import_module(f"{experiments.__name__}.{self.name}")
+
+
+@cache
+def catalogue() -> tuple[Experiment, ...]:
+    """All experiments, by name. Reads the files; nothing of theirs is run."""
+    files = dict(sorted(_files().items()))
+    trees = {name: (file, _tree(file)) for name, file in files.items()}
+    return tuple(
+        Experiment(name, claim_of(ast.get_docstring(tree)), file)
+        for name, (file, tree) in trees.items()
+        if _is_experiment(tree)
+    )
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        return parsed(file.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{file} is not Python: {error}", "Mend it, or move it away.") from None
+
+
+def _files() -> dict[str, Path]:
+    """Modules of the package by name, as an import finds them: the first folder has the word."""
+    files: dict[str, Path] = {}
+    for folder in map(Path, experiments.__path__):
+        for name, file in _modules(folder):
+            files.setdefault(name, file)
+    return files
+
+
+def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Those of one folder, with their names; a package goes before a file of the same name."""
+    yield from ((file.parent.name, file) for file in folder.glob("*/__init__.py"))
+    yield from ((file.stem, file) for file in folder.glob("*.py"))
+
+
+def find(name: str) -> Experiment:
+    """The experiment of that name. Raises UsageError with the nearest names, or all there are."""
+    every = {named.name: named for named in catalogue()}
+    if name not in every:
+        near = get_close_matches(name[:40], every)
+        meant = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(every)}."
+        raise UsageError(f"There is no experiment '{name[:40]}'.", meant)
+    return every[name]
+
+
+def part(study: str, name: str) -> ModuleType | None:
+    """The module `name` in the folder of a study; None if there is none, or no such study.
+
+    `study` may be a stranger's word: only the name of an experiment of the catalogue is imported.
+    """
+    file = next((named.file for named in catalogue() if named.name == study), None)
+    if file is None or file.name != "__init__.py":
+        return None
+    module = f"{experiments.__name__}.{study}.{name}"
+    return importlib.import_module(module) if importlib.util.find_spec(module) else None
+
+
+def add_studies(folders: Sequence[Path]) -> None:
+    """Look for studies in these folders too, also in the processes that this one starts.
+
+    Ours come first: no study of another folder replaces one of them. Raises UsageError for what is
+    no folder.
+    """
+    if not folders:
+        return
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(
+                f"There is no folder {folder} to take studies from.",
+                "--studies and TCPLAB_STUDIES name folders that hold studies.",
+            )
+    places = [os.path.abspath(folder) for folder in folders]
+    experiments.__path__.extend(place for place in places if place not in experiments.__path__)
+    os.environ[experiments.STUDIES] = os.pathsep.join(experiments.__path__[1:])
+    catalogue.cache_clear()
+
+
+def _is_experiment(tree: ast.Module) -> bool:
+    """Whether a function `experiment` is defined that takes one parameter."""
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name == "experiment"
+        and len([*node.args.posonlyargs, *node.args.args]) == 1
+        for node in tree.body
+    )

@@ -1,0 +1,217 @@
+"""The grid of a sweep: what is varied, over which values, and the spec of every combination.
+
+A name is a parameter of the experiment (delay), a field of its spec
+(topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
+(net.ipv4.tcp_reordering), or `kernel`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import re
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from experiments.harness.definition.catalogue import Experiment
+from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
+from experiments.spec import ExperimentSpec
+from testbed.lab.kernel import kernel_choice
+from topologies.foundation.data import digest, from_data, kind_at, replaced, to_data
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
+
+KERNEL = "kernel"
+_SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
+_MOST = 1_000_000  # combinations; a typing error should not fill the memory
+_SHOWN = 5  # impossible combinations that a message names
+_COLUMNS: dict[type, tuple[str, str, float]] = {
+    Rate: ("bit_s", "bit/s", 1),
+    Duration: ("s", "s", 1 / TIMES["s"]),
+    Share: ("percent", "%", 1 / Share.units["%"]),
+    Size: ("bytes", "bytes", 1),
+    Packets: ("packets", "packets", 1),
+    Count: ("number", "", 1),
+}
+"""Kind of quantity to the ending of its numeric column, the unit there, and the factor from its
+base unit.
+"""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What a sweep varies. `kind` is the type of its values, `meaning` a sentence for people."""
+
+    name: str
+    kind: type
+    values: tuple[str, ...]
+    meaning: str
+
+    @property
+    def column(self) -> str:
+        """The numeric column beside the text; the same column for a word."""
+        return f"{self.name}_{_COLUMNS[self.kind][0]}" if self.kind in _COLUMNS else self.name
+
+    def number(self, value: str) -> float:
+        return float(self.kind.parse(value).base * _COLUMNS[self.kind][2])  # type: ignore[attr-defined]
+
+    def described(self) -> dict[str, Any]:
+        """For sweep.json."""
+        quantity = self.kind in _COLUMNS
+        return {
+            "name": self.name,
+            "meaning": self.meaning,
+            "kind": self.kind.__name__.lower() if quantity else "word",
+            "values": list(self.values),
+            "column": self.column,
+            "unit": _COLUMNS[self.kind][1] if quantity else "",
+        }
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A value for every factor, and the spec that they make."""
+
+    values: tuple[tuple[str, str], ...]
+    parameters: Any
+    spec: ExperimentSpec
+
+    @cached_property
+    def data(self) -> Any:
+        return to_data(self.spec)
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for combinations that ask the same of a network, however they are described."""
+        return digest({**self.data, "claim": "", "headline": None})
+
+    def __str__(self) -> str:
+        return (
+            ", ".join(f"{name} {value}" for name, value in self.values) or "the experiment as it is"
+        )
+
+
+def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
+    """The factor of that name with its values in their shortest form. Raises UsageError."""
+    kind, meaning = _meant(named, name)
+    written = tuple(str(value_of(name, kind, value)) for value in values or ("",))
+    if twice := next((value for value in written if written.count(value) > 1), None):
+        raise UsageError(f"{name} has the value {twice} twice.", "Name each value once.")
+    return Factor(name, kind, written, meaning)
+
+
+def kind_of(named: Experiment, name: str) -> type:
+    """The type of what a name leads to: Duration for delay, str for a word. Raises UsageError."""
+    return _meant(named, name)[0]
+
+
+def _meant(named: Experiment, name: str) -> tuple[type, str]:
+    """The type of what `name` leads to, and a sentence about it."""
+    parameters = named.parameters()
+    fields = {field.name: field for field in dataclasses.fields(parameters)}
+    if own := field_name(named, name):
+        return typing.get_type_hints(parameters)[own], fields[own].metadata.get("meaning", "")
+    if _SYSCTL.fullmatch(name):
+        return str, "Sysctl of every host."
+    if name == KERNEL:
+        return str, "Linux that all hosts run, in virtual time."
+    try:
+        kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
+    except UsageError as error:
+        raise UsageError(
+            f"{named.name} has no field {name}: {error.problem}", "See its spec: --dry-run."
+        ) from None
+    if kind in _COLUMNS or kind is str:
+        return kind, "Field of the spec."
+    raise UsageError(
+        f"{named.name} has no parameter '{name[:60]}' to set.",
+        f"Its parameters are {', '.join(fields)}; or name a field of its spec, such as "
+        "topology.links.1.rightward.queue, or a sysctl, such as net.ipv4.tcp_reordering.",
+    )
+
+
+def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combination]:
+    """Every combination, the last factor varying fastest.
+
+    Raises UsageError that names those which are impossible.
+    """
+    number = math.prod(len(factor.values) for factor in factors)
+    if number > _MOST:
+        raise UsageError(
+            f"These are {number:,} combinations.",
+            f"Name fewer values: at most {_MOST:,} are possible.",
+        )
+    possible, impossible = [], []
+    for values in itertools.product(*(factor.values for factor in factors)):
+        chosen = dict(zip((factor.name for factor in factors), values, strict=True))
+        try:
+            possible.append(combination(named, chosen))
+        except UsageError as error:
+            impossible.append(
+                f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
+            )
+    if impossible:
+        more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
+        listed = "\n  ".join([*impossible[:_SHOWN], *more])
+        problem = f"{len(impossible)} of {number} combinations are impossible:\n  {listed}\n"
+        raise UsageError(problem, "Nothing was run; leave those values out.")
+    return possible
+
+
+def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Combination:
+    """The run with these values, each as it is or as text.
+
+    Raises UsageError if they are impossible together.
+    """
+    kinds = typing.get_type_hints(named.parameters())
+    own = {
+        field: value_of(name, kinds[field], value)
+        for name, value in chosen.items()
+        if (field := field_name(named, name))
+    }
+    parameters = named.parameters()(**own)
+    spec = named.spec(parameters)
+    for name, value in chosen.items():
+        if not field_name(named, name):
+            spec = with_field(spec, name, str(value))
+    refuse_what_is_lacking(spec)
+    written = tuple((name, str(value)) for name, value in chosen.items())
+    return Combination(written, parameters, spec)
+
+
+def field_name(named: Experiment, name: str) -> str:
+    """The field of the experiment's parameters that a name means; empty if it means none."""
+    dashed = name.replace("-", "_")
+    fields = {field.name for field in dataclasses.fields(named.parameters())}
+    return dashed if dashed in fields else ""
+
+
+def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
+    """The value of that kind, which a text is parsed for. Raises UsageError."""
+    if isinstance(value, Quantity):
+        return value
+    if issubclass(kind, Quantity):
+        return kind.parse(value)
+    if not value.strip():
+        raise UsageError(f"{name} has an empty value.", f"Write --set {name}=VALUE,VALUE.")
+    return value.strip()
+
+
+def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
+    """The spec with a field or a sysctl set. Raises UsageError."""
+    data = to_data(spec)
+    if name == KERNEL:
+        data[KERNEL] = str(kernel_choice.chosen(value))
+    elif _SYSCTL.fullmatch(name):
+        for condition in data["conditions"]:
+            condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
+                [name, value]
+            ]
+    else:
+        data = replaced(data, name.split("."), value)
+    changed: ExperimentSpec = from_data(ExperimentSpec, data)
+    return changed

@@ -1,0 +1,98 @@
+"""The commit that brought a change, by halving what is left as git-bisect(1) does.
+
+Nothing of the clone is changed: git only says which commit halves the rest, and a kernel is built
+from a revision without checking it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import log2
+from pathlib import Path
+
+from testbed.lab.kernel.own_source import git
+from topologies.foundation.errors import UsageError
+
+_NAME = 12  # characters of a commit's name that people see
+
+
+@dataclass(frozen=True)
+class TriedCommit:
+    """What a commit gave: the measured value, None if it could not be built or run."""
+
+    commit: str
+    value: float | None
+    is_bad: bool = False
+
+
+@dataclass
+class CommitSearch:
+    """A search in `clone` between two revisions.
+
+    `measure(commit)` builds the kernel and gives a value, None if that is not possible; `is_bad`
+    judges it. `tell` hears a sentence for each step.
+    """
+
+    clone: Path
+    measure: Callable[[str], float | None]
+    is_bad: Callable[[float], bool]
+    tell: Callable[[str], None]
+    trials: list[TriedCommit] = field(default_factory=list)
+
+    def first_bad(self, good: str, bad: str) -> list[str]:
+        """The commit after which the measure is bad.
+
+        Several if it is among commits that could not be built, the bad one that is known last.
+        Raises UsageError if good is not good, bad not bad, or neither leads to the other.
+        """
+        good, bad = self._commit(good), self._commit(bad)
+        self._require(good, False)
+        self._require(bad, True)
+        goods, skipped = [good], set[str]()
+        while waiting := [each for each in self._between(goods, bad) if each not in skipped]:
+            trial = self._try(waiting[0], len(waiting))
+            if trial.value is None:
+                skipped.add(trial.commit)
+            elif trial.is_bad:
+                bad = trial.commit
+            else:
+                goods.append(trial.commit)
+        return [*(each for each in self._between(goods, bad) if each in skipped), bad]
+
+    def subject(self, commit: str) -> str:
+        """The commit's name and first line."""
+        return git(
+            self.clone, "show", "--no-patch", f"--abbrev={_NAME}", "--format=%h %s", commit
+        ).strip()
+
+    def _require(self, commit: str, wanted: bool) -> None:
+        trial, word = self._try(commit), "bad" if wanted else "good"
+        if trial.value is None or trial.is_bad != wanted:
+            raise UsageError(
+                f"{self.subject(commit)} is not {word}: {_written(trial.value)}.",
+                "Choose another revision, metric or limit.",
+            )
+
+    def _try(self, commit: str, left: int = 0) -> TriedCommit:
+        more = f", about {round(log2(left + 1))} more to try" if left else ""
+        self.tell(f"Trying {self.subject(commit)}{more} ...")
+        value = self.measure(commit)
+        trial = TriedCommit(commit, value, value is not None and self.is_bad(value))
+        word = "skipped" if value is None else "bad" if trial.is_bad else "good"
+        self.tell(f"{commit[:_NAME]} is {word}: {_written(value)}.")
+        self.trials.append(trial)
+        return trial
+
+    def _commit(self, revision: str) -> str:
+        return git(self.clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
+
+    def _between(self, goods: list[str], bad: str) -> list[str]:
+        """The commits that may be the first bad one, without `bad`; the best to try first."""
+        excluded = [f"^{good}" for good in goods]
+        listed = git(self.clone, "rev-list", "--bisect-all", bad, *excluded).splitlines()
+        return [line.split()[0] for line in listed if line.split()[0] != bad]
+
+
+def _written(value: float | None) -> str:
+    return "it could not be built or run" if value is None else f"{value:.4g}"

@@ -1,0 +1,120 @@
+"""All kernels of the lab that are built, beside each other: what each lacks, costs and measures.
+
+What is measured are three cases of the standing set that every kernel can run, so the table is made
+of the runs of `tcplab kernel compare` where there are some.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+from analysis.measures.run_results import written
+from analysis.statistics.paired_tests import median_interval
+from experiments.harness.definition.grid import Combination
+from experiments.harness.kernels.kernel_comparison import value_in
+from experiments.harness.kernels.standing_set import KernelCase, KernelMeasure
+from experiments.harness.sweep.point import Origin, Point, Record
+from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.kernel.built_kernels import BuiltKernel
+from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
+
+CASES = ("losses", "out_of_order", "short_flows")
+"""Random loss with and without SACK, packets out of order, and flows that are soon over."""
+_NOTHING = "-"
+_FACTS = ("Linux", "source", "switches", "build (s)", "run (CPU, to 7.2's)", "what it lacks")
+
+
+@dataclass
+class KernelTable:
+    """What is known of the table while it goes on: a record for each kernel, case and seed."""
+
+    kernels: tuple[BuiltKernel, ...]
+    cases: tuple[KernelCase, ...]
+    seeds: Sequence[int]
+    records: dict[tuple[str, str, int], Record] = field(default_factory=dict)
+
+    def points(self, origin: Origin) -> dict[str, tuple[Point, tuple[str, str, int]]]:
+        """Every point by its key, with its place among the records."""
+        wanted = {}
+        for seed in self.seeds:
+            for case in self.cases:
+                for name in (kernel.name for kernel in self.kernels):
+                    values = (("case", case.name), ("kernel", name))
+                    spec = replace(case.spec, kernel=name)
+                    point = origin.point(Combination(values, None, spec), seed)
+                    wanted[point.key] = point, (name, case.name, seed)
+        return wanted
+
+    def markdown(self) -> str:
+        """Two tables: what the kernels are, and what they measure."""
+        measured = [f"`{kernel.name}`" for kernel in self.kernels]
+        return "\n".join(
+            [
+                *_table(("`--kernel`", *_FACTS), map(self._facts, self.kernels)),
+                "",
+                *_table(("", *measured), self._measures()),
+            ]
+        )
+
+    def _facts(self, kernel: BuiltKernel) -> tuple[str, ...]:
+        version = kernel_version(kernel.name)
+        lacks = ", ".join(name for name in version.lacks if name != OPEN_VSWITCH)
+        switches = "bridges" if OPEN_VSWITCH in version.lacks else OPEN_VSWITCH
+        names = (f"`{kernel.name}`", kernel.release, version.origin, switches)
+        return (*names, self._build(kernel), self._run(kernel), lacks or _NOTHING)
+
+    def _build(self, kernel: BuiltKernel) -> str:
+        """Seconds of its build; those of before they were noted are not known."""
+        return written(round(kernel.build_seconds)) if kernel.build_seconds else _NOTHING
+
+    def _run(self, kernel: BuiltKernel) -> str:
+        """How many times the processor seconds of the lab's own kernel its runs take."""
+        ratios = [
+            cost / usual
+            for case in self.cases
+            for seed in self.seeds
+            if (cost := self._cost(kernel.name, case.name, seed))
+            and (usual := self._cost(DEFAULT_KERNEL, case.name, seed))
+        ]
+        return f"{median(ratios):.1f}" if ratios else _NOTHING
+
+    def _cost(self, name: str, case: str, seed: int) -> float:
+        usage = self.records.get((name, case, seed), {}).get("usage", {})
+        return float(usage.get("cpu_seconds", 0.0))
+
+    def _measures(self) -> Iterator[tuple[str, ...]]:
+        for case in self.cases:
+            for measure in case.measures:
+                title = f"{measure.label}: {measure.metric.title.lower()}"
+                worst = ", the largest" if measure.pick == "largest" else ""
+                unit = f" ({measure.metric.unit})" if measure.metric.unit else ""
+                cells = (self._cell(kernel.name, case, measure) for kernel in self.kernels)
+                yield (f"{title}{worst}{unit}", *cells)
+
+    def _cell(self, name: str, case: KernelCase, measure: KernelMeasure) -> str:
+        """The median over the seeds with its interval."""
+        records = (self.records.get((name, case.name, seed)) for seed in self.seeds)
+        values = [value_in(record, measure) for record in records if record]
+        interval = median_interval([value for value in values if value == value])
+        if interval is None:
+            return _NOTHING
+        low, middle, high = map(written, (interval.low, interval.median, interval.high))
+        return f"{middle} ({low} to {high})"
+
+    def failures(self) -> list[str]:
+        """What did not run, or is not proved, in words."""
+        return [
+            f"{case} on {name}, seed {seed}: {record['problem'].splitlines()[0]}"
+            for (name, case, seed), record in sorted(self.records.items())
+            if record["status"] != "complete"
+        ]
+
+
+def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
+    """Lines of a table in Markdown."""
+    yield f"| {' | '.join(head)} |"
+    yield f"|{' --- |' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

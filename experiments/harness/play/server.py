@@ -1,0 +1,212 @@
+"""The server of the page: on this computer only, behind a token that only its user knows.
+
+The token is exchanged for a cookie, so that it stays in no address of the browser. Cookies are
+sent to all ports of a computer: another user's server could ask for ours. So it belongs to a path
+that has a random part of its own, and a browser sends it nowhere else.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import (
+    FileResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from experiments.harness.browsing.local_server import HOST, REFUSED, LocalServer, refuse
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.page_session import PageSession
+from experiments.harness.play.page_text import PAGE, plots_module, style
+from experiments.harness.play.player import Player
+from experiments.harness.play.turns import Turns
+from testbed.host.capacity import allowed_processors
+from topologies.foundation.errors import UsageError
+
+MOST_PAGES = 32
+"""Pages that are open at one time: each has one WebSocket."""
+_TOKEN_BYTES, _PLACE_BYTES = 24, 12
+_BUSY = 1013
+"""Close code of a WebSocket that may try again later (RFC 6455, 11.7)."""
+_STRANGER = "Open the whole address that tcplab play printed."
+_SAFE = {
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+        " connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class PlayServer(LocalServer):
+    """The page's server. `address`, with its token, lets a browser in."""
+
+    def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
+        token = secrets.token_urlsafe(_TOKEN_BYTES)
+        place = secrets.token_urlsafe(_PLACE_BYTES)
+        super().__init__(
+            application(player, PageKey(place, token), allowed_processors(), offered), port
+        )
+        self.address = f"http://{HOST}:{self.port}/{place}/?token={token}"
+
+
+class PageKey:
+    """The secrets of one server: the path of its page, and the token that opens it."""
+
+    def __init__(self, place: str, token: str) -> None:
+        self.place, self._token = place, token
+
+    def fits(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._token.encode())
+
+    def is_known(self, connection: HTTPConnection) -> bool:
+        """Whether a request or a WebSocket has the cookie."""
+        return self.fits(connection.cookies.get(_cookie_of(connection), ""))
+
+    def give(self, request: Request, answer: Response) -> None:
+        """Set the cookie, which requests of other sites' pages do not carry (`strict`)."""
+        path = f"/{self.place}/"
+        name = _cookie_of(request)
+        answer.set_cookie(name, self._token, path=path, httponly=True, samesite="strict")
+
+
+def _cookie_of(connection: HTTPConnection) -> str:
+    """Name by the port that the browser sees: with ssh -L another than ours."""
+    return f"tcplab-play-{connection.url.port or 80}"
+
+
+def application(player: Player, key: PageKey, places: int, offered: PageOffer) -> ASGIApp:
+    """Everything below the key's path; at most `places` runs at once.
+
+    The page's own files hold no secret and need no cookie: a browser that follows a link from
+    elsewhere sends none (SameSite=Strict), and the page then asks with it for all else.
+    """
+    pages = LivePages(player, places)
+
+    def page(request: Request) -> Response:
+        given = request.query_params.get("token")
+        if given is None:
+            return FileResponse(PAGE / "index.html")
+        if not key.fits(given):
+            return PlainTextResponse(f"{_STRANGER}\n", 403)
+        answer = RedirectResponse(f"/{key.place}/", 303)  # the browser keeps what is behind the #
+        key.give(request, answer)
+        return answer
+
+    def offer(request: Request) -> Response:
+        if not key.is_known(request):
+            return PlainTextResponse(f"{_STRANGER}\n", 403)
+        return JSONResponse(offered.as_data())
+
+    def plots(_: Request) -> Response:
+        return Response(plots_module(), media_type="text/javascript")
+
+    def looks(_: Request) -> Response:
+        return Response(style(), media_type="text/css")
+
+    async def live(socket: WebSocket) -> None:
+        if key.is_known(socket):
+            await pages.serve(socket)
+        else:
+            await socket.close(REFUSED)
+
+    routes = [
+        Route("/", page),
+        Route("/offer.json", offer),
+        Route("/plots.js", plots),
+        Route("/play.css", looks),
+        WebSocketRoute("/live", live),
+        Mount("/", StaticFiles(directory=PAGE)),
+    ]
+    return Guard(Starlette(routes=[Mount(f"/{key.place}", routes=routes)]), key.place)
+
+
+class LivePages:
+    """The open pages of a server, at most MOST_PAGES."""
+
+    def __init__(self, player: Player, places: int) -> None:
+        self._player, self._turns, self._open = player, Turns(places), 0
+
+    async def serve(self, socket: WebSocket) -> None:
+        """Carry out what a page asks for, until it is gone."""
+        await socket.accept()
+        if self._open >= MOST_PAGES:
+            await socket.close(
+                _BUSY, f"{MOST_PAGES} pages are open already. Close one, then reload."
+            )
+            return
+        self._open += 1
+        try:
+            await PageSession(self._player, self._turns, SocketChannel(socket)).converse()
+        except UsageError as error:
+            await socket.close(REFUSED, str(error)[:120])
+        except WebSocketDisconnect:
+            return
+        finally:
+            self._open -= 1
+
+
+class SocketChannel:
+    """A page behind a web socket."""
+
+    def __init__(self, socket: WebSocket) -> None:
+        self._socket = socket
+
+    async def receive(self) -> str | None:
+        try:
+            return await self._socket.receive_text()
+        except (WebSocketDisconnect, KeyError):  # KeyError: bytes, which no page of ours sends
+            return None
+
+    async def send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            await self._socket.send_bytes(message)
+        else:
+            await self._socket.send_text(message)
+
+
+class Guard:
+    """A layer that refuses requests without the secret path, and those of another site's page."""
+
+    def __init__(self, inner: ASGIApp, place: str) -> None:
+        self._inner, self._start = inner, f"/{place}/".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        send = _with_headers(send)
+        if scope["type"] not in ("http", "websocket") or self._is_welcome(scope):
+            await self._inner(scope, receive, send)
+        else:
+            await refuse(_STRANGER, scope, receive, send)
+
+    def _is_welcome(self, scope: Scope) -> bool:
+        headers = Headers(scope=scope)
+        origins = headers.getlist("origin")
+        own = all(origin == f"http://{headers['host']}" for origin in origins)
+        from_page = len(origins) == 1 or scope["type"] == "http"  # browsers name a socket's origin
+        start = scope["path"].encode()[: len(self._start)]
+        return own and from_page and hmac.compare_digest(start, self._start)
+
+
+def _with_headers(send: Send) -> Send:
+    async def sent(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _SAFE.items():
+                headers[name] = value
+        await send(message)
+
+    return sent

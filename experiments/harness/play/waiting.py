@@ -1,0 +1,154 @@
+"""Guests of the playground that wait for a player: each is used once, and the next one boots."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.play.settings import PlaySettings
+from experiments.harness.running.seed import PROCEDURE, known_before, limits_for
+from testbed.host.scratch import scratch
+from testbed.jobs.following import Limits
+from testbed.lab.ready import Lab
+from testbed.virtual.guests_ahead import guest_ahead
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import TcplabError
+
+WALL_SECONDS = 600.0
+_QUIET = 0.5
+"""Seconds after a run until the guest for a next one boots: the browser draws the run meanwhile."""
+
+
+class MovedOn(Exception):
+    """The player moved on before the run was over."""
+
+
+class WaitingGuest(threading.Thread):
+    """A guest from its boot to its end, in a thread of its own.
+
+    It must be one thread: the kernel ends a sandbox when the thread that started it does
+    (PR_SET_PDEATHSIG of prctl(2)).
+    """
+
+    def __init__(self, lab: Lab, seed: int, limits: Limits, processor: int | None) -> None:
+        super().__init__(name=f"guest of seed {seed}", daemon=True)
+        self.seed = seed
+        self.folder = Path()
+        self.ready, self.over = threading.Event(), threading.Event()
+        self.error: TcplabError | None = None
+        self._lab, self._limits, self._processor = lab, limits, processor
+        self._told, self._unwanted, self._read = (threading.Event() for _ in range(3))
+        self._order: Any = None
+
+    def run(self) -> None:
+        try:
+            with scratch(in_memory=True) as place:
+                self.folder = place / "out"
+                self.folder.mkdir()
+                self._carry_out()
+                self.over.set()
+                self._read.wait()  # the folder goes when its files have been read
+        except MovedOn:
+            pass
+        except TcplabError as error:
+            self.error = error
+        finally:
+            self.ready.set()
+            self.over.set()
+
+    def tell(self, order: Any) -> None:
+        """What to measure."""
+        self._order = order
+        self._told.set()
+
+    def end(self) -> None:
+        """Nobody wants its results any more."""
+        self._unwanted.set()
+        self._told.set()
+        self._read.set()
+
+    def _carry_out(self) -> None:
+        known = to_data(known_before(PlaySettings().spec()))
+        with guest_ahead(
+            self._lab, PROCEDURE, known, self.seed, self.folder, self._limits, self._processor
+        ) as guest:
+            self.ready.set()
+            self._told.wait()
+            self._go_on("", 0.0)
+            guest.order(self._order)
+            guest.follow(self._go_on)
+
+    def _go_on(self, _phase: str, _elapsed: float) -> None:
+        if self._unwanted.is_set():
+            raise MovedOn
+
+
+class GuestPool:
+    """So many guests wait, booted with the seed that was asked for last.
+
+    A context manager: no guest that it has booted is left afterwards.
+    """
+
+    def __init__(self, lab: Lab, processors: list[int], size: int) -> None:
+        self._lab, self._processors, self._size = lab, processors, size
+        self._limits = limits_for(PlaySettings().spec(), WALL_SECONDS)
+        self._guests: list[WaitingGuest] = []
+        self._all: list[WaitingGuest] = []
+        self._lock = threading.Lock()
+        self._seed, self._started = 1, 0
+        self._closed = False
+        self._later = threading.Timer(_QUIET, self.fill)
+
+    def __enter__(self) -> GuestPool:
+        self.fill()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with self._lock:
+            self._closed = True
+            self._later.cancel()
+        for guest in self._all:
+            guest.end()
+        for guest in self._all:
+            guest.join()
+
+    def take(self, seed: int, limits: Limits) -> WaitingGuest:
+        """A guest of that seed: the one that waits longest, else a fresh one, not yet ready."""
+        with self._lock:
+            if seed != self._seed:
+                self._seed = seed
+                for guest in self._guests:
+                    guest.end()
+                self._guests = []
+            if limits.memory_mib != self._limits.memory_mib:
+                return self._boot(seed, limits)
+            return self._guests.pop(0) if self._guests else self._boot(seed, limits)
+
+    def boot(self, seed: int, limits: Limits) -> WaitingGuest:
+        """A fresh guest, not yet ready."""
+        with self._lock:
+            return self._boot(seed, limits)
+
+    def fill(self) -> None:
+        """Boot what is missing."""
+        with self._lock:
+            self._guests = [guest for guest in self._guests if not guest.over.is_set()]
+            while not self._closed and len(self._guests) < self._size:
+                self._guests.append(self._boot(self._seed, self._limits))
+
+    def fill_soon(self) -> None:
+        """The same when nothing was played for a while, or at once if no guest is left."""
+        with self._lock:
+            self._later.cancel()
+            self._later = threading.Timer(_QUIET if self._guests else 0.0, self.fill)
+            self._later.daemon = True
+            self._later.start()
+
+    def _boot(self, seed: int, limits: Limits) -> WaitingGuest:
+        processor = self._processors[self._started % len(self._processors)]
+        self._started += 1
+        guest = WaitingGuest(self._lab, seed, limits, processor)
+        guest.start()
+        self._all = [*filter(WaitingGuest.is_alive, self._all), guest]
+        return guest

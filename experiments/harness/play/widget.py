@@ -1,0 +1,127 @@
+"""The live page in a notebook: the same page in a cell, and its run as data frames."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+from urllib.parse import urlencode
+
+import anywidget
+import numpy as np
+import traitlets
+
+from analysis.tabular.column_table import ColumnTable
+from experiments.harness.play.events import PlayEvent
+from experiments.harness.play.lesson_files import all_lessons
+from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.page_messages import Move
+from experiments.harness.play.page_session import PageSession
+from experiments.harness.play.page_text import PAGE, whole_page
+from experiments.harness.play.played_columns import Columns, Frame
+from experiments.harness.play.player import Player
+from experiments.harness.play.settings import PlaySettings
+from experiments.harness.play.turns import Turns
+from testbed.host.capacity import allowed_processors
+
+
+class PlayWidget(anywidget.AnyWidget):
+    """The page in a notebook's cell; `frame` has the newest run's columns, `events` its events.
+
+    `close()` ends its guests; so does the end of the notebook's kernel.
+    """
+
+    _esm = PAGE / "cell.mjs"
+    page = traitlets.Unicode().tag(sync=True)
+    offer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, settings: PlaySettings, player: Player) -> None:
+        offer = PageOffer(all_lessons()).as_data() | {"link": f"#{urlencode(settings.as_data())}"}
+        super().__init__(page=whole_page(), offer=offer)
+        self._settings, self._player = settings, player
+        self._number, self._frames = -1, dict[str, list[Columns]]()
+        self.events: list[PlayEvent] = []
+        self._channel = NotebookChannel(self)
+        self.on_msg(lambda _, content, __: self._channel.take(content["text"]))
+        self._thread = threading.Thread(target=self._converse, daemon=True)
+        self._thread.start()
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """The newest run by kind of frame (samples, packets, rates, queue, drops).
+
+        Data frames of pandas if it is installed, else of Polars. Raises UsageError if neither is.
+        """
+        whole = {
+            kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            for kind, parts in self._frames.items()
+        }
+        return {kind: _data_frame(columns) for kind, columns in whole.items()}
+
+    def close(self) -> None:
+        """Ends the page and all its guests."""
+        self._channel.take(None)
+        self._thread.join()
+        super().close()
+
+    def _converse(self) -> None:
+        with self._player:
+            asyncio.run(self._session())
+
+    async def _session(self) -> None:
+        self._channel.begin()
+        turns = Turns(allowed_processors())
+        await PageSession(self._player, turns, self._channel, self._listen).converse()
+
+    def _listen(self, move: Move, heard: Frame | PlayEvent) -> None:
+        if move.number != self._number:
+            self._number, self._frames, self.events = move.number, {}, []
+        if isinstance(heard, PlayEvent):
+            self.events.append(heard)
+        elif heard.kind == "band":
+            self._frames[heard.kind] = [heard.columns]
+        else:
+            self._frames.setdefault(heard.kind, []).append(heard.columns)
+
+
+class NotebookChannel:
+    """The page of a cell: its messages come in the notebook's thread, ours go from another."""
+
+    def __init__(self, widget: PlayWidget) -> None:
+        self._widget = widget
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._inbox = asyncio.Queue[str | None]()
+        self._early: list[str | None] = []
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """In the thread of the session, before it receives."""
+        with self._lock:
+            self._loop = asyncio.get_running_loop()
+            for text in self._early:
+                self._inbox.put_nowait(text)
+
+    def take(self, text: str | None) -> None:
+        """A message of the page, or its end; from any thread."""
+        with self._lock:
+            if self._loop is None:
+                self._early.append(text)
+            elif not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._inbox.put_nowait, text)
+
+    async def receive(self) -> str | None:
+        return await self._inbox.get()
+
+    async def send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            self._widget.send({}, buffers=[message])
+        else:
+            self._widget.send({"text": message})
+
+
+def _data_frame(columns: Columns) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        return ColumnTable.of(**columns).to_polars()
+    return pandas.DataFrame(columns)

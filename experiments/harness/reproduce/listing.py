@@ -1,0 +1,137 @@
+"""The studies of reproduction.json: a row for each published number with what our seeds gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.harness.definition.catalogue import catalogue
+from experiments.harness.definition.grid import Combination
+from experiments.harness.published.period_kernel import PeriodKernelChoice
+from experiments.harness.published.taken_values import taken
+from experiments.harness.published.target import Target
+from experiments.harness.published.target_points import (
+    TIMES,
+    Time,
+    command,
+    condition_of,
+    described,
+    profile_of,
+)
+from experiments.harness.published.targets import published_study
+from experiments.harness.sweep.point import Record
+
+
+@dataclass
+class ReproducedRuns:
+    """What is known: what each target runs, and the record of each of its seeds.
+
+    `kernels` are those of the studies' times, by study.
+    """
+
+    combinations: dict[Target, dict[Time, Combination]] = field(default_factory=dict)
+    records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
+
+    def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
+        """The seeds of a target in order, with their records."""
+        combination = self.combinations.get(target, {}).get(time)
+        if combination is None:
+            return []
+        return [
+            (seed, record)
+            for (digest, seed), record in sorted(self.records.items())
+            if digest == combination.digest
+        ]
+
+
+def studies(
+    targets: Sequence[Target], carried: ReproducedRuns, quick: bool
+) -> list[dict[str, Any]]:
+    """The studies in the order of their targets."""
+    names = list(dict.fromkeys(target.experiment for target in targets))
+    return [
+        _study(name, [target for target in targets if target.experiment == name], carried, quick)
+        for name in names
+    ]
+
+
+def _study(
+    name: str, targets: Sequence[Target], carried: ReproducedRuns, quick: bool
+) -> dict[str, Any]:
+    named = next((named for named in catalogue() if named.name == name), None)
+    profile = profile_of(name) if named else None
+    settings = (*profile.settings, *profile.path) if profile else ()
+    return {
+        "name": name,
+        "claim": named.claim if named else "",
+        "source": published_study(name).source,
+        "profile": [
+            {"name": setting.name, "value": setting.value, "reason": setting.reason}
+            for setting in settings
+        ],
+        "profile_differs": profile.differs if profile else "",
+        "kernel": _kernel(name, carried.kernels.get(name)),
+        "notes": _notes(name, named is not None, quick),
+        "plot": published_study(name).plot,
+        "rows": [_row(target, carried) for target in targets],
+        "failures": list(_failures(targets, carried)),
+    }
+
+
+def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | None:
+    """The kernel of the study's time, and that of the lab on which it was repeated, if any."""
+    kernel = published_study(name).kernel
+    if kernel is None:
+        return None
+    return {
+        "linux": kernel.linux,
+        "known": kernel.known,
+        "taken": choice.series if choice else "",
+        "remarks": list(choice.remarks) if choice else [],
+    }
+
+
+def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
+    runs = {time: _proved(carried.of(target, time)) for time in TIMES}
+    return {
+        **described(target),
+        **{time: _values(target, time, seeds) for time, seeds in runs.items()},
+        "seeds": sorted({seed for seeds in runs.values() for seed, _ in seeds}),
+        "command": command(target) if carried.combinations.get(target) else None,
+    }
+
+
+def _values(target: Target, time: Time, seeds: Sequence[tuple[int, Record]]) -> list[float]:
+    rows = (record["rows"] for _, record in seeds)
+    return taken(target, condition_of(target, time), rows) if seeds else []
+
+
+def _proved(runs: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
+    return [(seed, record) for seed, record in runs if record["status"] == "complete"]
+
+
+def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[dict[str, Any]]:
+    """One line for each target and problem, with its seeds."""
+    seeds: dict[tuple[str, str], set[int]] = {}
+    for target in targets:
+        for seed, record in [run for time in TIMES for run in carried.of(target, time)]:
+            if record["status"] != "complete":
+                seeds.setdefault((target.where, record["problem"]), set()).add(seed)
+    for (place, problem), failed in seeds.items():
+        yield {
+            "where": f"{place}, seed {', '.join(map(str, sorted(failed)))}",
+            "problem": problem,
+            "log": None,
+        }
+
+
+def _notes(name: str, is_experiment: bool, quick: bool) -> list[str]:
+    if not is_experiment:
+        return [
+            "This study is not an experiment of this version yet: its published numbers are listed,"
+            " ours are not."
+        ]
+    study = published_study(name)
+    return [*([study.short_form] if quick and study.short_form else []), *study.notes]

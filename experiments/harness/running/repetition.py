@@ -1,0 +1,194 @@
+"""A run repeated with the same spec, seeds and lab, and compared byte by byte with what it left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import count
+from pathlib import Path
+from shutil import move
+from typing import Any
+
+from experiments.harness.running.capture_differences import Difference, differences
+from experiments.harness.running.seed import limits_for
+from experiments.harness.running.session import RunRequest, carried
+from experiments.spec import ExperimentSpec
+from testbed.host.scratch import scratch
+from testbed.jobs.archive import code_digest
+from testbed.jobs.following import Progress
+from testbed.lab.ready import Lab
+from testbed.modules.module_build import build_all
+from topologies.foundation import untrusted
+from topologies.foundation.data import digest, from_data
+from topologies.foundation.errors import TcplabError, UsageError
+
+_WALL_SECONDS = 600.0
+_DEEPEST, _MOST_FILES = 4, 100_000
+_SPEC = {field.name for field in fields(ExperimentSpec)}
+"""spec.json has more beside the spec: parameters, published numbers."""
+
+
+@dataclass(frozen=True)
+class RunToRepeat:
+    """A run that can be repeated, as its manifest.json and spec.json describe it."""
+
+    folder: Path
+    spec: ExperimentSpec
+    seeds: tuple[int, ...]
+    lab_digest: str
+    parts: dict[str, str]
+    """Digests of the kernel and the image, by name."""
+    code_digest: str
+
+    @property
+    def has_other_code(self) -> bool:
+        """Whether this tcplab's code for guests is another than the run's."""
+        return self.code_digest != code_digest()
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many files of a run were compared with its repetition, and what differs.
+
+    `captures` are those that differ, with the first packet, the earliest before the others;
+    `others` the names of other files. `kept` is the folder that has the repetition's files, if any
+    differ.
+    """
+
+    files: int
+    captures: tuple[Difference, ...]
+    others: tuple[str, ...]
+    kept: Path | None = None
+
+    @property
+    def same(self) -> bool:
+        return not self.captures and not self.others
+
+
+def to_repeat(folder: Path) -> RunToRepeat:
+    """The run in `folder`. Raises UsageError for one that cannot be repeated."""
+    manifest, written = (_read(folder, name) for name in ("manifest.json", "spec.json"))
+    if manifest.get("testbed") != "virtual":
+        raise UsageError(
+            "This run was made in real time: no run gives the same packets again.",
+            "Only runs in the lab kernel are repeated; docs/verdict.md says how others are judged.",
+        )
+    parts = {name: str(_part(manifest, name)) for name in ("kernel", "image")}
+    return RunToRepeat(
+        folder,
+        _spec(written, manifest),
+        _seeds(manifest),
+        str(manifest.get("lab_digest")),
+        parts,
+        str(manifest.get("code_digest")),
+    )
+
+
+def _part(manifest: dict[str, Any], name: str) -> Any:
+    part = manifest.get(name)
+    return part.get("digest") if isinstance(part, dict) else None
+
+
+def _read(folder: Path, name: str) -> dict[str, Any]:
+    try:
+        content = json.loads(untrusted.text(folder, name))
+    except (OSError, ValueError, RecursionError, untrusted.StrangeFile) as error:
+        raise UsageError(
+            f"'{folder}' has no {name} that can be read.", "Name a run, such as runs/sack/latest."
+        ) from error
+    return content if isinstance(content, dict) else {}
+
+
+def _spec(written: dict[str, Any], manifest: dict[str, Any]) -> ExperimentSpec:
+    spec: ExperimentSpec = from_data(
+        ExperimentSpec, {name: value for name, value in written.items() if name in _SPEC}
+    )
+    if digest(spec) != manifest.get("spec_digest"):
+        raise TcplabError(
+            "spec.json is not what the run's manifest says: it was changed, or tcplab was.",
+            "Repeat it with the tcplab that made it.",
+        )
+    return spec
+
+
+def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
+    seeds = manifest.get("seeds")
+    if not isinstance(seeds, list) or not seeds or any(type(seed) is not int for seed in seeds):
+        raise UsageError("The manifest names no seeds.", "Run the experiment again.")
+    return tuple(seeds)
+
+
+def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
+    """Raises TcplabError, which names what differs, unless this is the lab that made the run."""
+    if run.lab_digest == ready.digests["whole"]:
+        return
+    names = [name for name, own in run.parts.items() if own != ready.digests[name]]
+    which = " and the ".join(names) or "lab"
+    raise TcplabError(
+        f"The {which} of this tcplab {'are' if len(names) > 1 else 'is'} not what made the run.",
+        "Repeat it with the tcplab that made it, or bring its lab: ./tcplab image import.",
+    )
+
+
+def repeat(run: RunToRepeat, ready: Lab, progress: Callable[[int], Progress]) -> Comparison:
+    """Carry the run out again and compare. What it leaves is kept only if it differs.
+
+    Raises TcplabError if a seed failed.
+    """
+    build_all(run.spec.modules, ready)
+    limits = limits_for(run.spec, _WALL_SECONDS)
+    request = RunRequest(run.spec, None, run.seeds, "virtual", run.folder.parent, limits)
+    with scratch() as place:
+        raw = place / "raw"
+        raw.mkdir()
+        for _seed, ended in carried(request, ready, raw, progress):
+            if isinstance(ended, TcplabError):
+                raise ended
+        comparison = _compared(run, raw)
+        return comparison if comparison.same else replace(comparison, kept=_kept(run.folder, raw))
+
+
+def _compared(run: RunToRepeat, raw: Path) -> Comparison:
+    own = run.folder / "raw"
+    names = sorted({*_measured(run, own), *_measured(run, raw)})
+    differing = [name for name in names if _digest(own, name) != _digest(raw, name)]
+    captures = [name for name in differing if name.endswith(".pcap")]
+    repeated = [name for name in captures if _digest(raw, name)]
+    unmatched = [name for name in differing if name not in repeated]
+    first = [Difference(**row) for row in differences(str(raw), str(own), repeated)]
+    first.sort(key=lambda difference: difference.seconds)
+    return Comparison(len(names), tuple(first), tuple(unmatched))
+
+
+def _measured(run: RunToRepeat, raw: Path) -> Sequence[str]:
+    """The files that conditions left, by their names below `raw`."""
+    folders = {
+        raw / f"seed-{seed}" / condition.name
+        for seed in run.seeds
+        for condition in run.spec.conditions
+    }
+    found = untrusted.entries(raw, _DEEPEST, _MOST_FILES) if raw.is_dir() else ()
+    return [
+        path.relative_to(raw).as_posix()
+        for path, _ in found
+        if path.parent in folders and not path.is_dir()
+    ]
+
+
+def _digest(folder: Path, name: str) -> str | None:
+    """None for a file that is not there, or is none."""
+    try:
+        return untrusted.digest(folder, name)
+    except (OSError, untrusted.StrangeFile):
+        return None
+
+
+def _kept(run: Path, raw: Path) -> Path:
+    """The repetition's files beside the run, under a name that is free."""
+    run = run.resolve()
+    names = (run.with_name(f"{run.name}-repeated-{number}") for number in count(1))
+    folder = next(name for name in names if not name.exists())
+    folder.mkdir()
+    move(raw, folder / "raw")
+    return folder

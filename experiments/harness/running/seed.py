@@ -1,0 +1,223 @@
+"""One seed of an experiment: carried out in a guest of its own, and judged by its own evidence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.definition.kernel_needs import without_what_always_holds
+from experiments.spec import Condition, ExperimentSpec, Flow
+from testbed.guest import algorithms, baseline
+from testbed.jobs.following import Limits, Progress, Usage
+from testbed.lab.ready import Lab, with_kernel
+from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
+from testbed.modules.module_build import attached, build_all, built_for_this_kernel
+from testbed.native import realtime
+from testbed.native.changes import KernelNeeds
+from testbed.native.native_run import run_natively
+from testbed.native.realtime import REALTIME
+from testbed.virtual.guests_ahead import run_told_later
+from testbed.virtual.virtual_run import run_in_guest
+from topologies.foundation import untrusted
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import Duration, Rate
+from topologies.topology_spec import Channel
+
+PROCEDURE = "experiments.procedure"
+GUEST_MIB = 1024
+_STEP_MIB = 512
+# the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
+_TCP_SHARE = 16
+_SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
+
+
+def needed_mib(spec: ExperimentSpec) -> int:
+    """MiB that a guest is likely to take, with slack: one that has too little freezes.
+
+    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
+    condition, which are kept in its memory until it is over (and copied then), and its socket
+    samples, 0.64 KB each.
+    """
+    hosts, flows = len(spec.topology.named("host")), len(spec.flows)
+    captures = spec.capture_bytes() // len(spec.conditions)
+    longest = max(flow.end.seconds for flow in spec.flows)
+    samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
+    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
+
+
+def _buffers_mib(spec: ExperimentSpec) -> int:
+    """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
+
+    Counted only if buffers are larger than usual. A sender fills its buffer, but for no more than
+    twice what is in flight (tcp_sndbuf_expand in net/ipv4/tcp_input.c); a receiver may hold what is
+    in flight out of order. A tenth more is the kernel's own per segment.
+    """
+    ways = [
+        (
+            spec.topology.bottleneck(flow.sender, flow.receiver),
+            spec.topology.round_trip(flow.sender, flow.receiver),
+        )
+        for flow in spec.flows
+    ]
+    in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
+    received, sent = (_largest(spec, f"net.ipv4.tcp_{name}") for name in ("rmem", "wmem"))
+    if not received and not sent:
+        return 0
+    held = sum(min(2 * amount, sent or amount) + min(amount, received) for amount in in_flight)
+    return int(1.1 * _TCP_SHARE * held) // 2**20
+
+
+def _largest(spec: ExperimentSpec, sysctl: str) -> int:
+    """The largest buffer that a condition allows, in bytes; 0 if it is no larger than usual."""
+    usual = baseline.HOST[sysctl]
+    texts = [dict(condition.sysctls).get(sysctl, usual) for condition in spec.conditions]
+    largest = max(int(text.split()[2]) for text in texts)
+    return largest if largest > int(usual.split()[2]) else 0
+
+
+def memory_for(spec: ExperimentSpec) -> int:
+    """MiB that a guest is given.
+
+    In steps, since the kernel mixes the size into its randomness: what is captured changes no
+    packet below a step.
+    """
+    return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
+
+
+def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
+    """What a guest with this spec may take.
+
+    It may write what its memory is estimated to hold, for each condition.
+    """
+    written = len(spec.conditions) * needed_mib(spec) << 20
+    return Limits(wall_seconds, memory_for(spec), output_bytes=written)
+
+
+@dataclass(frozen=True)
+class SeedVerdict:
+    """What the evidence of a seed's conditions says: what is not proved, and what to check."""
+
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
+    """Read evidence.json of each condition in `raw`: failed proofs, transfers that were cut off.
+
+    And realtime.json of a native run: how late its timers were.
+    """
+    failures: list[str] = []
+    warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
+    for condition in spec.conditions:
+        place = f"Seed {seed}, {condition.label}:"
+        try:
+            warned, failed = _judged(raw, condition.name)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
+        warnings += [f"{place} {warning}" for warning in warned]
+        failures += [f"{place} {failure}" for failure in failed]
+    return SeedVerdict(tuple(failures), tuple(warnings))
+
+
+def _judged(raw: Path, condition: str) -> tuple[list[str], list[str]]:
+    """Warnings, and sentences about what is not proved, of a condition's evidence."""
+    evidence = json.loads(untrusted.content(raw, f"{condition}/evidence.json"))
+    failures = [
+        f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+        for proof in evidence["proofs"]
+        if not proof["held"]
+    ]
+    return list(evidence["warnings"]), failures
+
+
+def _untimely(raw: Path) -> list[str]:
+    if not untrusted.is_file(raw, REALTIME):
+        return []
+    return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
+
+
+def carry_seed(
+    data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
+) -> Usage:
+    """Run the spec that `data` describes once, with its raw files into the empty folder `out`.
+
+    It runs on the spec's kernel, which must be built.
+    """
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    lab = with_kernel(lab, spec.kernel)
+    carried = to_data(without_what_always_holds(spec).for_guest())
+    modules = build_all(spec.modules, lab)
+
+    def run(place: Path, on: Lab = lab, loud: bool = False) -> Usage:
+        if spec.told_later:
+            known = to_data(known_before(spec))
+            return run_told_later(
+                on, PROCEDURE, known, carried, seed, place, progress, limits, loud=loud
+            )
+        files = attached(modules if on is lab else build_all(spec.modules, on))
+        return run_in_guest(on, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud)
+
+    try:
+        return run(Path(out))
+    except TcplabError as error:
+        if says_too_little(error, Path(out), lab.choice):
+            telling = telling_lab(Path(out), lab, progress)
+            hear_again(Path(out), lambda place: run(place, telling, loud=True))
+        raise explained(error, Path(out), modules, lab.choice) from None
+
+
+def known_before(spec: ExperimentSpec) -> ExperimentSpec:
+    """What is known of a spec whose guests are told later: the same for all of its settings."""
+    usual = Channel(Rate.parse("1mbit"))
+    links = tuple(
+        replace(link, rightward=link.rightward and usual, leftward=link.leftward and usual)
+        for link in spec.topology.links
+    )
+    pairs = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
+    return ExperimentSpec(
+        spec.name,
+        "",
+        replace(spec.topology, links=links),
+        tuple(Flow("flow", *pair, Duration.parse("1s")) for pair in pairs),
+        (Condition(spec.conditions[0].name, "usual"),),
+        spec.captures,
+        told_later=True,
+    )
+
+
+def carry_natively(
+    spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool
+) -> Usage:
+    """Run the spec once on the kernel of this computer, into the empty folder `out`.
+
+    Raises UsageError for a spec with modules unless `load_modules` says that they may become
+    part of that kernel.
+    """
+    refuse_modules(spec, load_modules)
+    modules = attached([built_for_this_kernel(module) for module in spec.modules])
+    wanted = KernelNeeds(
+        {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
+    )
+    return run_natively(
+        PROCEDURE, to_data(spec.for_guest()), out, progress, limits, modules, wanted
+    )
+
+
+def _algorithms(spec: ExperimentSpec) -> list[str]:
+    """The congestion controls that conditions and flows choose."""
+    chosen = {dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions}
+    chosen |= {flow.congestion_control for flow in spec.flows}
+    return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
+
+
+def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
+    """Raises UsageError if modules would enter this computer's kernel without `load_modules`."""
+    if spec.modules and not load_modules:
+        raise UsageError(
+            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"
+            " mistakes crash.",
+            "Use --testbed virtual, or say that you want this: --load-module-into-this-kernel.",
+        )

@@ -1,0 +1,145 @@
+"""Run directories, `runs/<experiment>/<id>/`: written under another name, then renamed in one step.
+
+While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
+we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is ever
+overwritten.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.host import locks
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
+
+FORMAT = 1
+_IN_PROGRESS = ".in-progress"
+_LOCK = "lock"
+_ROOM_NEEDED = 200 * 2**20  # bytes; a run keeps captures, a full disk would cut them
+
+
+class RunFolder:
+    """A run that is being written. Put files into `folder`, then call `finish` once."""
+
+    def __init__(self, folder: Path, identifier: str) -> None:
+        self.folder = folder
+        self.identifier = identifier
+
+    @property
+    def place(self) -> Path:
+        """The place of the run when it is finished."""
+        return self.folder.with_name(self.identifier)
+
+    def finish(self, manifest: dict[str, Any]) -> Path:
+        """Write the manifest with the digests of all files; the run in its final place."""
+        return _settle(self.folder, manifest)
+
+
+@contextmanager
+def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
+    """A new run on a `shelf` of the store, such as runs/sack; it is locked meanwhile.
+
+    Its name is made of the time and the `label`.
+
+    Raises TcplabError if nothing can be written there.
+    """
+    try:
+        shelf.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(shelf).free < _ROOM_NEEDED:
+            raise TcplabError(
+                f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.",
+                "Free some, or use --out.",
+            )
+        folder, lock = _create(shelf, label)
+    except OSError as error:
+        raise TcplabError(
+            f"Nothing can be written in {shelf}: {error.strerror}.",
+            "Use --out with another folder.",
+        ) from error
+    with lock:
+        yield RunFolder(folder, folder.name.removesuffix(_IN_PROGRESS))
+
+
+def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
+    """A fresh folder and its lock, held."""
+    with locks.gate(shelf / ".lock"):
+        keep_orphans(shelf)
+        folder = _free_name(shelf, label)
+        folder.mkdir(mode=0o700)  # no other user may add to a run that is being written
+        return folder, locks.made(folder / _LOCK)
+
+
+def _free_name(shelf: Path, label: str) -> Path:
+    stem = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{label}"
+    names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
+    return next(
+        shelf / f"{name}{_IN_PROGRESS}"
+        for name in names
+        if not (shelf / name).exists() and not (shelf / f"{name}{_IN_PROGRESS}").exists()
+    )
+
+
+def keep_orphans(shelf: Path) -> list[Path]:
+    """Runs whose writer died, now kept as interrupted; what they hold stays."""
+    return [kept for folder in sorted(shelf.glob(f"*{_IN_PROGRESS}")) if (kept := _adopt(folder))]
+
+
+def _adopt(folder: Path) -> Path | None:
+    """The interrupted run; None if its writer lives, or another start adopted it meanwhile."""
+    lock = locks.adopted(folder / _LOCK, "a")
+    if lock is None:
+        return None
+    manifest = {
+        "experiment": folder.parent.name,
+        "status": "interrupted",
+        "failures": ["The run was killed."],
+    }
+    with lock, suppress(FileNotFoundError):
+        return _settle(folder, manifest)
+    return None
+
+
+def _settle(folder: Path, manifest: dict[str, Any]) -> Path:
+    final = folder.with_name(folder.name.removesuffix(_IN_PROGRESS))
+    (folder / _LOCK).unlink()
+    everything = {"format": FORMAT, "id": final.name, **manifest, "files": _digests(folder)}
+    (folder / "manifest.json").write_text(json.dumps(everything, indent=1) + "\n")
+    folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
+    folder.rename(final)
+    return final
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    names = [path.relative_to(folder).as_posix() for path in files]
+    return {name: untrusted.digest(folder, name) for name in names}
+
+
+def point_latest(run: Path) -> None:
+    """Let `latest` beside the run lead to it, in one step.
+
+    There is none if the file system has no links.
+    """
+    link = run.with_name("latest")
+    fresh = run.with_name(f".latest-{os.getpid()}")
+    try:
+        fresh.symlink_to(run.name)
+    except PermissionError:
+        return
+    fresh.replace(link)
+
+
+def give_to(path: Path, user: int, group: int) -> None:
+    """Make a folder and all in it belong to who typed sudo."""
+    for each in (path, *path.rglob("*")):
+        os.chown(each, user, group, follow_symlinks=False)

@@ -1,0 +1,140 @@
+"""A sweep with everything looked up and checked: nothing in a plan is misspelt or impossible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.harness.definition import grid
+from experiments.harness.definition.catalogue import Experiment, find
+from experiments.harness.definition.grid import Combination, Factor
+from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.spec import Condition, Headline
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked sweep: `factors` have several values each, `fixed` have one.
+
+    `compare` is the factor whose values are compared, "condition", or empty.
+    """
+
+    sweep: SweepDefinition
+    named: Experiment
+    factors: tuple[Factor, ...]
+    fixed: tuple[Factor, ...]
+    combinations: tuple[Combination, ...]
+    compare: str
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Those that all combinations have; none if a factor decides on the condition."""
+        sets = [combination.spec.conditions for combination in self.combinations]
+        names = {tuple(condition.name for condition in conditions) for conditions in sets}
+        return sets[0] if len(names) == 1 else ()
+
+    def parameters(self) -> dict[str, str]:
+        """What is the same for all points, as text by name."""
+        varied = {factor.name.replace("-", "_") for factor in self.factors}
+        own = to_data(self.combinations[0].parameters)
+        return {name: str(value) for name, value in own.items() if name not in varied} | {
+            factor.name: factor.values[0] for factor in self.fixed
+        }
+
+    def command(self) -> str:
+        """The command that makes this sweep."""
+        factors = (*self.fixed, *self.factors)
+        sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
+        until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
+        chosen = (
+            [f"--metric {self.sweep.metric}"] if self.sweep.metric != SweepDefinition.metric else []
+        )
+        compared = [f"--compare {self.sweep.compare}"] if self.sweep.compare else []
+        words = [*sets, f"--seeds {_written(self.sweep.seeds)}", *until, *chosen, *compared]
+        return " ".join(["./tcplab sweep", self.named.name, *words])
+
+    def repeat(self, combination: Combination, seed: int) -> str:
+        """The command that runs one point again, with its captures and a report."""
+        fixed = {factor.name: factor.values[0] for factor in self.fixed}
+        values = fixed | dict(combination.values)
+        sets = [f"--set {name}={value}" for name, value in values.items()]
+        return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed} --repeat 1"])
+
+
+def plan(sweep: SweepDefinition) -> Plan:
+    """Look everything up. Raises UsageError that says which name or combination is wrong."""
+    named = find(sweep.experiment)
+    chosen = [grid.factor(named, name, values) for name, values in sweep.settings]
+    varied = tuple(factor for factor in chosen if len(factor.values) > 1)
+    planned = Plan(
+        sweep,
+        named,
+        varied,
+        tuple(factor for factor in chosen if len(factor.values) == 1),
+        tuple(grid.combinations(named, chosen)),
+        "",
+    )
+    digests = {combination.digest for combination in planned.combinations}
+    if len(digests) < len(planned.combinations):
+        raise UsageError(
+            "Two combinations make the same run.", "Sweep each field under one name only."
+        )
+    return replace(planned, compare=_compared(planned))
+
+
+def _compared(planned: Plan) -> str:
+    """What is compared: what was asked for, or else what the sweep itself suggests.
+
+    These are the experiment's own conditions, the first factor of words, the last factor, in this
+    order.
+    """
+    names = [factor.name for factor in planned.factors]
+    possible = ["condition", *names] if len(planned.conditions) > 1 else names
+    if planned.sweep.compare:
+        if planned.sweep.compare not in possible:
+            raise UsageError(
+                f"'{planned.sweep.compare[:40]}' cannot be compared.",
+                f"Choose from {', '.join(possible) or 'nothing'}.",
+            )
+        return planned.sweep.compare
+    words = [factor.name for factor in planned.factors if factor.kind is str]
+    return next(iter([*possible[: len(possible) - len(names)], *words, *names[-1:]]), "")
+
+
+def _written(seeds: Sequence[int]) -> str:
+    """Seeds as --seeds takes them."""
+    first, last = seeds[0], seeds[-1]
+    if tuple(seeds) == tuple(range(first, last + 1)):
+        return str(last) if first == 1 else f"{first}-{last}"
+    return ",".join(map(str, seeds))
+
+
+def _headline(planned: Plan) -> Headline | None:
+    """The claim, if it compares the same conditions in every combination; else None."""
+    headlines = [combination.spec.headline for combination in planned.combinations]
+    first = headlines[0]
+    if planned.compare != "condition" or first is None or first.against is None:
+        return None
+    claims = {each and (each.direction, each.subject, each.against) for each in headlines}
+    return first if len(claims) == 1 else None
+
+
+def described(planned: Plan) -> dict[str, Any]:
+    """The part of sweep.json that is known before the first run."""
+    return {
+        "experiment": planned.named.name,
+        "claim": planned.named.claim,
+        "command": planned.command(),
+        "metric": planned.sweep.metric,
+        "compare": planned.compare or None,
+        "headline": to_data(_headline(planned)),
+        "until": planned.sweep.until,
+        "factors": [factor.described() for factor in planned.factors],
+        "conditions": [
+            {"name": condition.name, "label": condition.label} for condition in planned.conditions
+        ],
+        "parameters": planned.parameters(),
+    }

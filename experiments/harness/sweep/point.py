@@ -1,0 +1,90 @@
+"""A point of a sweep: one combination under one seed, and what identifies it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.definition.catalogue import part
+from experiments.harness.definition.grid import Combination
+from experiments.harness.running.seed import memory_for
+from experiments.spec import DEFAULT_KERNEL
+from testbed.jobs.archive import code_digest
+from testbed.jobs.fingerprint import fingerprint
+from testbed.lab.ready import Lab, built_lab
+from topologies.foundation.untrusted import digest_of
+
+ROWS = "experiments.harness.sweep.measured_rows"
+CAPTURES = "experiments.harness.sweep.measured_captures"
+"""The modules that measure points of sweeps, and of reproductions that need the captures too."""
+
+Record = dict[str, Any]
+"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log,
+usage, statistics.
+
+A point that is *unproved* ran, but its own evidence does not show that its conditions held; it
+would end like that again. One that *failed* may not.
+"""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What records come from besides their specs: the lab, the code that runs and what measures.
+
+    `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
+    is the module that measures, `measuring` its fingerprint.
+    """
+
+    lab: str
+    code: str
+    measures: str
+    measuring: str
+
+    def point(self, combination: Combination, seed: int) -> Point:
+        """The point of that combination and seed."""
+        own = self._on(combination.spec.kernel)
+        words: tuple[Any, ...] = (
+            combination.digest,
+            seed,
+            memory_for(combination.spec),
+            own.lab,
+            self.code,
+            self.measures,
+            self.measuring,
+            *_statistics_digest(combination.spec.name),
+        )
+        key = hashlib.sha256(repr(words).encode()).hexdigest()
+        return Point(key, combination, seed, own)
+
+    def _on(self, kernel: str) -> Origin:
+        """The same with the lab on that kernel, which is built."""
+        if kernel == DEFAULT_KERNEL:
+            return self
+        return replace(self, lab=built_lab(kernel).digests["whole"])
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep. Equal keys give equal records."""
+
+    key: str
+    combination: Combination
+    seed: int
+    origin: Origin
+
+
+@cache
+def _statistics_digest(study: str) -> tuple[str, ...]:
+    """The digest of the code that writes the study's statistics files; empty if it keeps none."""
+    module = part(study, "statistics_file")
+    if module is None or module.__file__ is None:
+        return ()
+    return (digest_of(Path(module.__file__)),)
+
+
+def origin(lab: Lab, measures: str = ROWS) -> Origin:
+    """The origin of records that this module measures now. Raises ModuleNotFoundError."""
+    return Origin(lab.digests["whole"], code_digest(), measures, fingerprint(measures))

@@ -1,0 +1,167 @@
+"""The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
+
+Each record is on the disk as soon as it is known (a transaction of its own), so whatever ends a
+sweep loses the runs that were going on and nothing else. Several sweeps may use the file at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.sweep.point import Origin, Point, Record
+from topologies.foundation.errors import TcplabError
+
+FILE = "points.sqlite"
+_FORMAT = 2
+_KNOWN = ("complete", "unproved")
+_PATIENCE = 60.0  # seconds that another sweep may hold the file
+_SCHEMA = """
+create table if not exists points (
+    key text primary key, experiment text, combination text, seed integer, status text,
+    lab text, code text, measuring text, finished text, record text, measures text
+) without rowid
+"""
+_SECOND_FORMAT = "alter table points add column measures text default ''"
+_OF_KEPT = "key, experiment, combination, seed, status, lab, code, measures, measuring, finished"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A line of the memory, for people: `combination` is the factors' values."""
+
+    key: str
+    experiment: str
+    combination: dict[str, str]
+    seed: int
+    status: str
+    origin: Origin
+    finished: str
+
+
+@dataclass
+class PointStore:
+    """The open memory. `results` in a with statement closes it."""
+
+    connection: sqlite3.Connection
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Those points that need no further run: complete and unproved ones."""
+        statuses = self.statuses(keys)
+        return {key for key, status in statuses.items() if status in _KNOWN}
+
+    def done(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records of the known points."""
+        return self.records(self.known(keys))
+
+    def statuses(self, keys: Iterable[str]) -> dict[str, str]:
+        """How each of these points ended that was ever run."""
+        return dict(self._chosen("status", keys))
+
+    def records(self, keys: Iterable[str]) -> dict[str, Record]:
+        """The records of those of these points that were ever run."""
+        kept = dict(self._chosen("record", keys))
+        records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
+        return dict(zip(kept, records, strict=True))
+
+    def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
+        """The keys that are there, each with what its row has in this column."""
+        return self.connection.execute(
+            f"select key, {column} from points where key in (select value from json_each(?))",
+            (json.dumps(list(keys)),),
+        ).fetchall()
+
+    def add(self, experiment: str, point: Point, record: Record) -> None:
+        """Keep a record; one that is there already under this key is replaced."""
+        values = (
+            point.key,
+            experiment,
+            json.dumps(dict(point.combination.values)),
+            point.seed,
+            record["status"],
+            point.origin.lab,
+            point.origin.code,
+            point.origin.measuring,
+            datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            json.dumps(record),
+            point.origin.measures,
+        )
+        with self.connection:
+            self.connection.execute(
+                f"insert or replace into points values ({', '.join('?' * len(values))})", values
+            )
+
+    def listed(self) -> list[Kept]:
+        """Every line, by experiment and time."""
+        rows = self.connection.execute(
+            f"select {_OF_KEPT} from points order by experiment, finished"
+        )
+        return [_kept(row) for row in rows]
+
+    def found(self, beginning: str) -> list[tuple[Kept, Record]]:
+        """The points whose key begins like this."""
+        rows = self.connection.execute(
+            f"select {_OF_KEPT}, record from points where substr(key, 1, ?) = ?",
+            (len(beginning), beginning),
+        )
+        return [(_kept(row), json.loads(row[10])) for row in rows]
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove these, and give their room back to the disk."""
+        with self.connection:
+            self.connection.executemany(
+                "delete from points where key = ?", ((key,) for key in keys)
+            )
+        self.connection.execute("vacuum")
+
+
+def _kept(row: tuple[Any, ...]) -> Kept:
+    return Kept(row[0], row[1], json.loads(row[2]), row[3], row[4], Origin(*row[5:9]), row[9])
+
+
+@contextmanager
+def results(out: Path) -> Iterator[PointStore]:
+    """The memory in the folder that keeps the runs, made if there is none. Raises TcplabError."""
+    file = out / FILE
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=_PATIENCE)
+    except (OSError, sqlite3.Error) as error:
+        raise TcplabError(
+            f"{file} cannot be opened: {error}.", "Use --out with another folder."
+        ) from error
+    try:
+        _check(connection, file)
+        yield PointStore(connection)
+    except sqlite3.Error as error:
+        remedy = (
+            "Free space if the disk is full; a damaged file can be moved away, its points are then"
+            " run again."
+        )
+        raise TcplabError(f"{file}: {error}.", remedy) from error
+    finally:
+        connection.close()
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> None:
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if version > _FORMAT:
+        raise TcplabError(
+            f"{file} was written by a newer tcplab.",
+            "Update tcplab, or use --out with another folder.",
+        )
+    with connection:
+        connection.execute(_SCHEMA)
+        if "measures" not in _columns(connection):
+            connection.execute(_SECOND_FORMAT)  # such rows do not say what measured them
+        connection.execute(f"pragma user_version = {_FORMAT}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {str(row[1]) for row in connection.execute("pragma table_info(points)")}

@@ -1,0 +1,176 @@
+"""What a sweep is: frozen data from the command line, from a TOML file, or from Python."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analysis.records.row_columns import METRICS
+from experiments.harness.definition.single_run import settings_from
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Share
+
+_SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST_SEEDS = 1_000_000
+_HIGHEST_SEED = 2**63 - 1
+_UNTIL_SEEDS = 200  # seeds at most if --until decides and no seeds are given
+
+
+@dataclass(frozen=True)
+class SweepDefinition:
+    """An experiment over a grid and seeds.
+
+    `settings` are names and their values, in order. `until` is how wide a median's interval may
+    be, as a share of the median; then `seeds` are used in batches until every interval is narrow
+    enough. `compare` is the factor whose values are compared, "condition" for the experiment's
+    own conditions, empty for the usual choice.
+    """
+
+    experiment: str
+    settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    until: float | None = None
+    metric: str = "goodput_kbit_s"
+    compare: str = ""
+
+    def __post_init__(self) -> None:
+        names = [metric.name for metric in METRICS]
+        if self.metric not in names:
+            raise UsageError(
+                f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."
+            )
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise UsageError(
+                "The seeds are none, or one is named twice.",
+                "Write 30 for 1 to 30, or 7-36, or 1,5,9.",
+            )
+        if not all(0 <= seed <= _HIGHEST_SEED for seed in self.seeds):
+            raise UsageError("A seed is too large.", f"Choose seeds from 0 to {_HIGHEST_SEED}.")
+        if self.until is not None and not 0.0001 <= self.until < 1:
+            raise UsageError(
+                "A median cannot be that exact.", "Write --until 2%, from 0.01% to below 100%."
+            )
+
+
+def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
+    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list. Raises UsageError.
+
+    None is seed 1, or with `until` as many seeds as it takes.
+    """
+    if text is None:
+        return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
+    parts = [_SEEDS.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(parts):
+        raise UsageError(
+            f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9."
+        )
+    if len(parts) == 1 and parts[0] and parts[0][2] is None:
+        return _counted(1, int(parts[0][1]))
+    return tuple(
+        seed for part in parts if part for seed in _counted(int(part[1]), int(part[2] or part[1]))
+    )
+
+
+def _counted(first: int, last: int) -> tuple[int, ...]:
+    if last - first >= _MOST_SEEDS:
+        raise UsageError(
+            f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible."
+        )
+    return tuple(range(first, last + 1))
+
+
+def share(text: str) -> float:
+    """`±2%` or `2%` as a fraction. Raises UsageError."""
+    return Share.parse(
+        text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-")
+    ).fraction
+
+
+def from_options(
+    what: str,
+    texts: Sequence[str],
+    seed_text: str | None,
+    until: str | None,
+    metric: str | None,
+    compare: str | None,
+) -> SweepDefinition:
+    """The sweep that is typed: an experiment, or a TOML file with parts replaced by options."""
+    base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
+    width = share(until) if until is not None else base.until
+    chosen = dict(base.settings) | dict(settings_from(texts))
+    counted = (
+        seeds(seed_text, width) if seed_text or base.seeds == SweepDefinition.seeds else base.seeds
+    )
+    return SweepDefinition(
+        base.experiment,
+        tuple(chosen.items()),
+        counted,
+        width,
+        metric or base.metric,
+        compare or base.compare,
+    )
+
+
+def from_file(file: Path) -> SweepDefinition:
+    """The sweep that a TOML file describes. Raises UsageError that names what is wrong in it.
+
+    experiment = "cubic_vs_reno"
+    seeds = 30                      # or "7-36", or [1, 5, 9]
+    until = "2%"                    # optional, as are metric and compare
+    [set]
+    delay = ["10ms", "50ms", "300ms"]
+    """
+    try:
+        content = tomllib.loads(file.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        remedy = "Write it in TOML, as docs/sweeps.md shows."
+        raise UsageError(f"{file} cannot be read as a sweep: {error}.", remedy) from None
+    return from_mapping(content, str(file))
+
+
+def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
+    """The sweep that a file's content describes; `place` is its name in messages."""
+    names = ("experiment", "seeds", "until", "metric", "compare", "set")
+    if unknown := sorted(set(content) - set(names)):
+        raise UsageError(
+            f"{place}: there is no '{unknown[0][:40]}' in a sweep.",
+            f"There are {', '.join(names)}.",
+        )
+    if not isinstance(content.get("experiment"), str):
+        raise UsageError(f"{place}: it names no experiment.", 'Write experiment = "cubic_vs_reno".')
+    table = content.get("set", {})
+    if not isinstance(table, Mapping):
+        raise UsageError(
+            f"{place}: [set] is no table.", 'Write [set] and below it delay = ["10ms", "50ms"].'
+        )
+    until = share(str(content["until"])) if "until" in content else None
+    return SweepDefinition(
+        content["experiment"],
+        tuple(_flattened(table)),
+        _seeds(content.get("seeds"), until),
+        until,
+        str(content.get("metric", "goodput_kbit_s")),
+        str(content.get("compare", "")),
+    )
+
+
+def _flattened(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, tuple[str, ...]]]:
+    """TOML reads net.ipv4.tcp_sack = ... as tables in tables; the name is put together again."""
+    for name, values in table.items():
+        if isinstance(values, Mapping):
+            yield from _flattened(values, f"{before}{name}.")
+        else:
+            listed: Sequence[Any] = values if isinstance(values, list | tuple) else [values]
+            yield f"{before}{name}", tuple(str(value) for value in listed)
+
+
+def _seeds(value: Any, until: float | None) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple | range):
+        return seeds(None if value is None else str(value), until)
+    if not all(type(seed) is int for seed in value):
+        raise UsageError("A seed is no whole number.", "Write seeds = 30, or [1, 5, 9].")
+    return tuple(value)

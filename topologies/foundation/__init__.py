@@ -1,0 +1,1 @@
+"""What all packages are built on: errors, units, frozen data, and files that strangers wrote."""

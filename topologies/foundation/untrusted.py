@@ -1,0 +1,229 @@
+"""Files that a guest or a hand-in left: the only way in which they are read.
+
+Whoever left them may have put anything in their place: a link to a file of this computer, a FIFO
+that nobody writes to, a terabyte of nothing. Each is opened below a folder that is ours, without
+following a link, without waiting, and only if it is a regular file; and no more of it is read than
+the caller has room for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import hashlib
+import os
+import stat
+import struct
+import subprocess
+from collections.abc import Iterator
+from io import BufferedReader
+from pathlib import Path, PurePath
+
+from topologies.foundation.errors import TcplabError
+
+MOST = 512 << 20
+"""Bytes of a file that is read as a whole, unless its reader says otherwise."""
+_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPENAT2 = 437  # the same on every architecture (include/uapi/asm-generic/unistd.h)
+# openat2(2): below the folder; no symbolic links on the way, no magic links of /proc.
+_RESOLVE = 0x08 | 0x04 | 0x02
+_FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NOT_KNOWN = (errno.ENOSYS, errno.EPERM)  # before Linux 5.6, or a container that does not know it
+_ELSEWHERE = (errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
+_NO_FILE = (errno.ENXIO, errno.ENODEV, errno.EWOULDBLOCK)
+_WENT_AWAY = (FileNotFoundError, NotADirectoryError, PermissionError)  # or is locked
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class StrangeFile(TcplabError):
+    """A file that is not what a run or a hand-in leaves; `reason` says what is wrong with it."""
+
+    def __init__(self, name: str | PurePath, reason: str) -> None:
+        shown = repr(str(name)[-80:])
+        super().__init__(f"{shown} cannot be read: {reason}.", "A run leaves regular files only.")
+        self.reason = reason
+        self._made_of = (str(name), reason)
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), self._made_of
+
+
+class TooLarge(StrangeFile):
+    """A file with more bytes than its reader has room for."""
+
+
+def opened(folder: Path, name: str | PurePath) -> BufferedReader:
+    """The regular file `name` below `folder`, for reading.
+
+    `folder` itself may be reached through links, `name` may not. Raises FileNotFoundError if there
+    is nothing of that name, StrangeFile for whatever else is there.
+    """
+    descriptor = _descriptor(folder, PurePath(name))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise StrangeFile(name, "it is no regular file")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
+    """All of a file of at most `most` bytes. Raises FileNotFoundError, TooLarge, StrangeFile."""
+    with opened(folder, name) as file:
+        read = file.read(most + 1)
+    if len(read) > most:
+        raise TooLarge(name, f"it has more than {most:,} bytes")
+    return read
+
+
+def text(folder: Path, name: str | PurePath, most: int = MOST) -> str:
+    """The same as text; what is no UTF-8 becomes a replacement character."""
+    return content(folder, name, most).decode(errors="replace")
+
+
+def text_if_any(folder: Path, name: str | PurePath) -> str:
+    """The same, and nothing for a file that is not there. Raises StrangeFile."""
+    try:
+        return text(folder, name)
+    except FileNotFoundError:
+        return ""
+
+
+def tail(folder: Path, name: str | PurePath, most: int) -> str:
+    """The last `most` bytes of a file as text. Raises FileNotFoundError, StrangeFile."""
+    with opened(folder, name) as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - most))
+        return file.read(most).decode(errors="replace")
+
+
+def digest(folder: Path, name: str | PurePath) -> str:
+    """The SHA-256 of a file in hexadecimal digits. Raises FileNotFoundError, StrangeFile."""
+    with opened(folder, name) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(file: Path) -> str:
+    """The SHA-256 of a file of our own, to which links may lead. Raises FileNotFoundError."""
+    place = file.resolve()
+    return digest(place.parent, place.name)
+
+
+def plain(words: str) -> str:
+    """A stranger's words without control characters but ends of lines."""
+    return "".join(letter for letter in words if letter.isprintable() or letter == "\n")
+
+
+def is_file(folder: Path, name: str | PurePath) -> bool:
+    """Whether there is a regular file that can be read."""
+    try:
+        opened(folder, name).close()
+    except (OSError, StrangeFile):
+        return False
+    return True
+
+
+def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.stat_result]]:
+    """What is below a folder, each folder before what is in it. Links are entries, never ways.
+
+    Nothing below `deepest` levels and nothing after `most` entries is told, so that the walk ends
+    whatever was left there. What goes away meanwhile is passed over.
+    """
+    left = most
+    waiting = [(folder, 1)]
+    while waiting:
+        place, depth = waiting.pop()
+        for entry in _scanned(place):
+            if left <= 0:
+                return
+            left -= 1
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except _WENT_AWAY:
+                continue
+            yield Path(entry.path), status
+            if depth < deepest and stat.S_ISDIR(status.st_mode):
+                waiting.append((Path(entry.path), depth + 1))
+
+
+def remove(place: Path) -> None:
+    """Remove a file, a link or a folder, however deep and whatever its modes say.
+
+    rm(1) and chmod(1) walk by descriptors, so neither depth nor links harm them.
+    """
+    if place.is_dir() and not place.is_symlink():
+        _run("chmod", "-R", "u+rwX", "--", str(place))
+    _run("rm", "-rf", *_staying(), "--", str(place))
+
+
+def _staying() -> list[str]:
+    """The option of rm(1) that keeps it on one file system; busybox's rm has no long options."""
+    asked = subprocess.run(["rm", "--version"], capture_output=True, check=False)
+    return [] if asked.returncode else ["--one-file-system"]
+
+
+def _scanned(place: Path) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(place) as listed:
+            yield from listed
+    except _WENT_AWAY:
+        return  # it counts as itself
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise TcplabError(
+            f"{command[-1]} cannot be removed: {done.stderr.strip()[-300:]}", "Remove it by hand."
+        )
+
+
+def _descriptor(folder: Path, name: PurePath) -> int:
+    base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _open_below(base, name)
+    except OSError as error:
+        if error.errno in _ELSEWHERE:
+            raise StrangeFile(name, "it leads elsewhere") from None
+        if error.errno in _NO_FILE:
+            raise StrangeFile(name, "it is no regular file") from None
+        if error.errno == errno.EACCES:
+            raise StrangeFile(name, "it is locked") from None
+        raise
+    finally:
+        os.close(base)
+
+
+def _open_below(base: int, name: PurePath) -> int:
+    try:
+        return _openat2(base, name)
+    except OSError as error:
+        if error.errno not in _NOT_KNOWN:
+            raise
+    return _each_component(base, name)
+
+
+def _openat2(base: int, name: PurePath) -> int:
+    how = struct.pack("=QQQ", _FLAGS, 0, _RESOLVE)
+    path = os.fsencode(name)
+    descriptor = int(_libc.syscall(_OPENAT2, base, path, how, len(how)))
+    if descriptor < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(name))
+    return descriptor
+
+
+def _each_component(base: int, name: PurePath) -> int:
+    """The same if the kernel has no openat2: one component after the other."""
+    if name.is_absolute() or ".." in name.parts:
+        raise StrangeFile(name, "it leads elsewhere")
+    *folders, last = name.parts
+    place = os.dup(base)
+    try:
+        for folder in folders:
+            inner = os.open(folder, _FOLDER_FLAGS, dir_fd=place)
+            os.close(place)
+            place = inner
+        return os.open(last, _FLAGS, dir_fd=place)
+    finally:
+        os.close(place)
