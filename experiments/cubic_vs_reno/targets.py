@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
-from experiments.harness.published.target import PublishedStudy, Target
-from experiments.harness.published.tcp_assignment import (
+from experiments.harness.published.assignment import (
     KERNEL,
     SOURCE,
     Row,
@@ -18,6 +17,7 @@ from experiments.harness.published.tcp_assignment import (
     path_settings,
     with_flows,
 )
+from experiments.harness.published.target import PublishedStudy, Target
 
 STUDY = PublishedStudy(
     SOURCE,

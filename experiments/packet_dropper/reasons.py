@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.harness.published.reasons import COUNTS
+from experiments.harness.published.target import COUNTS
 
 REASONS = (
     (

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
+from experiments.harness.published.assignment import KERNEL, SOURCE, Row, assigned, duration
 from experiments.harness.published.target import PublishedStudy, Target
-from experiments.harness.published.tcp_assignment import KERNEL, SOURCE, Row, assigned, duration
 
 STUDY = PublishedStudy(SOURCE, order=5, kernel=KERNEL, processor_seconds=(18.0, 18.0))
 _VALUES = {"10^14": 10**14, "10^15": 10**15}

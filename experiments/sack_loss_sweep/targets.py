@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
+from experiments.harness.published.assignment import Row
 from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
-from experiments.harness.published.tcp_assignment import Row
 
 STUDY = PublishedStudy(
     "M. Davids, a shell script to measure the effects of retransmissions (2017)",

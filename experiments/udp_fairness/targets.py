@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from analysis.reporting.published_file import published_rows
-from experiments.harness.published.target import PublishedStudy, Target, as_number
-from experiments.harness.published.tcp_assignment import (
+from experiments.harness.published.assignment import (
     KERNEL,
     SOURCE,
     Row,
@@ -17,6 +16,7 @@ from experiments.harness.published.tcp_assignment import (
     lines_of,
     with_flows,
 )
+from experiments.harness.published.target import PublishedStudy, Target, as_number
 
 STUDY = PublishedStudy(
     SOURCE,

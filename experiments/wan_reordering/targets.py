@@ -8,8 +8,8 @@ from pathlib import Path
 from statistics import fmean
 
 from analysis.reporting.published_file import published_rows
+from experiments.harness.published.assignment import Row
 from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
-from experiments.harness.published.tcp_assignment import Row
 
 SHORT = 10
 """Seconds of the short form, which is compared with the first ones that were published."""

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments.harness.definition.catalogue import find
-from experiments.harness.play.lesson_files import all_lessons
+from experiments.harness.play.lesson import all_lessons
 from experiments.spec import Flow
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import Variant

@@ -12,19 +12,19 @@ import pytest
 from analysis.pages.kernels.kernel_page import make_kernel_report
 from analysis.pages.kernels.kernel_terminal import print_kernels
 from analysis.records.row_columns import GOODPUT, SECONDS
-from experiments.harness.kernels.kernel_comparison import (
+from experiments.harness.kernels.cases import (
+    KernelCase,
+    KernelMeasure,
+    chosen_cases,
+    standing_set,
+)
+from experiments.harness.kernels.compare import (
     KernelComparison,
     KernelPair,
     described,
     points,
     runnable,
     value_in,
-)
-from experiments.harness.kernels.standing_set import (
-    KernelCase,
-    KernelMeasure,
-    chosen_cases,
-    standing_set,
 )
 from experiments.harness.sweep.point import Origin
 from tests.analysis.stored_graphs import graphs_of
@@ -171,9 +171,7 @@ def test_what_a_kernel_lacks_is_left_out_with_the_reason(monkeypatch: pytest.Mon
         if spec.kernel == "6.1" and spec.conditions[0].name == "bbr":
             raise UsageError("6.1 has no bbr.")
 
-    monkeypatch.setattr(
-        "experiments.harness.kernels.kernel_comparison.refuse_what_is_lacking", refuse
-    )
+    monkeypatch.setattr("experiments.harness.kernels.compare.refuse_what_is_lacking", refuse)
     kept, reasons = runnable((buffers,), KernelPair("6.1", "7.2"))
     assert reasons == ["bbr is left out: 6.1 has no bbr."]
     assert names(kept[0]) == {"cubic", "reno"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.kernels.kernel_table import CASES, KernelTable
-from experiments.harness.kernels.standing_set import KernelCase, chosen_cases
+from experiments.harness.kernels.cases import KernelCase, chosen_cases
+from experiments.harness.kernels.table import CASES, KernelTable
 from testbed.lab.kernel.built_kernels import BuiltKernel
 
 SEEDS = range(1, 7)

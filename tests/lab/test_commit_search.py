@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.kernels.commit_search import CommitSearch
+from experiments.harness.kernels.bisect import CommitSearch
 from topologies.foundation.errors import CommandError, UsageError
 
 

@@ -15,11 +15,10 @@ from typing import Self
 
 import numpy as np
 
-from experiments.harness.play.events import PlayEvent
-from experiments.harness.play.played_columns import Frame
+from experiments.harness.play.columns import Frame, PlayEvent
+from experiments.harness.play.guests import MovedOn
 from experiments.harness.play.player import Player, PlayOutcome
 from experiments.harness.play.settings import PlaySettings
-from experiments.harness.play.waiting import MovedOn
 from topologies.foundation.units import Duration, Packets, Rate, Share
 
 _SEGMENT = 1448

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from experiments.harness.browsing.local_server import LocalServer
-from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.page import PageOffer
 from experiments.harness.play.player import Player
 from experiments.harness.play.server import PlayServer
 

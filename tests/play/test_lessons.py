@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.play.events import PlayEvent
-from experiments.harness.play.expectations import check_form, holds
-from experiments.harness.play.lesson_files import Lesson, all_lessons, lesson_from, lesson_of
-from experiments.harness.play.measures import measures_of
-from experiments.harness.play.player import Player
+from experiments.harness.play.columns import PlayEvent
+from experiments.harness.play.lesson import (
+    Lesson,
+    all_lessons,
+    check_form,
+    holds,
+    lesson_from,
+    lesson_of,
+)
+from experiments.harness.play.player import Player, measures_of
 from experiments.harness.play.settings import PlaySettings
 from labs.definition.lab_catalogue import names
 from topologies.foundation.errors import UsageError

@@ -19,8 +19,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from experiments.harness.play.lesson_files import lesson_of
-from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.lesson import lesson_of
+from experiments.harness.play.page import PageOffer
 from experiments.harness.play.server import MOST_PAGES, PlayServer
 from testbed.host.capacity import allowed_processors
 from tests.play.made_player import MadePlayer
@@ -354,7 +354,7 @@ def test_only_this_computer_is_listened_on() -> None:
 
 
 SERVING = """
-from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.page import PageOffer
 from experiments.harness.play.server import PlayServer
 from tests.play.made_player import MadePlayer
 

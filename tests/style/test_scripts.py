@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.play.page_text import PAGE, whole_script
+from experiments.harness.play.page import PAGE, whole_script
 
 ROOT = Path(__file__).resolve().parents[2]
 ESLINT = "eslint@9.39.5"

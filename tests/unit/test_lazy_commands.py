@@ -25,7 +25,7 @@ finally:
 """
 PREPARED = """
 import sys
-from experiments.harness.published.same_settings import published_beside
+from experiments.harness.published.points import published_beside
 from experiments.sack import SackParameters, experiment
 
 published_beside(experiment(SackParameters()))

@@ -16,8 +16,8 @@ import experiments
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.run_command import experiments as run_group
 from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
-from experiments.harness.published.targets import chosen, published_study, targets
-from experiments.harness.reproduce.reproducing import carry_out
+from experiments.harness.published.target import chosen, published_study, targets
+from experiments.harness.reproduce.run import carry_out
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch

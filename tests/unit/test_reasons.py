@@ -7,8 +7,7 @@ import re
 import pytest
 
 from experiments.harness.definition.catalogue import catalogue, part
-from experiments.harness.published.reasons import reason
-from experiments.harness.published.targets import targets
+from experiments.harness.published.target import reason, targets
 
 REASONS = [
     (named.name, pattern, text)

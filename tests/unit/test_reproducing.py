@@ -11,12 +11,11 @@ import pytest
 
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import combinations as grid_of
-from experiments.harness.published import period_kernel
-from experiments.harness.published.period_kernel import PeriodKernelChoice, period_kernels
-from experiments.harness.published.target import Target
-from experiments.harness.published.target_points import combinations
-from experiments.harness.published.targets import chosen, published_study, targets
-from experiments.harness.reproduce.reproducing import carry_out
+from experiments.harness.published import kernel as period_kernel
+from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
+from experiments.harness.published.points import combinations
+from experiments.harness.published.target import Target, chosen, published_study, targets
+from experiments.harness.reproduce.run import carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
 from experiments.harness.sweep.python import SilentWatch

@@ -22,9 +22,8 @@ from experiments.harness.definition.profiles import (
     under,
 )
 from experiments.harness.definition.single_run import single
-from experiments.harness.published.same_settings import published_beside
-from experiments.harness.published.target_points import asked, combinations, times
-from experiments.harness.published.targets import chosen, targets
+from experiments.harness.published.points import asked, combinations, published_beside, times
+from experiments.harness.published.target import chosen, targets
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.published_values import published_of
 from experiments.harness.sweep.sweep_definition import SweepDefinition

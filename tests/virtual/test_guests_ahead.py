@@ -10,10 +10,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.harness.play.played_columns import Frame, packets
+from experiments.harness.play.columns import Frame, packets
+from experiments.harness.play.guests import MovedOn
 from experiments.harness.play.player import Player, PlayEvent
 from experiments.harness.play.settings import PlaySettings
-from experiments.harness.play.waiting import MovedOn
 from experiments.harness.running.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.process_usage import taken_by
 from testbed.virtual import started_guest

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.network.network_verdict import CARE, judge_network
 from analysis.records.run_directory import run_of
-from experiments.harness.play.played_columns import packets
+from experiments.harness.play.columns import packets
 from experiments.harness.play.settings import PlaySettings
 from experiments.harness.running.seed import carry_seed, judge, limits_for
 from topologies.foundation.data import to_data

@@ -73,9 +73,8 @@ def _compare(
     out: Path,
     program: Path | None,
 ) -> Path:
-    from experiments.harness.kernels.carrying_comparison import carry_out
-    from experiments.harness.kernels.kernel_comparison import KernelPair
-    from experiments.harness.kernels.standing_set import chosen_cases
+    from experiments.harness.kernels.cases import chosen_cases
+    from experiments.harness.kernels.compare import KernelPair, carry_out
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.running_points import way_to_workers
     from testbed.lab.kernel.kernel_choice import chosen
@@ -101,7 +100,7 @@ def _program() -> Path | None:
 
 
 def _status(folder: Path) -> int:
-    from experiments.harness.kernels.carrying_comparison import FILE
+    from experiments.harness.kernels.compare import FILE
 
     content = json.loads((folder / FILE).read_text())
     if content["failures"]:
@@ -131,7 +130,7 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
     What is not known is run. docs/kernels.md holds such a table.
     """
     with one_clear_message():
-        from experiments.harness.kernels.carrying_table import carry_out_table, kernels_to_show
+        from experiments.harness.kernels.table import carry_out_table, kernels_to_show
         from experiments.harness.sweep.progress import watching
         from experiments.harness.sweep.running_points import way_to_workers
 
@@ -183,8 +182,7 @@ def bisect_command(
     """
     with one_clear_message():
         from experiments.harness.definition.catalogue import find
-        from experiments.harness.kernels.commit_search import CommitSearch
-        from experiments.harness.kernels.measured_commit import MeasuredFigure
+        from experiments.harness.kernels.bisect import CommitSearch, MeasuredFigure
         from experiments.harness.sweep.progress import watching
 
         if (above is None) == (below is None):

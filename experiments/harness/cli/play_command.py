@@ -10,8 +10,8 @@ import click
 
 from experiments.harness.browsing.redirect_file import opened_in_browser
 from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.play.lesson_files import Lesson, all_lessons, lesson_from
-from experiments.harness.play.offer import PageOffer
+from experiments.harness.play.lesson import Lesson, all_lessons, lesson_from
+from experiments.harness.play.page import PageOffer
 from experiments.harness.play.player import Player
 from experiments.harness.play.server import PlayServer
 from experiments.harness.play.settings import PlaySettings

@@ -106,10 +106,10 @@ def reproduce(
 
 
 def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
-    from experiments.harness.published.period_kernel import period_kernels
-    from experiments.harness.published.target_points import specs
-    from experiments.harness.published.targets import chosen
-    from experiments.harness.reproduce.reproducing import carry_out, series_of
+    from experiments.harness.published.kernel import period_kernels
+    from experiments.harness.published.points import specs
+    from experiments.harness.published.target import chosen
+    from experiments.harness.reproduce.run import carry_out, series_of
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.running_points import way_to_workers
     from testbed.lab.kernel import kernel_choice

@@ -1,12 +1,14 @@
-"""A player: settings in, and the columns of a run of the real kernel out, while it goes on."""
+"""Player: takes settings and streams the columns of a run of the real kernel."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,18 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from experiments.harness.play.events import PlayEvent, events
-from experiments.harness.play.played_columns import (
+from experiments.harness.play.columns import (
     BUCKET,
     LOST,
     PROBES,
     Frame,
+    PlayEvent,
+    events,
     joined,
     packets,
     samples,
 )
+from experiments.harness.play.guests import WALL_SECONDS, GuestPool, MovedOn, WaitingGuest
 from experiments.harness.play.settings import PlaySettings
-from experiments.harness.play.waiting import WALL_SECONDS, GuestPool, MovedOn, WaitingGuest
 from experiments.harness.running.python_run import run
 from experiments.harness.running.seed import judge, limits_for
 from experiments.spec import Flow
@@ -261,3 +264,37 @@ def band(rates: list[Frame]) -> Frame:
             "high": high,
         },
     )
+
+
+_SHORT = {"goodput_mbit_s": "goodput", "mean_rtt_ms": "rtt"}
+
+
+def measures_of(outcome: PlayOutcome, events: Iterable[PlayEvent] = ()) -> dict[str, float]:
+    """Every measure by its name; what a flow does not have is left out, and so is what is no
+    number.
+    """
+    flows = [
+        {_SHORT.get(name, name): float(value) for name, value in flow.items()}
+        for flow in outcome.flows
+    ]
+    counted = Counter(f"count_{re.sub('[^a-z]', '_', event.kind)}" for event in events)
+    every = {
+        f"{name}_{at}": value for at, flow in enumerate(flows, 1) for name, value in flow.items()
+    }
+    every |= _together(flows) | counted
+    return {name: value for name, value in every.items() if value == value}
+
+
+def _together(flows: list[dict[str, float]]) -> dict[str, float]:
+    def column(name: str) -> list[float]:
+        return [flow[name] for flow in flows if flow.get(name, float("nan")) == flow.get(name)]
+
+    goodputs, trips = column("goodput"), column("rtt")
+    squares = sum(goodput**2 for goodput in goodputs)
+    return {
+        "goodput": sum(goodputs),
+        "retransmitted": sum(column("retransmitted")),
+        "lost": sum(column("lost")),
+        "rtt": sum(trips) / len(trips) if trips else float("nan"),
+        "fairness": sum(goodputs) ** 2 / (len(goodputs) * squares) if squares else float("nan"),
+    }

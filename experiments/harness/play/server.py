@@ -26,11 +26,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from experiments.harness.browsing.local_server import HOST, REFUSED, LocalServer, refuse
-from experiments.harness.play.offer import PageOffer
-from experiments.harness.play.page_session import PageSession
-from experiments.harness.play.page_text import PAGE, plots_module, style
+from experiments.harness.play.page import PAGE, PageOffer, plots_module, style
 from experiments.harness.play.player import Player
-from experiments.harness.play.turns import Turns
+from experiments.harness.play.session import PageSession, Turns
 from testbed.host.capacity import allowed_processors
 from topologies.foundation.errors import UsageError
 

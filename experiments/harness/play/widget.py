@@ -12,16 +12,12 @@ import numpy as np
 import traitlets
 
 from analysis.tabular.column_table import ColumnTable
-from experiments.harness.play.events import PlayEvent
-from experiments.harness.play.lesson_files import all_lessons
-from experiments.harness.play.offer import PageOffer
-from experiments.harness.play.page_messages import Move
-from experiments.harness.play.page_session import PageSession
-from experiments.harness.play.page_text import PAGE, whole_page
-from experiments.harness.play.played_columns import Columns, Frame
+from experiments.harness.play.columns import Columns, Frame, PlayEvent
+from experiments.harness.play.lesson import all_lessons
+from experiments.harness.play.page import PAGE, PageOffer, whole_page
 from experiments.harness.play.player import Player
+from experiments.harness.play.session import Move, PageSession, Turns
 from experiments.harness.play.settings import PlaySettings
-from experiments.harness.play.turns import Turns
 from testbed.host.capacity import allowed_processors
 
 

@@ -101,7 +101,7 @@ class RunOptions:
 
     def _published(self) -> Published:
         # The guest need not wait for this.
-        from experiments.harness.published.same_settings import published_beside
+        from experiments.harness.published.points import published_beside
 
         return tuple(match.described() for match in published_beside(self.run.spec))
 

@@ -58,7 +58,7 @@ class RunRequest:
     load_modules: bool = False  # into the kernel of this computer, if the run is native
     published: Callable[[], Published] = tuple
     """Finds the numbers with these very settings, for the report, while the seeds are carried out
-    (experiments.harness.published.same_settings).
+    (experiments.harness.published.points).
     """
     settings: tuple[str, ...] = ()
     """What `--set` was given beside parameters, so that a page can say how to repeat the run."""

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from analysis.records.row_columns import Row
-from experiments.harness.published.same_settings import published_beside
-from experiments.harness.published.taken_values import taken
-from experiments.harness.published.target import Target
-from experiments.harness.published.target_points import command, described
-from experiments.harness.published.targets import published_study
+from experiments.harness.published.points import command, described, published_beside, taken
+from experiments.harness.published.target import Target, published_study
 from experiments.spec import ExperimentSpec
 
 Cell = tuple[ExperimentSpec, Iterable[tuple[int, list[Row]]]]

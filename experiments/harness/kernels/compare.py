@@ -1,16 +1,12 @@
-"""Two kernels on the standing set: every case under every seed on both, and what differs.
-
-A seed's two runs have the same network and the same luck as far as netem can repeat it, so they are
-compared in pairs. Each condition has a guest of its own: what a patch does to one of them moves the
-clock and the chances of none that comes after it, and what it does not touch has the same packets.
-All figures together are one family: each p is corrected for all of them.
-"""
+"""Comparison of two kernels: each case under each seed on both, in pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from math import inf, nan
+from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
@@ -18,10 +14,19 @@ from analysis.statistics.paired_tests import Paired, holm, paired
 from analysis.statistics.paired_wording import UNSHOWN, verdict_of
 from experiments.harness.definition.grid import Combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
-from experiments.harness.kernels.standing_set import KernelCase, KernelMeasure
-from experiments.harness.sweep.point import Origin, Point, Record
+from experiments.harness.kernels.cases import KernelCase, KernelMeasure
+from experiments.harness.running.result_folder import Facts, result_folder
+from experiments.harness.running.session import lab_facts
+from experiments.harness.running.store import RunFolder
+from experiments.harness.sweep.point import Origin, Point, Record, origin
+from experiments.harness.sweep.point_store import PointStore, results
+from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
 from experiments.spec import Condition, ExperimentSpec
-from topologies.foundation.errors import UsageError
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.ready import Lab, built_lab
+from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
+from testbed.packetdrill.script_runs import ScriptCase
+from topologies.foundation.errors import TcplabError, UsageError
 
 LEAST = 0.01
 """Share by which a figure must differ to count as larger or smaller."""
@@ -221,3 +226,133 @@ def _figure(figure: ComparedFigure) -> dict[str, Any]:
         "p": figure.p,
         "verdict": figure.verdict,
     }
+
+
+@dataclass(frozen=True)
+class ComparedScripts:
+    """The scripts of the second kernel, or of the first if that has none, on both.
+
+    `only_old` and `only_new` pass on one kernel alone, `neither` on none.
+    """
+
+    cases: int
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    neither: tuple[str, ...]
+
+    def data(self) -> dict[str, Any]:
+        """For comparison.json."""
+        return asdict(self)
+
+
+def compare_scripts(
+    kernels: Sequence[str], program: Path, tell: Callable[[str], None]
+) -> ComparedScripts:
+    """Run all scripts on both kernels, which are built. Raises TcplabError if none has any."""
+    old, new = map(built_lab, kernels)
+    cases = _cases(new, old)
+    passed = []
+    for lab in (old, new):
+        tell(f"{len(cases)} packetdrill scripts on Linux {lab.choice.name} ...")
+        outcomes = run_kernel_scripts(lab, program, cases)
+        passed.append({outcome.case.name for outcome in outcomes if outcome.passed})
+    names = [case.name for case in cases]
+    return ComparedScripts(
+        len(cases),
+        tuple(name for name in names if name in passed[0] - passed[1]),
+        tuple(name for name in names if name in passed[1] - passed[0]),
+        tuple(name for name in names if name not in passed[0] | passed[1]),
+    )
+
+
+def _cases(*labs: Lab) -> list[ScriptCase]:
+    """The scripts of the first kernel that has some."""
+    for lab in labs[:-1]:
+        try:
+            return cases_of(lab)
+        except TcplabError:
+            continue
+    return cases_of(labs[-1])
+
+
+FOLDER = "kernels"
+FILE = "comparison.json"
+
+
+def carry_out(
+    kernels: KernelPair,
+    cases: Sequence[KernelCase],
+    seeds: Sequence[int],
+    out: Path,
+    way: PointRunner,
+    watch: Watch,
+    program: Path | None = None,
+) -> Path:
+    """Run what is not known yet, and return the finished folder with comparison.json.
+
+    With packetdrill's `program` the kernels' own scripts are run as well. What was run is kept in
+    any case: the same call goes on. Raises UsageError if the kernels are
+    the same, byte for byte.
+    """
+    facts = {kernel: _facts(kernel) for kernel in kernels}
+    _require_two(kernels, facts)
+    kept, left_out = runnable(cases, kernels)
+    comparison, scripts = KernelComparison(kernels, kept, seeds), dict[str, Any]()
+
+    def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
+        content = {
+            "id": run.identifier,
+            **timing,
+            **described(comparison, facts, left_out),
+            "scripts": scripts,
+        }
+        (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
+        return {"kind": "kernels", "experiment": "compare", **lab_facts(way.lab), **timing}
+
+    with (
+        results(out) as memory,
+        result_folder(out / FOLDER, "compare", write) as run,
+    ):
+        _fill(comparison, way, memory, watch)
+        scripts |= _scripts(kernels, program, watch, left_out)
+    return run.place
+
+
+def _fill(comparison: KernelComparison, way: PointRunner, memory: PointStore, watch: Watch) -> None:
+    """Run the points that are not known."""
+    wanted = points(comparison, origin(way.lab))
+    asked = [point for point, _ in wanted.values()]
+    for point, record in known_and_run(asked, way, memory, watch):
+        comparison.records[wanted[point.key][1], point.seed] = record
+
+
+def _scripts(
+    kernels: KernelPair, program: Path | None, watch: Watch, left_out: list[str]
+) -> dict[str, Any]:
+    """What became of the kernels' own scripts; nothing if they cannot be run."""
+    if program is None:
+        return {}
+    try:
+        return compare_scripts(tuple(kernels), program, watch.note).data()
+    except TcplabError as error:
+        left_out.append(f"The kernels' own packetdrill scripts are left out: {error.problem}")
+        return {}
+
+
+def _facts(kernel: str) -> dict[str, Any]:
+    """What a page says of a kernel."""
+    ready = built_lab(kernel)
+    return {
+        "name": chosen(kernel).name,
+        "release": ready.kernel_release,
+        "digest": ready.digests["kernel"],
+    }
+
+
+def _require_two(kernels: KernelPair, facts: dict[str, dict[str, Any]]) -> None:
+    if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
+        raise UsageError(
+            f"{facts[kernels.old]['name']} and {facts[kernels.new]['name']} are the same kernel,"
+            " byte for byte.",
+            "Compare it with another; a patch that changes no code changes nothing.",
+        )

@@ -1,19 +1,21 @@
-"""What each target runs: today, under the profile of its time, on the kernel of its time."""
+"""Runs of published numbers: today, with the settings of their time, on its kernel."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
 import experiments
+from analysis.measures.flow_rows import value_of
+from analysis.records.row_columns import Row
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import Combination, combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.definition.profiles import Profile
-from experiments.harness.published.target import Target
+from experiments.harness.published.target import Target, targets_of
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.lab.kernel.kernel_version import as_numbers
 
@@ -139,3 +141,88 @@ def profile_of(experiment: str) -> Profile | None:
 def _combination(experiment: str, chosen: tuple[tuple[str, str], ...]) -> Combination:
     """Several numbers of one run have one combination."""
     return combination(find(experiment), dict(chosen))
+
+
+_Published = tuple[ExperimentSpec, Any]
+"""What a target runs, and what of it matters."""
+
+
+@dataclass(frozen=True)
+class MatchingTarget:
+    """A target, and the run's conditions that match it; None for one that the run does not have."""
+
+    target: Target
+    today: str | None
+    period: str | None
+
+    def described(self) -> dict[str, Any]:
+        """The row of a run's spec.json: what was published, and how the run's value is taken."""
+        return described(self.target) | {
+            "condition": self.today,
+            "period_condition": self.period,
+            "metric": self.target.metric,
+            "flow": self.target.flow,
+            "among": self.target.among,
+            "scale": self.target.scale,
+            "command": command(self.target),
+        }
+
+
+def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
+    """One for each published number of the spec's study that was measured with its settings.
+
+    Everything but captures and other conditions must be the same. `quick` compares with the short
+    forms of the published runs.
+    """
+    measured = _what_matters(spec)
+    rows = (
+        MatchingTarget(
+            target,
+            _shared(target.condition, today, spec, measured),
+            _shared(target.period_condition, period, spec, measured),
+        )
+        for target, today, period in _of_study(spec.name, quick)
+    )
+    return [row for row in rows if row.today or row.period]
+
+
+@cache
+def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
+    """Each target with what it runs today and then; a sweep asks this for all of its points."""
+    chosen = combinations(targets_of(name, quick))
+    return [
+        (target, _published(both.get("today")), _published(both.get("period")))
+        for target, both in chosen.items()
+    ]
+
+
+def _published(combination: Combination | None) -> _Published | None:
+    if combination is None:
+        return None
+    return combination.spec, _what_matters(combination.spec)
+
+
+def _shared(
+    name: str, published: _Published | None, spec: ExperimentSpec, measured: Any
+) -> str | None:
+    """The name of the condition if the run has it, the same and over the same network."""
+    if published is None or published[1] != measured:
+        return None
+    shared = set(published[0].conditions) & set(spec.conditions)
+    with_modules = set(published[0].modules) <= set(spec.modules)
+    return name if with_modules and name in {condition.name for condition in shared} else None
+
+
+def _what_matters(spec: ExperimentSpec) -> Any:
+    """What a run measures, without what is only watched and without the words that describe it."""
+    return spec.topology, spec.flows
+
+
+def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
+    """What the runs' rows of this condition give for a target, in its unit.
+
+    A run that has no value is left out.
+    """
+    chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
+    values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)
+    return [round(value * target.scale, 6) for value in values if value is not None]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from experiments.harness.published.target import Target
-from experiments.harness.published.target_points import combinations
-from experiments.harness.published.targets import published_study
+from experiments.harness.published.points import combinations
+from experiments.harness.published.target import Target, published_study
 from testbed.lab.kernel.kernel_version import all_series, kernel_version
 from testbed.lab.ready import built_lab
 from topologies.foundation.errors import TcplabError, UsageError

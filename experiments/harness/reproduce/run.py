@@ -1,18 +1,17 @@
-"""All targets carried out: a point for each setting and seed, as today and as in their time."""
+"""Runs of all published numbers: a point for each setting and seed."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.published.period_kernel import PeriodKernelChoice, told
-from experiments.harness.published.target import Target
-from experiments.harness.published.target_points import combinations
-from experiments.harness.published.targets import published_study
-from experiments.harness.reproduce.duration_estimate import estimated
-from experiments.harness.reproduce.listing import ReproducedRuns, studies
+from experiments.harness.published.kernel import PeriodKernelChoice, told
+from experiments.harness.published.points import combinations
+from experiments.harness.published.target import Target, published_study, targets
+from experiments.harness.reproduce.document import ReproducedRuns, studies
 from experiments.harness.running.result_folder import Facts, result_folder
 from experiments.harness.running.session import for_page, lab_facts
 from experiments.harness.running.store import RunFolder
@@ -127,3 +126,43 @@ def _points(quick: bool, carried: ReproducedRuns, lab: Lab) -> list[Point]:
         for digest, (combination, target) in unique.items()
         if seed <= seeds[digest]
     ]
+
+
+def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
+    """A sentence with the time of what is missing, by what each study says that a seed takes.
+
+    A run on a kernel of the study's time is taken to cost as much as another. `slots` guests run at
+    once; None if that is not known, as on a cluster.
+    """
+    if not missing:
+        return "Everything is known: nothing has to be run."
+    left = Counter(point.combination.spec.name for point in missing)
+    costs = {name: published_study(name) for name in left}
+    seconds = sum(
+        study.processor_seconds[not quick] * left[name] / _runs_of_a_seed(name, quick)
+        for name, study in costs.items()
+        if study.processor_seconds
+    )
+    silent = sorted(name for name, study in costs.items() if not study.processor_seconds)
+    known = [_sentence(seconds, slots)] if seconds else []
+    unknown = [f"How long {', '.join(silent)} takes is not known."] if silent else []
+    return " ".join(known + unknown)
+
+
+def _runs_of_a_seed(name: str, quick: bool) -> int:
+    """How many guests one seed of everything that the study published takes."""
+    own = combinations(target for target in targets(quick) if target.experiment == name)
+    return len({each.digest for both in own.values() for each in both.values()})
+
+
+def _sentence(seconds: float, slots: int | None) -> str:
+    whole = f"This takes about {_long(seconds)} of a processor"
+    return f"{whole}, {_long(seconds / slots)} with {slots} at once." if slots else f"{whole}."
+
+
+def _long(seconds: float) -> str:
+    """Minutes up to two hours, then hours."""
+    minutes = max(round(seconds / 60), 1)
+    if minutes < 120:
+        return "1 minute" if minutes == 1 else f"{minutes} minutes"
+    return f"{seconds / 3600:.1f} hours"

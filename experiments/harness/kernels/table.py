@@ -1,24 +1,24 @@
-"""All kernels of the lab that are built, beside each other: what each lacks, costs and measures.
-
-What is measured are three cases of the standing set that every kernel can run, so the table is made
-of the runs of `tcplab kernel compare` where there are some.
-"""
+"""Table of all kernels that are built: facts, cost and three measured cases."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import median
 
 from analysis.measures.run_results import written
 from analysis.statistics.paired_tests import median_interval
 from experiments.harness.definition.grid import Combination
-from experiments.harness.kernels.kernel_comparison import value_in
-from experiments.harness.kernels.standing_set import KernelCase, KernelMeasure
-from experiments.harness.sweep.point import Origin, Point, Record
+from experiments.harness.kernels.cases import KernelCase, KernelMeasure, chosen_cases
+from experiments.harness.kernels.compare import value_in
+from experiments.harness.sweep.point import Origin, Point, Record, origin
+from experiments.harness.sweep.point_store import results
+from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
 from experiments.spec import DEFAULT_KERNEL
-from testbed.lab.kernel.built_kernels import BuiltKernel
-from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
+from testbed.lab.kernel.built_kernels import BuiltKernel, built_kernels
+from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, all_series, kernel_version
+from topologies.foundation.errors import UsageError
 
 CASES = ("losses", "out_of_order", "short_flows")
 """Random loss with and without SACK, packets out of order, and flows that are soon over."""
@@ -118,3 +118,24 @@ def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str
     yield f"|{' --- |' * len(head)}"
     for row in rows:
         yield f"| {' | '.join(row)} |"
+
+
+def kernels_to_show(seeds: Sequence[int]) -> KernelTable:
+    """An empty table of the versions of the lab that are built, the newest first.
+
+    Raises UsageError if there is none.
+    """
+    built = {kernel.name: kernel for kernel in built_kernels() if kernel.is_current}
+    kernels = tuple(built[series] for series in all_series() if series in built)
+    if not kernels:
+        raise UsageError("No kernel is built.", "Run `./tcplab kernel build 7.2`.")
+    return KernelTable(kernels, chosen_cases(CASES), seeds)
+
+
+def carry_out_table(table: KernelTable, out: Path, way: PointRunner, watch: Watch) -> None:
+    """Fill the table with what the store in `out` knows and with runs of the rest, kept there."""
+    with results(out) as memory:
+        wanted = table.points(origin(way.lab))
+        points = [point for point, _ in wanted.values()]
+        for point, record in known_and_run(points, way, memory, watch):
+            table.records[wanted[point.key][1]] = record

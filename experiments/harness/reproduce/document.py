@@ -1,4 +1,4 @@
-"""The studies of reproduction.json: a row for each published number with what our seeds gave."""
+"""Content of reproduction.json: a row for each published number, with our values."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 from experiments.harness.definition.catalogue import catalogue
 from experiments.harness.definition.grid import Combination
-from experiments.harness.published.period_kernel import PeriodKernelChoice
-from experiments.harness.published.taken_values import taken
-from experiments.harness.published.target import Target
-from experiments.harness.published.target_points import (
+from experiments.harness.published.kernel import PeriodKernelChoice
+from experiments.harness.published.points import (
     TIMES,
     Time,
     command,
     condition_of,
     described,
     profile_of,
+    taken,
 )
-from experiments.harness.published.targets import published_study
+from experiments.harness.published.target import Target, published_study
 from experiments.harness.sweep.point import Record
 
 

@@ -1,11 +1,17 @@
-"""The files of the page, and the same page as one text for a notebook."""
+"""Files of the page, the page as one text for a notebook, and the page's choices."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, get_args
 
+from experiments.harness.play.lesson import Lesson
+from experiments.harness.play.settings import PlaySettings
+from experiments.spec import CONGESTION_CONTROLS
 from testbed.host.code import CODE
+from topologies.topology_spec import Discipline
 
 PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
@@ -69,3 +75,21 @@ def _scoped(name: str, text: str) -> str:
     offered = ", ".join(match[1] for match in _EXPORT.finditer(text))
     inner = _EXPORT.sub("", _IMPORT.sub(r"const \1 = modules.\2;", text))
     return f"modules.{name} = (() => {{\n{inner}\nreturn {{ {offered} }};\n}})();"
+
+
+@dataclass(frozen=True)
+class PageOffer:
+    """Lessons, and the name of the one to begin with."""
+
+    lessons: tuple[Lesson, ...] = ()
+    first: str = ""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page, in JSON's terms."""
+        return {
+            "lessons": [lesson.as_data() for lesson in self.lessons],
+            "first": self.first,
+            "defaults": PlaySettings().as_data(),
+            "disciplines": list(get_args(Discipline)),
+            "algorithms": list(CONGESTION_CONTROLS),
+        }

@@ -1,0 +1,341 @@
+"""Session of one open page, its messages, and the order in which pages get a processor.
+
+The page sends JSON texts: `play`, `seeds`, `save` and `stop`, each with a side and a growing
+number. It receives JSON texts with a `kind`, and frames as binary messages: the length of a header
+(four bytes, least significant first), the header as JSON, then the columns one after the other.
+Each part is padded to eight bytes, so that a browser can view the columns in place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from experiments.harness.play.columns import Frame, PlayEvent
+from experiments.harness.play.guests import MovedOn
+from experiments.harness.play.player import Player, PlayOutcome, measures_of
+from experiments.harness.play.settings import PlaySettings, WrongSetting
+from topologies.foundation.errors import TcplabError, UsageError
+
+_SIDES = ("A", "B")
+_MOST_SEEDS = 100
+_LARGEST = 8
+"""Bytes of the largest number of a column; every column begins at a multiple of them."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What a page asks for: settings for one of its sides, by the page's own running number.
+
+    While a slider is `dragging`, more moves will follow at once. With `seeds` it is for a band.
+    """
+
+    ask: Literal["play", "seeds", "save"]
+    side: str
+    number: int
+    data: dict[str, str]
+    dragging: bool = False
+    seeds: int = 0
+
+    def settings(self) -> PlaySettings:
+        """Raises UsageError that names the field."""
+        return PlaySettings.from_data(self.data)
+
+
+def move_from(text: str) -> Move:
+    """The move that a page's message is. Raises UsageError for what no page of ours sends."""
+    try:
+        said = json.loads(text)
+        move = Move(
+            said["ask"],
+            said["side"],
+            int(said["number"]),
+            {str(name): str(value) for name, value in said["settings"].items()},
+            bool(said.get("dragging", False)),
+            int(said.get("seeds", 0)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"No message of the page: {error}", "Load the page again.") from None
+    known = move.ask in ("play", "seeds", "save") and move.side in _SIDES
+    if not known or not 0 <= move.seeds <= _MOST_SEEDS:
+        raise UsageError("No message of the page.", "Load the page again.")
+    return move
+
+
+def frame_message(move: Move, frame: Frame) -> bytes:
+    """A frame as one binary message."""
+    columns = {name: np.ascontiguousarray(column) for name, column in frame.columns.items()}
+    header = _mark(move, frame.kind) | {
+        "columns": [
+            {"name": name, "type": str(column.dtype), "length": len(column)}
+            for name, column in columns.items()
+        ]
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-(4 + len(text)) % _LARGEST)
+    parts = [len(text).to_bytes(4, "little"), text]
+    for column in columns.values():
+        data = column.tobytes()
+        parts += [data, bytes(-len(data) % _LARGEST)]
+    return b"".join(parts)
+
+
+def event_message(move: Move, event: PlayEvent) -> str:
+    return _text(
+        move, "event", time=event.time, flow=event.flow, event=event.kind, sentence=event.sentence
+    )
+
+
+def outcome_message(move: Move, outcome: PlayOutcome, measures: dict[str, float]) -> str:
+    return _text(
+        move,
+        "outcome",
+        verdict=outcome.verdict,
+        flows=outcome.flows,
+        phases=outcome.phases,
+        measures=measures,
+    )
+
+
+def accepted_message(move: Move, settings: PlaySettings) -> str:
+    """Says how the settings are written in full, and as a command."""
+    return _text(move, "accepted", settings=settings.as_data(), command=settings.command())
+
+
+def problem_message(move: Move, error: TcplabError) -> str:
+    """A problem; that of a setting is shown beside its field."""
+    field = error.field if isinstance(error, WrongSetting) else ""
+    return _text(move, "problem", field=field, sentence=str(error))
+
+
+def plain_message(move: Move, kind: str, **more: Any) -> str:
+    return _text(move, kind, **more)
+
+
+def _text(move: Move, kind: str, **more: Any) -> str:
+    return json.dumps(_mark(move, kind) | more, allow_nan=False, default=float)
+
+
+def _mark(move: Move, kind: str) -> dict[str, Any]:
+    return {"kind": kind, "side": move.side, "number": move.number}
+
+
+class Turns:
+    """A semaphore that is fair between pages: the one that was served longest ago comes next.
+
+    Of one page's moves the newest comes first. To be used in one event loop.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._waiting: dict[Hashable, list[asyncio.Future[None]]] = {}
+        self._served: dict[Hashable, None] = {}
+
+    @asynccontextmanager
+    async def turn(self, page: Hashable) -> AsyncIterator[None]:
+        """Waits until `page` may run; what is within is the run."""
+        await self._admitted(page)
+        try:
+            yield
+        finally:
+            self._free += 1
+            self._admit()
+
+    async def _admitted(self, page: Hashable) -> None:
+        wish = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(page, []).append(wish)
+        self._admit()
+        try:
+            await wish
+        except asyncio.CancelledError:
+            self._forget(page, wish)
+            raise
+
+    def _admit(self) -> None:
+        while self._free and self._waiting:
+            order = list(self._served)
+            page = min(self._waiting, key=lambda one: order.index(one) if one in order else -1)
+            wish = self._waiting[page].pop()
+            if not self._waiting[page]:
+                del self._waiting[page]
+            if wish.cancelled():
+                continue
+            self._served.pop(page, None)
+            self._served[page] = None
+            self._free -= 1
+            wish.set_result(None)
+
+    def _forget(self, page: Hashable, wish: asyncio.Future[None]) -> None:
+        """A page that stopped waiting gives back what it was given meanwhile."""
+        if not wish.cancelled():
+            self._free += 1
+            self._admit()
+        elif wish in self._waiting.get(page, ()):
+            self._waiting[page].remove(wish)
+            if not self._waiting[page]:
+                del self._waiting[page]
+
+    def leave(self, page: Hashable) -> None:
+        """Forgets a page that is gone."""
+        self._served.pop(page, None)
+
+
+PATIENCE = 0.3
+"""Seconds of a run that moves of a slider which is still being dragged do not cut short."""
+
+
+class PageChannel(Protocol):
+    """What a page is reached by: a web socket, or a notebook."""
+
+    async def receive(self) -> str | None:
+        """The page's next message; None when it is gone."""
+
+    async def send(self, message: str | bytes) -> None: ...
+
+
+Listener = Callable[[Move, Frame | PlayEvent], None]
+"""Who else hears what a page is sent, in the thread of the run."""
+
+
+def _nobody(_: Move, __: Frame | PlayEvent) -> None:
+    pass
+
+
+class PageSession:
+    """The runs of one page, at most one at a time of each side, and none when it is gone."""
+
+    def __init__(
+        self, player: Player, turns: Turns, channel: PageChannel, listen: Listener = _nobody
+    ) -> None:
+        self._player, self._turns, self._channel, self._told = player, turns, channel, listen
+        self._outbox = asyncio.Queue[tuple[Move, str | bytes]]()
+        self._sides = {name: PageSide(self._run) for name in ("A", "B", "save")}
+        self._loop = asyncio.get_running_loop()
+
+    async def converse(self) -> None:
+        """Until the page is gone; its runs have ended then."""
+        workers = [asyncio.create_task(side.work()) for side in self._sides.values()]
+        workers.append(asyncio.create_task(self._deliver()))
+        reading = asyncio.create_task(self._listen())
+        try:
+            done, _ = await asyncio.wait([reading, *workers], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (reading, *workers):
+                task.cancel()
+            await asyncio.gather(reading, *workers, return_exceptions=True)
+            self._turns.leave(self)
+
+    async def _listen(self) -> None:
+        while (text := await self._channel.receive()) is not None:
+            move = move_from(text)
+            self._sides["save" if move.ask == "save" else move.side].take(move)
+
+    async def _deliver(self) -> None:
+        """What is of a run that a newer move has replaced is not sent any more."""
+        while True:
+            move, message = await self._outbox.get()
+            if move.ask == "save" or not self._sides[move.side].is_replaced(move):
+                await self._channel.send(message)
+
+    def _say(self, move: Move, message: str | bytes) -> None:
+        """From any thread."""
+        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, message))
+
+    async def _run(self, side: PageSide) -> None:
+        async with self._turns.turn(self):
+            move = side.begin()
+            try:
+                settings = move.settings()
+                self._say(move, accepted_message(move, settings))
+                await _in_thread(lambda: self._perform(move, settings, side.ended), side.ended)
+            except MovedOn:
+                self._say(move, plain_message(move, "stopped"))
+            except TcplabError as error:
+                self._say(move, problem_message(move, error))
+
+    def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
+        """In a thread of its own."""
+        if move.ask == "save":
+            path = self._player.save(settings)
+            self._say(move, plain_message(move, "saved", path=str(path)))
+            return
+        events: list[PlayEvent] = []
+
+        def hear(heard: Frame | PlayEvent) -> None:
+            self._told(move, heard)
+            if isinstance(heard, PlayEvent):
+                events.append(heard)
+                self._say(move, event_message(move, heard))
+            else:
+                self._say(move, frame_message(move, heard))
+
+        if move.ask == "seeds":
+            self._player.seeds(settings, move.seeds, hear, ended)
+            self._say(move, plain_message(move, "banded"))
+            return
+        outcome = self._player.play(settings, hear, ended)
+        self._say(move, outcome_message(move, outcome, measures_of(outcome, events)))
+
+
+class PageSide:
+    """The newest move of one side, and the run that is going on."""
+
+    def __init__(self, run: Callable[[PageSide], Awaitable[None]]) -> None:
+        self._run = run
+        self._newest: Move | None = None
+        self._moved = asyncio.Event()
+        self._running: Move | None = None
+        self._since = 0.0
+        self.ended = threading.Event()
+
+    def take(self, move: Move) -> None:
+        """A newer move: the run that is going on ends, unless a drag would end each too soon.
+
+        The number of the newest run comes again if a slider is let go where its drag has been.
+        """
+        if self._running and move.number == self._running.number:
+            return
+        self._newest = move
+        self._moved.set()
+        young = asyncio.get_running_loop().time() - self._since < PATIENCE
+        if not (move.dragging and young):
+            self.ended.set()
+
+    def begin(self) -> Move:
+        """The newest move, which is being run from now on."""
+        assert self._newest
+        self._moved.clear()
+        self._running = self._newest
+        self._since, self.ended = asyncio.get_running_loop().time(), threading.Event()
+        return self._newest
+
+    def is_replaced(self, move: Move) -> bool:
+        """Whether a newer move has ended this one's run, or is being run."""
+        ended = self._newest is not move and self.ended.is_set()
+        return ended or self._running is not move
+
+    async def work(self) -> None:
+        while True:
+            await self._moved.wait()
+            await self._run(self)
+
+
+async def _in_thread(work: Callable[[], None], ended: threading.Event) -> None:
+    """Waits for the thread even if we are cancelled: it is told to end, and nothing outlives us."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        ended.set()
+        await asyncio.wait([thread])
+        thread.exception()  # nobody is there to hear it: asked for, asyncio does not print it
+        raise
