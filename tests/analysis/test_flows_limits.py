@@ -1,4 +1,4 @@
-"""What limited a sender, in captures of known truth (docs/analysis.md)."""
+"""What limited a sender, in captures of known truth (docs/concepts/capture-analysis.md)."""
 
 from __future__ import annotations
 

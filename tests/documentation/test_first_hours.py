@@ -19,7 +19,7 @@ from testbed.recipes import cache
 from tests.documentation.typed_commands import ROOT, Step, steps
 
 pytestmark = pytest.mark.virtual
-PAGES = sorted([*ROOT.glob("docs/first-hour/*.md"), *ROOT.glob("docs/how-to/*.md")])
+PAGES = sorted([*ROOT.glob("docs/start/*.md"), *ROOT.glob("docs/guides/*.md")])
 HANGS = 900
 """Seconds after which a command is taken to hang."""
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'

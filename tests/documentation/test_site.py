@@ -174,7 +174,7 @@ def test_pages_fit_and_complain_about_nothing(
 ) -> None:
     for name in (
         "index.html",
-        "first-hour/student.html",
+        "start/student.html",
         "reference/commands/run/sack.html",
         "reference/columns/connections.html",
         "gallery/index.html",
@@ -199,7 +199,7 @@ def test_search_works_in_pages_that_are_files(site: Path, page: Page) -> None:
         " links.length ? done(links.map(each => each.href).join(' ')) : setTimeout(look, 100); };"
         " look(); })"
     )
-    assert "gallery/index.html" in found and "first-hour/student.html" in found
+    assert "gallery/index.html" in found and "start/student.html" in found
     assert [each for each in page.complaints if '"url": "blob:' not in each] == []
 
 

@@ -66,7 +66,7 @@ def test_a_study_is_a_folder_that_says_what_was_found(study: str) -> None:
     assert {"__init__.py", "__main__.py", "README.md"} <= parts
     assert {"published.csv", "targets.py"} <= parts or "report.py" in parts
     assert ("published.csv" in parts) is ("targets.py" in parts)
-    assert f"experiments/{study}/README.md" in (ROOT / "docs/studies.md").read_text()
+    assert f"experiments/{study}/README.md" in (ROOT / "docs/studies/index.md").read_text()
 
 
 def test_nothing_but_its_own_folder_has_a_studys_name_as_a_word() -> None:

@@ -18,7 +18,7 @@ testbed.guest.rtnetlink testbed.guest.shaping testbed.guest.socket_sampling topo
 topologies.addresses topologies.foundation topologies.foundation.data topologies.foundation.errors
 topologies.foundation.units topologies.topology_spec
 """
-"""See docs/design/guest.md, *What is imported is part of a run*."""
+"""See docs/concepts/virtual-time.md, *What is imported is part of a run*."""
 
 IMPORT = """
 import sys, types

@@ -13,7 +13,7 @@ from tests.virtual.conftest import read
 from topologies.foundation.units import Duration
 
 pytestmark = pytest.mark.virtual
-PAGE = Path(__file__).resolve().parents[2] / "docs/first-hour/researcher.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/start/researcher.md"
 
 
 def test_the_experiment_in_twenty_lines_runs(in_guest, monkeypatch: pytest.MonkeyPatch) -> None:
