@@ -6,7 +6,7 @@ from testbed.host.interpreter import in_virtual_environment
 
 if __name__ == "__main__":
     in_virtual_environment()
-    from labs.cli.lab_commands import grade, lab
+    from labs.cli.lab import grade, lab
 
     lab.add_command(grade)
     lab(prog_name=f"python -m {__package__}")

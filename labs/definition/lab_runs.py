@@ -9,8 +9,7 @@ from typing import get_type_hints
 
 from experiments import custom_cc
 from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import Combination
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import Combination, single
 from labs.definition.course import Variant
 from labs.definition.lab_spec import LabRun, LabSpec
 from labs.definition.own_parts import OwnParts

@@ -1,6 +1,6 @@
 """Whether captures agree with others of the same run, and with its own witnesses.
 
-experiments.harness.running.capture_differences compares them byte for byte. All of this runs in a
+experiments.harness.running.verify compares them byte for byte. All of this runs in a
 process of its own (labs.measuring.contained): one of the two captures is a stranger's.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from experiments.harness.running.capture_differences import content_if_any, packets
+from experiments.harness.running.verify import content_if_any, packets
 from topologies.foundation import untrusted
 
 _FEW = 5.0  # bytes or packets by which counts may differ in any case

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from experiments.harness.running.capture_differences import Difference
+from experiments.harness.running.verify import Difference
 from labs.definition.course import Variant
 from labs.definition.lab_runs import NO_PARTS
 from labs.definition.own_parts import OwnParts

@@ -18,7 +18,7 @@ from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import Record as JsonRecord
 from analysis.records.json_reader import parse
 from analysis.records.manifest import RunManifest
-from experiments.harness.running.capture_differences import packets
+from experiments.harness.running.verify import packets
 from experiments.harness.sweep.point import Record
 from labs.definition.lab_spec import LabRun
 from labs.grading.authenticity import shared_packets

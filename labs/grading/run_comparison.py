@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from experiments.harness.running.capture_differences import Difference, differences
+from experiments.harness.running.verify import Difference, differences
 from experiments.harness.sweep.point import Record
 from labs.definition.course import Course, Variant
 from labs.definition.lab_runs import NO_PARTS, seeds_of, settings

@@ -38,7 +38,7 @@ _CONTEXT.set_forkserver_preload(
         f"{PREFIX}labs.measuring.lab_measures",
         f"{PREFIX}labs.grading.inspection",
         f"{PREFIX}labs.grading.authenticity",
-        f"{PREFIX}experiments.harness.running.capture_differences",
+        f"{PREFIX}experiments.harness.running.verify",
         f"{PREFIX}labs.measuring.repeating",
         f"{PREFIX}labs.grading.hand_in_digest",
         f"{PREFIX}labs.grading.marked_case",

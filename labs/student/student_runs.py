@@ -10,7 +10,7 @@ from typing import Any
 from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from experiments.harness.running.run_options import refuse_kernel
+from experiments.harness.running.request import refuse_kernel
 from experiments.harness.running.seed import limits_for
 from experiments.harness.running.session import RunRequest, carry_out, choose
 from experiments.spec import ExperimentSpec

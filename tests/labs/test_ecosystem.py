@@ -12,7 +12,7 @@ import polars
 import pytest
 from click.testing import CliRunner
 
-from labs.cli.lab_commands import lab as lab_commands
+from labs.cli.lab import lab as lab_commands
 from labs.definition import lab_catalogue
 from labs.notebooks.__main__ import notebook
 from tests.labs.student import PREDICTED

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.capture_differences import differences
+from experiments.harness.running.verify import differences
 from labs.definition.assignment import ANSWERS
 from labs.definition.handed_in_pictures import picture_kind
 from labs.grading.archives import Refusal

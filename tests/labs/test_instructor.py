@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.harness.definition.catalogue import find
-from labs.cli.lab_commands import lab as lab_commands
+from labs.cli.lab import lab as lab_commands
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import variant
 from labs.definition.lab_runs import combination_of

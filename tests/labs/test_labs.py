@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies
 
-from labs.cli.lab_commands import lab as lab_commands
+from labs.cli.lab import lab as lab_commands
 from labs.definition import lab_catalogue, written_numbers
 from labs.definition.answer_sheet import read_sheet
 from labs.definition.assignment import ANSWERS, Assignment, read_assignment

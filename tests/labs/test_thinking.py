@@ -11,7 +11,7 @@ from statistics import mean
 import pytest
 from click.testing import CliRunner
 
-from labs.cli.lab_commands import lab as lab_commands
+from labs.cli.lab import lab as lab_commands
 from labs.definition import lab_catalogue, written_frames
 from labs.definition.answer_key import Key, first
 from labs.definition.answer_sheet import read_sheet

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from experiments.harness.browsing.local_server import LocalServer
+from experiments.harness.browsing.server import LocalServer
 from experiments.harness.play.page import PageOffer
 from experiments.harness.play.player import Player
 from experiments.harness.play.server import PlayServer

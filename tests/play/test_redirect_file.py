@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from experiments.harness.browsing import redirect_file
-from experiments.harness.browsing.redirect_file import opened_in_browser
+from experiments.harness.browsing import server as redirect_file
+from experiments.harness.browsing.server import opened_in_browser
 from tests.analysis.browser import CHROMIUM, Page, browser
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, entered, fetched, served, wait_until
@@ -102,7 +102,7 @@ def test_a_missing_browser_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PLAYING = """
 import sys
-from experiments.harness.cli import play_command
+from experiments.harness.cli import play as play_command
 from tests.play.made_player import MadePlayer
 
 play_command.Player = MadePlayer

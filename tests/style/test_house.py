@@ -167,7 +167,7 @@ def test_tcplab_loads_nothing_before_it_is_asked() -> None:
 def test_a_run_loads_no_frames_and_no_pictures() -> None:
     """The analysis is a process of its own, which a processor may be too old for."""
     code = (
-        "import sys, experiments.harness.cli.run_command;"
+        "import sys, experiments.harness.cli.run;"
         " from experiments.harness.definition.catalogue import catalogue; list(catalogue());"
         " print({'polars', 'numpy', 'matplotlib', 'distributed'} & {*sys.modules})"
     )

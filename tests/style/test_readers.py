@@ -18,7 +18,7 @@ PLACES = (
     "testbed/modules/crash.py",
     "testbed/jobs/following.py",
     "testbed/virtual/started_guest.py",
-    "experiments/harness/cli/cc_command.py",
+    "experiments/harness/cli/cc.py",
     "experiments/harness/running/seed.py",
     "experiments/harness/running/store.py",
     "experiments/harness/sweep/point.py",

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.definition.single_run import settings_from
+from experiments.harness.definition.grid import settings_from
 from experiments.harness.sweep.carrying_out import carry_out
 from experiments.harness.sweep.plan import Plan, plan
 from experiments.harness.sweep.point import Record

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options_of_run import options_from
-from experiments.harness.cli.run_command import command_of
+from experiments.harness.cli.options import options_from
+from experiments.harness.cli.run import command_of
 from experiments.harness.definition.catalogue import catalogue, find
-from experiments.harness.running.run_options import RunOptions
+from experiments.harness.running.request import RunOptions
 from testbed.engine import cluster_extra
 from testbed.host.interpreter import in_virtual_environment
 from topologies.foundation.units import Duration, Share
@@ -106,10 +106,10 @@ def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
 
 PLAIN_RUN = """
 import sys
-import experiments.harness.running.python_run
-from experiments.harness.cli.run_command import command_of
+import experiments.harness.running.python
+from experiments.harness.cli.run import command_of
 from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options_of_run import options_from
+from experiments.harness.cli.options import options_from
 from experiments.harness.definition.catalogue import find
 named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]

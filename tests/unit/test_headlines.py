@@ -10,7 +10,7 @@ from analysis.measures.metric_keys import metric
 from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.study_reports import report_of
 from experiments.harness.definition.catalogue import catalogue, find
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import single
 from experiments.spec import ExperimentSpec, Headline, Subject
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import UsageError

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.harness.cli.cc_command import Outcome
+from experiments.harness.cli.cc import Outcome
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.definition.grid import combination
 from experiments.harness.running.seed import carry_natively
@@ -135,9 +135,9 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         raise TcplabError("far enough")
 
     monkeypatch.setattr("experiments.harness.running.session.obstacles", list)
-    monkeypatch.setattr("experiments.harness.running.run_options.choose", chosen)
+    monkeypatch.setattr("experiments.harness.running.request.choose", chosen)
     monkeypatch.setattr(
-        "experiments.harness.running.run_options.guests_at_once", lambda *_: chosen("virtual")
+        "experiments.harness.running.request.guests_at_once", lambda *_: chosen("virtual")
     )
     assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
     assert (

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 import experiments
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.run_command import experiments as run_group
+from experiments.harness.cli.run import experiments as run_group
 from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
 from experiments.harness.published.target import chosen, published_study, targets
 from experiments.harness.reproduce.run import carry_out

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.packetdrill_command import summary, told
+from experiments.harness.cli.packetdrill import summary, told
 from testbed.lab.packetdrill import packetdrill_recipe as recipe
 from testbed.packetdrill import script_runs
 from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases

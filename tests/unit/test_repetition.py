@@ -11,10 +11,10 @@ from shutil import copytree
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli import verify_command
-from experiments.harness.running import repetition
-from experiments.harness.running.repetition import RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.harness.cli import runs as verify_command
+from experiments.harness.running import verify as repetition
 from experiments.harness.running.session import Ended, RunRequest
+from experiments.harness.running.verify import RunToRepeat, repeat, require_same_lab, to_repeat
 from experiments.sack import SackParameters, experiment
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running import report_process
-from experiments.harness.running.report_process import reporter
+from experiments.harness.running import report as report_process
+from experiments.harness.running.report import reporter
 
 ANSWERING = """\
 import os, sys

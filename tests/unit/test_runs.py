@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.harness.cli.runs_command import runs
+from experiments.harness.cli.runs import runs
 from experiments.harness.sweep.point_store import FILE, results
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.running_points import PointRunner

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.strictness import require_good_network, require_good_points
+from experiments.harness.running.report import require_good_network, require_good_points
 from topologies.foundation.errors import TcplabError
 
 

@@ -11,7 +11,7 @@ from analysis.measures import metric_keys
 from analysis.records.row_columns import METRICS, Row
 from analysis.reporting.published_file import published_rows
 from experiments.harness.definition.catalogue import Experiment, catalogue, find
-from experiments.harness.definition.grid import combination
+from experiments.harness.definition.grid import combination, single
 from experiments.harness.definition.profiles import (
     DROPPER,
     LINUX_2_4,
@@ -21,7 +21,6 @@ from experiments.harness.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.harness.definition.single_run import single
 from experiments.harness.published.points import asked, combinations, published_beside, times
 from experiments.harness.published.target import chosen, targets
 from experiments.harness.sweep.plan import plan

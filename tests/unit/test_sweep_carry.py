@@ -11,7 +11,7 @@ from typing import Any
 import polars
 import pytest
 
-from experiments.harness.definition.single_run import settings_from
+from experiments.harness.definition.grid import settings_from
 from experiments.harness.sweep import measured_rows
 from experiments.harness.sweep.carrying_out import carry_out
 from experiments.harness.sweep.plan import plan

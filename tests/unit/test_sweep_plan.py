@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.single_run import settings_from, single
+from experiments.harness.definition.grid import settings_from, single
 from experiments.harness.sweep import sweep_definition
 from experiments.harness.sweep.plan import described, plan
 from experiments.harness.sweep.sweep_definition import (

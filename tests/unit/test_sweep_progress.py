@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from experiments.harness.cli.sweep_command import _patience
+from experiments.harness.cli.sweep import _patience
 from experiments.harness.sweep.carrying_out import carry_out
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record

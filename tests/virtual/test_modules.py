@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.harness.cli import cc_command
+from experiments.harness.cli import cc as cc_command
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from

@@ -11,7 +11,7 @@ import pytest
 from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
 from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import single
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import chosen
 from experiments.harness.running.session import RunRequest, carry_out

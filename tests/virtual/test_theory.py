@@ -16,7 +16,7 @@ from analysis.pages.run.run_page import RunReport, make_report
 from analysis.reporting.law_reports import LawComparison
 from analysis.theory.law import verdict_of
 from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import single
 from experiments.harness.running.session import RunRequest, carry_out
 from testbed.lab.ready import Lab
 

@@ -16,7 +16,7 @@ def main(typed: str = "tcplab") -> None:
 def start(name: str) -> None:
     """`python -m experiments.NAME`: the same as `tcplab run NAME`."""
     in_virtual_environment()
-    from experiments.harness.cli.run_command import command_of
+    from experiments.harness.cli.run import command_of
     from experiments.harness.definition.catalogue import find
 
     command_of(find(name))()
@@ -25,7 +25,7 @@ def start(name: str) -> None:
 def run() -> None:
     """`python -m experiments`: the same as `tcplab run`."""
     in_virtual_environment()
-    from experiments.harness.cli.run_command import experiments
+    from experiments.harness.cli.run import experiments
 
     experiments()
 

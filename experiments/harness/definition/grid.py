@@ -3,7 +3,8 @@
 A name is a parameter of the experiment (delay), a field of its spec
 (topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
 (net.ipv4.tcp_reordering), or `kernel`.
-"""
+
+A single run of an experiment: its parameters, and what `NAME=VALUE` sets beside them."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import itertools
 import math
 import re
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -215,3 +216,41 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
         data = replaced(data, name.split("."), value)
     changed: ExperimentSpec = from_data(ExperimentSpec, data)
     return changed
+
+
+def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Names and their values from `delay=10ms,50ms` and the like. Raises UsageError."""
+    settings: dict[str, tuple[str, ...]] = {}
+    for text in texts:
+        name, equals, values = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(
+                f"'{text[:60]}' sets nothing.",
+                "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.",
+            )
+        if name.strip() in settings:
+            raise UsageError(f"{name.strip()} is set twice.", "Put all its values into one --set.")
+        settings[name.strip()] = tuple(values.split(","))
+    return tuple(settings.items())
+
+
+def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> Combination:
+    """The run with these parameters, or the experiment's own, and with `NAME=VALUE` set in them.
+
+    Each text is parsed once. Raises UsageError.
+    """
+    settings = settings_from(texts)
+    if several := next((name for name, values in settings if len(values) > 1), None):
+        raise UsageError(
+            f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
+        )
+    values = {name: value_of(name, kind_of(named, name), text) for name, (text,) in settings}
+    own = {field: value for name, value in values.items() if (field := field_name(named, name))}
+    parameters = dataclasses.replace(parameters or named.parameters()(), **own)
+    spec = named.spec(parameters)
+    for name, value in values.items():
+        if not field_name(named, name):
+            spec = with_field(spec, name, str(value))
+    refuse_what_is_lacking(spec)
+    written = tuple((name, str(value)) for name, value in values.items())
+    return Combination(written, parameters, spec)

@@ -10,8 +10,7 @@ from statistics import median
 
 from analysis.records.row_columns import METRICS
 from experiments.harness.definition.catalogue import Experiment
-from experiments.harness.definition.grid import KERNEL
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import KERNEL, single
 from experiments.harness.sweep.point import origin
 from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.running_points import Watch, run_points, way_to_workers

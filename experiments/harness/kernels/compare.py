@@ -15,9 +15,8 @@ from analysis.statistics.paired_wording import UNSHOWN, verdict_of
 from experiments.harness.definition.grid import Combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure
-from experiments.harness.running.result_folder import Facts, result_folder
 from experiments.harness.running.session import lab_facts
-from experiments.harness.running.store import RunFolder
+from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.point_store import PointStore, results
 from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run

@@ -30,7 +30,7 @@ from experiments.harness.play.columns import (
 )
 from experiments.harness.play.guests import WALL_SECONDS, GuestPool, MovedOn, WaitingGuest
 from experiments.harness.play.settings import PlaySettings
-from experiments.harness.running.python_run import run
+from experiments.harness.running.python import run
 from experiments.harness.running.seed import judge, limits_for
 from experiments.spec import Flow
 from testbed.guest.job_entry import BEGUN, LOG, SAMPLE

@@ -25,7 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from experiments.harness.browsing.local_server import HOST, REFUSED, LocalServer, refuse
+from experiments.harness.browsing.server import HOST, REFUSED, LocalServer, refuse
 from experiments.harness.play.page import PAGE, PageOffer, plots_module, style
 from experiments.harness.play.player import Player
 from experiments.harness.play.session import PageSession, Turns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import os
 import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +19,11 @@ from experiments.harness.running.seed import (
     judge,
     needed_mib,
 )
-from experiments.harness.running.store import RunFolder, give_to, new_run, point_latest
+from experiments.harness.running.store import RunFolder, hand_over, new_run
 from experiments.spec import ExperimentSpec
 from testbed.engine.tasks import Task
 from testbed.engine.threads import local_engine
 from testbed.host.capacity import guests_at_once
-from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab
@@ -299,11 +297,3 @@ def for_page(ready: Lab) -> dict[str, Any]:
         "code": code_digest(),
     }
     return facts | {"digests": digests}
-
-
-def hand_over(folder: Path) -> None:
-    """Point `latest` at the run; under sudo, what was written goes to the user who typed it."""
-    point_latest(folder)
-    if caller := invoking_user():
-        give_to(folder.parent, *caller)
-        os.chown(folder.parent.parent, *caller)

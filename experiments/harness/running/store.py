@@ -3,7 +3,8 @@
 While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
 we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is ever
 overwritten.
-"""
+
+A folder of the store for results that take long: what is known is written in any case."""
 
 from __future__ import annotations
 
@@ -13,12 +14,15 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+import testbed
 from testbed.host import locks
+from testbed.host.sudo_user import invoking_user
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
@@ -143,3 +147,40 @@ def give_to(path: Path, user: int, group: int) -> None:
     """Make a folder and all in it belong to who typed sudo."""
     for each in (path, *path.rglob("*")):
         os.chown(each, user, group, follow_symlinks=False)
+
+
+def hand_over(folder: Path) -> None:
+    """Point `latest` at the run; under sudo, what was written goes to the user who typed it."""
+    point_latest(folder)
+    if caller := invoking_user():
+        give_to(folder.parent, *caller)
+        os.chown(folder.parent.parent, *caller)
+
+
+Facts = dict[str, Any]
+"""tcplab (its version), started, status (complete or interrupted), wall_seconds."""
+
+
+@contextmanager
+def result_folder(
+    shelf: Path, label: str, write: Callable[[RunFolder, Facts], dict[str, Any]]
+) -> Iterator[RunFolder]:
+    """A folder on a `shelf` of the store, finished at the end of the block or when it is left.
+
+    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError if nothing can
+    be written there.
+    """
+    begun, status = time.monotonic(), "interrupted"
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    with new_run(shelf, label) as run:
+        try:
+            yield run
+            status = "complete"
+        finally:
+            facts = {
+                "tcplab": testbed.VERSION,
+                "started": started,
+                "status": status,
+                "wall_seconds": round(time.monotonic() - begun, 3),
+            }
+            hand_over(run.finish(write(run, facts)))

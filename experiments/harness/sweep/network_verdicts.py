@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from experiments.harness.running.strictness import GOOD
+from experiments.harness.running.report import GOOD
 from experiments.harness.sweep.point import Point, Record
 
 NETWORK = "network"

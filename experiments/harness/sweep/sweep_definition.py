@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.records.row_columns import METRICS
-from experiments.harness.definition.single_run import settings_from
+from experiments.harness.definition.grid import settings_from
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Share
 

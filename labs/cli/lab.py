@@ -1,4 +1,5 @@
-"""`tcplab lab` for students and `tcplab grade` for instructors."""
+"""`tcplab lab` for students and `tcplab grade` for instructors.
+`--course`: the file with a course's secret, for every command that makes or grades variants."""
 
 from __future__ import annotations
 
@@ -7,9 +8,8 @@ from pathlib import Path
 import click
 
 from experiments.harness.cli.messages import one_clear_message, ready_lab
-from experiments.harness.cli.workers_option import workers_option
-from labs.cli.course_option import course_option
-from labs.cli.instructor_commands import lint_command, new_command, preview_command
+from experiments.harness.cli.options import workers_option
+from labs.cli.instructor import course_option, lint_command, new_command, preview_command
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import class_file, new_course, read_course, variant, variant_from
 from topologies.foundation.errors import UsageError

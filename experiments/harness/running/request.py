@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.definition.catalogue import Experiment
-from experiments.harness.definition.grid import Combination, field_name
-from experiments.harness.definition.single_run import single
+from experiments.harness.definition.grid import Combination, field_name, single
 from experiments.harness.running.seed import limits_for, needed_mib, refuse_modules
 from experiments.harness.running.session import Published, RunRequest, Testbed, choose
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec

@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from experiments.harness.cli.messages import lab_on, one_clear_message
-from experiments.harness.cli.options_of_run import with_kernel_option
+from experiments.harness.cli.options import with_kernel_option
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.kernel_scripts import helpers, kernel_files
 from testbed.packetdrill.script_files import Script, scripts_in

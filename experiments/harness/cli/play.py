@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import click
 
-from experiments.harness.browsing.redirect_file import opened_in_browser
+from experiments.harness.browsing.server import opened_in_browser
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.play.lesson import Lesson, all_lessons, lesson_from
 from experiments.harness.play.page import PageOffer

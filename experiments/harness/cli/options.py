@@ -1,7 +1,13 @@
-"""The options of an experiment's command line, and what was typed there, parsed once by click."""
+"""The options of an experiment's command line, and what was typed there, parsed once by click.
+Fields of an experiment's parameters as command-line options, each checked when it is typed.
+How many guests run at once on this machine, as the commands take it that use no cluster.
+`--json` of run, sweep, reproduce and runs list: one schema (docs/run-directory.md)."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,15 +15,14 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+import testbed
 from experiments.harness.cli.completion import kernels
-from experiments.harness.cli.parameter_options import QuantityType
-from experiments.harness.cli.result_document import AS_JSON
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, kind_of, value_of
-from experiments.harness.running.run_options import RunOptions, Value
-from experiments.harness.running.strictness import STRICT
+from experiments.harness.running.report import STRICT
+from experiments.harness.running.request import RunOptions, Value
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration
+from topologies.foundation.units import Duration, Quantity
 
 _SEEDS = 1000
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -155,3 +160,87 @@ def common_options(named: Experiment) -> list[click.Parameter]:
         click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
         click.Option(["--json", "as_json"], is_flag=True, help=AS_JSON),
     ]
+
+
+class QuantityType(click.ParamType[Quantity]):
+    """A quantity as a command-line value."""
+
+    def __init__(self, kind: type[Quantity]) -> None:
+        self.kind = kind
+        self.name = kind.example
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        try:
+            return self.kind.parse(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def parameter_options(parameters: type) -> list[click.Parameter]:
+    """An option for each field: its name, unit, meaning and default."""
+    hints = typing.get_type_hints(parameters)
+    return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+
+
+def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
+    text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
+    flag = f"--{field.name.replace('_', '-')}"
+    if issubclass(kind, Quantity):
+        return click.Option(
+            [flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text
+        )
+    offered = _completed(field.metadata.get("parts", ()))
+    return click.Option(
+        [flag], default=field.default, metavar="WORD", help=text, shell_complete=offered
+    )
+
+
+def _completed(
+    parts: tuple[str, ...],
+) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Offers the parts of a list such as cubic+reno, of which the last is being typed."""
+
+    def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        before, plus, last = typed.rpartition("+")
+        return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
+
+    return offered
+
+
+workers_option = click.option(
+    "--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once."
+)
+
+
+_FORMAT = 1
+_PAGES = ("report.html", "sweep.html", "reproduction.html")
+
+AS_JSON = "Print one JSON document of the result; the words for people go to standard error."
+json_option = click.option("--json", "as_json", is_flag=True, help=AS_JSON)
+
+
+def print_results(folders: list[Path]) -> None:
+    """Print the document of finished runs, sweeps or reproductions."""
+    results = [_result(folder) for folder in folders]
+    document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
+    click.echo(json.dumps(document, indent=1))
+
+
+def _result(folder: Path) -> dict[str, Any]:
+    manifest = _content(folder / "manifest.json") or {}
+    page = next((name for name in _PAGES if (folder / name).exists()), None)
+    return {
+        "kind": manifest.get("kind", "run"),
+        "folder": str(folder),
+        "page": str(folder / page) if page else None,
+        "manifest": {name: value for name, value in manifest.items() if name != "tools"},
+        "claim": _content(folder / "claim.json"),
+    }
+
+
+def _content(file: Path) -> Any:
+    return json.loads(file.read_text()) if file.exists() else None

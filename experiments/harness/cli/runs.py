@@ -1,8 +1,11 @@
-"""`tcplab runs`: what the store keeps, what is in it, and making room."""
+"""`tcplab runs`: what the store keeps, what is in it, and making room.
+`tcplab compare` and `tcplab open`: runs beside each other, and the page of all runs.
+`tcplab verify RUN`."""
 
 from __future__ import annotations
 
 import json
+import webbrowser
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,15 +14,25 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+import testbed
 from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options_of_run import out_option
-from experiments.harness.cli.result_document import json_option, print_results
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.options import AS_JSON, json_option, out_option, print_results
+from experiments.harness.cli.run import progress_of
+from experiments.harness.running.session import RunRequest
+from experiments.harness.running.verify import (
+    Comparison,
+    RunToRepeat,
+    repeat,
+    require_same_lab,
+    to_repeat,
+)
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from experiments.harness.sweep.point import Origin
     from experiments.harness.sweep.point_store import Kept
+
 
 _FINGERPRINT = 12  # characters of a key that people see
 
@@ -35,7 +48,7 @@ def runs() -> None:
 def list_command(as_json: bool, out: Path) -> None:
     """Every run and sweep with what was found, and how many points of sweeps are known."""
     with one_clear_message():
-        from experiments.harness.browsing.all_runs import folders, runs_table
+        from experiments.harness.browsing.runs import folders, runs_table
 
         if as_json:
             print_results(folders(out))
@@ -155,3 +168,83 @@ def gc_command(yes: bool, out: Path) -> None:
             if useless and (yes or click.confirm("Forget these?")):
                 memory.forget(useless)
                 click.echo("Forgotten.")
+
+
+_FORMAT = 1
+
+
+@click.command()
+@click.argument("which", metavar="RUN|POINT...", nargs=-1, shell_complete=folders_of_runs)
+@click.option("--json", "as_json", is_flag=True, help=AS_JSON)
+@out_option
+def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
+    """Put runs, or points of sweeps, beside each other: settings, results, curves.
+
+    RUN is a folder, such as runs/sack/latest; POINT the beginning of a point's key (column `point`
+    of a sweep's rows.csv), which stands for all seeds of its settings.
+    """
+    with one_clear_message():
+        from experiments.harness.browsing.runs import beside_each_other
+
+        comparison, page = beside_each_other(which, out, Console(stderr=as_json))
+        if as_json:
+            about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
+            click.echo(json.dumps(about | comparison.data, indent=1))
+
+
+@click.command("open")
+@click.option("--no-browser", is_flag=True, help="Make the page and print where it is.")
+@out_option
+def open_index(no_browser: bool, out: Path) -> None:
+    """Show all runs in a browser: search them, and tick those to compare."""
+    with one_clear_message():
+        from experiments.harness.browsing.runs import write_index
+
+        page = write_index(out).resolve()
+        click.echo(page)
+        if not no_browser and not webbrowser.open(page.as_uri()):
+            click.echo("No browser could be started: open that file in one.", err=True)
+
+
+_SHOWN = 5
+
+
+@click.command()
+@click.argument(
+    "folder", metavar="RUN", type=click.Path(path_type=Path), shell_complete=folders_of_runs
+)
+def verify(folder: Path) -> None:
+    """Repeat a run of the lab kernel and compare all that it measured, byte by byte.
+
+    Ends with 0 if all is the same. Otherwise it names the first packet that differs, and keeps the
+    repetition beside the run.
+    """
+    with one_clear_message():
+        run = to_repeat(folder)
+        ready = ready_lab([run.spec.kernel])
+        require_same_lab(run, ready)
+        request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
+        with progress_of(request) as progress:
+            comparison = repeat(run, ready, progress)
+        click.echo("\n".join(_lines(run, comparison)))
+        raise SystemExit(0 if comparison.same else 1)
+
+
+def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
+    seeds = f"{len(run.seeds)} {'seed' if len(run.seeds) == 1 else 'seeds'}"
+    if comparison.same:
+        return [
+            f"The same, byte by byte: all {comparison.files} files that the conditions of {seeds}"
+            " measured came out again as they are in the run."
+        ]
+    named = [f"{difference.sentence}." for difference in comparison.captures]
+    named += [f"{name} is another file." for name in comparison.others]
+    more = [f"... and {len(named) - _SHOWN} more files."] if len(named) > _SHOWN else []
+    other_code = "The code that runs in guests is another than the run's, which may explain it."
+    return [
+        f"Not the same: {len(named)} of {comparison.files} files differ.",
+        *named[:_SHOWN],
+        *more,
+        *([other_code] if run.has_other_code else []),
+        f"The repetition is kept in {comparison.kept}.",
+    ]

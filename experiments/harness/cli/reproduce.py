@@ -11,10 +11,13 @@ import click
 
 from experiments.harness.cli.completion import studies
 from experiments.harness.cli.messages import one_clear_message, ready_lab
-from experiments.harness.cli.options_of_run import out_option, with_kernel_option
-from experiments.harness.cli.result_document import json_option, print_results
-from experiments.harness.running.report_process import make_page
-from experiments.harness.running.strictness import STRICT, require_good_points
+from experiments.harness.cli.options import (
+    json_option,
+    out_option,
+    print_results,
+    with_kernel_option,
+)
+from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.spec import DEFAULT_KERNEL
 
 _LONGEST = 3600.0  # wall seconds of one point

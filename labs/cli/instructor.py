@@ -9,13 +9,21 @@ from typing import TYPE_CHECKING
 import click
 
 from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.workers_option import workers_option
-from labs.cli.course_option import course_option
+from experiments.harness.cli.options import workers_option
 from labs.definition import lab_catalogue, lab_texts
 from labs.definition.course import read_course
 
 if TYPE_CHECKING:
     from labs.instructor.lint import LintFinding
+
+
+course_option = click.option(
+    "--course",
+    "course_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="The file with the course's secret.  [default: self-study]",
+)
 
 
 @click.command("preview")

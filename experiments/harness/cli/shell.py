@@ -11,8 +11,7 @@ from typing import Any
 import click
 
 from experiments.harness.cli.messages import one_clear_message, ready_lab
-from experiments.harness.cli.options_of_run import kernel_option
-from experiments.harness.cli.parameter_options import parameter_options
+from experiments.harness.cli.options import kernel_option, parameter_options
 from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
 from experiments.harness.running.session import choose
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter

@@ -1,4 +1,5 @@
-"""`tcplab kernel compare`, `bisect` and `test`: what a kernel does otherwise, and since when."""
+"""`tcplab kernel`: the kernels that hosts can run, and what is to be known of them.
+`tcplab kernel compare`, `bisect` and `test`: what a kernel does otherwise, and since when."""
 
 from __future__ import annotations
 
@@ -7,15 +8,89 @@ import sys
 from pathlib import Path
 
 import click
+from rich.console import Console
+from rich.table import Column, Table
 
 from experiments.harness.cli.completion import kernels
 from experiments.harness.cli.messages import lab_on, one_clear_message, ready_lab
-from experiments.harness.cli.options_of_run import out_option
-from experiments.harness.cli.workers_option import workers_option
-from experiments.harness.running.report_process import make_page
+from experiments.harness.cli.options import out_option, workers_option
+from experiments.harness.running.report import make_page
 from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
 from topologies.foundation.errors import TcplabError, UsageError
+
+
+@click.group("kernel")
+def kernel() -> None:
+    """The kernels that hosts can run in virtual time: versions, or a source of your own."""
+
+
+@kernel.command("list")
+def list_command() -> None:
+    """Name the kernels of the lab and those that you have built; builds nothing."""
+    with one_clear_message():
+        built = built_kernels()
+        console = Console(file=sys.stdout)
+        console.print(_versions(built))
+        if own := [made for made in built if made.name not in all_series()]:
+            console.print(_own(own))
+        click.echo(
+            "A tarball, a tree or FOLDER@REVISION can be named as well, and patches after a plus:"
+            f" --kernel {DEFAULT}+mine.patch"
+        )
+
+
+def _versions(built: list[BuiltKernel]) -> Table:
+    table = Table("--kernel", "Linux", "Source", "Built", "What it lacks", title="Kernels")
+    current = {made.name: made for made in built if made.is_current}
+    for series in all_series():
+        version = kernel_version(series)
+        made = current.get(series)
+        size = f"yes, {made.size / 1e6:.0f} MB" if made else "no"
+        table.add_row(series, version.version, version.origin, size, ", ".join(version.lacks))
+    return table
+
+
+def _own(built: list[BuiltKernel]) -> Table:
+    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
+    table = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
+    for made in built:
+        state = "usable" if made.is_current else "of another tcplab, or its source has changed"
+        size = f"{made.size / 1e6:.0f} MB"
+        table.add_row(made.name or "?", made.release, size, made.digest[:12], state)
+    return table
+
+
+@kernel.command("build")
+@click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    help="A linux-VERSION.tar.xz to build a version of the lab from.",
+)
+@click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
+def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
+    """Build kernels, which runs do by themselves."""
+    with one_clear_message():
+        for name in names:
+            with shown(sys.stderr) as report:
+                made = build(chosen(name), report, source, rebuild)
+            click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
+
+
+@kernel.command("remove")
+@click.argument("name", metavar="KERNEL", shell_complete=kernels)
+def remove_command(name: str) -> None:
+    """Remove a kernel that is built from the cache."""
+    with one_clear_message():
+        with shown(sys.stderr) as report:
+            removed = remove(name, report)
+        for made in removed:
+            click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
+
 
 DIFFERENT = 3
 """The exit status if a difference is shown, which is no failure of the comparison."""
@@ -23,7 +98,7 @@ _SEEDS = 12
 _LONGEST = 1800.0  # wall seconds of one point
 
 
-@click.command("compare")
+@kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
 @click.option(
@@ -113,7 +188,7 @@ def _status(folder: Path) -> int:
     return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
 
 
-@click.command("table")
+@kernel.command("table")
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
@@ -148,7 +223,7 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
             )
 
 
-@click.command("bisect")
+@kernel.command("bisect")
 @click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("good")
 @click.argument("bad")
@@ -205,7 +280,7 @@ def bisect_command(
                 click.echo(f"  {search.subject(commit)}")
 
 
-@click.command("test")
+@kernel.command("test")
 @click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
 @click.option(
     "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
@@ -218,7 +293,7 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
     The exit status is 0 if all have passed, 1 if not.
     """
     with one_clear_message():
-        from experiments.harness.cli.packetdrill_command import as_data, followed, summary
+        from experiments.harness.cli.packetdrill import as_data, followed, summary
         from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
         from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
 

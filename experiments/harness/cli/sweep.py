@@ -15,13 +15,17 @@ import click
 
 from experiments.harness.cli.completion import studies
 from experiments.harness.cli.messages import one_clear_message, ready_lab
-from experiments.harness.cli.options_of_run import out_option, setting_of_kernel, with_kernel_option
-from experiments.harness.cli.parameter_options import QuantityType
-from experiments.harness.cli.result_document import json_option, print_results
-from experiments.harness.definition.single_run import settings_from
-from experiments.harness.running.report_process import make_page
+from experiments.harness.cli.options import (
+    QuantityType,
+    json_option,
+    out_option,
+    print_results,
+    setting_of_kernel,
+    with_kernel_option,
+)
+from experiments.harness.definition.grid import settings_from
+from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.seed import GUEST_MIB
-from experiments.harness.running.strictness import STRICT, require_good_points
 from testbed.engine.cluster_extra import require_cluster_extra
 from testbed.host.capacity import guests_at_once
 from topologies.foundation.units import Duration

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.harness.definition.catalogue import find
-from experiments.harness.running.report_process import reporter
-from experiments.harness.running.run_options import RunOptions
+from experiments.harness.running.report import reporter
+from experiments.harness.running.request import RunOptions
 from experiments.harness.running.session import carry_out
 from testbed.jobs.following import Progress
 from testbed.lab.ready import lab_for

@@ -1,4 +1,8 @@
-"""`tcplab bench`, and the commands of the analysis, which are processes of their own."""
+"""`tcplab bench`, and the commands of the analysis, which are processes of their own.
+The commands about this computer: `tcplab doctor`, `tcplab clean`.
+
+./tcplab starts them without these libraries.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,10 @@ from rich.console import Console
 
 from experiments.harness.cli.completion import folders_of_runs
 from experiments.harness.cli.messages import one_clear_message
+from testbed.doctor import __main__ as examination
 from testbed.host.code import CODE
 from testbed.host.naming import command
+from testbed.native import clean
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,3 +97,20 @@ def _become(context: click.Context, *words: str) -> None:
     """Become a command of analysis, whose help calls it as it was typed here."""
     typed = os.environ | {"TCPLAB_COMMAND": context.command_path}
     os.execve(sys.executable, command("analysis", *words), typed)
+
+
+_PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@click.command("doctor", context_settings=_PASSED_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def doctor(arguments: tuple[str, ...]) -> None:
+    """Say what this machine can do and what is in the way, each with its remedy (--json)."""
+    sys.exit(examination.main(arguments))
+
+
+@click.command("clean", context_settings=_PASSED_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def clean_up(arguments: tuple[str, ...]) -> None:
+    """Undo what killed runs left: exactly what they noted."""
+    sys.exit(clean.main(arguments))

@@ -1,0 +1,162 @@
+"""`tcplab docs`: the documentation as a site, with its reference from the code and its gallery.
+`tcplab release` and `tcplab lock`: the package and its lab for others, and what is in them.
+`tcplab man`: the manual page, made of the texts that --help prints (man-pages(7))."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+import tcplab as python
+import testbed
+from experiments.harness.browsing.server import HOST, LocalServer
+from experiments.harness.cli import main
+from experiments.harness.cli.commands import tcplab
+from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.documentation.column_pages import column_pages
+from experiments.harness.documentation.command_pages import command_pages
+from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
+from experiments.harness.documentation.page_sources import collected
+from experiments.harness.documentation.python_pages import python_pages
+from experiments.harness.documentation.site_building import build
+from experiments.harness.documentation.spec_pages import spec_pages
+from testbed.recipes.building import shown
+
+
+@click.command("docs")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("site"),
+    show_default=True,
+    help="The folder for the site, which is made anew.",
+)
+@click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
+def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
+    """Build the documentation as a site with reference and gallery; a dead link is an error."""
+    with one_clear_message(), _server(out, port) if serve else nullcontext() as server:
+        write_site(out, with_pictures=not quick)
+        click.echo(f"Site: {(out / 'index.html').resolve()}")
+        if server:
+            _serve(server)
+
+
+def write_site(out: Path, with_pictures: bool) -> None:
+    """Raises TcplabError, CommandError."""
+    shown = pictures()
+    files = _pictures() if with_pictures else {}
+    sources = collected(
+        {
+            **command_pages(tcplab, PROGRAM),
+            **spec_pages(),
+            **column_pages(),
+            **python_pages(python.places()),
+            "gallery/index.md": gallery_page(shown, list(files)),
+        }
+    )
+    build(sources._replace(files={**sources.files, **files}), out)
+
+
+def _pictures() -> dict[str, Path]:
+    ready_lab()
+    program = [sys.executable, "-P", "-m", main.__name__]
+    return made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
+
+
+def _server(folder: Path, port: int) -> LocalServer:
+    """Listens before the site is built, so that a port that is taken is known at once."""
+    files = StaticFiles(directory=folder, html=True, check_dir=False)
+    return LocalServer(Starlette(routes=[Mount("/", files)]), port)
+
+
+def _serve(server: LocalServer) -> None:
+    click.echo(f"The site is http://{HOST}:{server.port}/\nCtrl-C ends it.")
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        click.echo("Ended.", err=True)
+
+
+@click.command("release")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("dist"),
+    show_default=True,
+    help="The folder for the wheel, the archive and their SHA-256.",
+)
+@click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
+def release(out: Path, new: bool) -> None:
+    """Make a release of this checkout: a wheel and an archive that need nothing else."""
+    from testbed.release.making import make_release
+
+    with one_clear_message(), shown(sys.stderr) as report:
+        made = make_release(out, report, new)
+    for name, digest in made.digests.items():
+        size = (made.folder / name).stat().st_size / 1e6
+        click.echo(f"{digest}  {size:6.1f} MB  {made.folder / name}")
+
+
+@click.command("lock")
+@click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
+def lock(update: bool) -> None:
+    """Renew the locks of Debian's and Python's packages and of crates, and say what changed."""
+    from testbed.release import lock_files
+
+    with one_clear_message(), shown(sys.stderr) as report:
+        changed = lock_files.update(report)
+    for name, sentences in changed.items():
+        click.echo("\n  ".join([f"{name}:", *(sentences or ["nothing changed"])]))
+
+
+@click.command()
+def man() -> None:
+    """Print the manual page: ./tcplab man | man -l -"""
+    click.echo("\n".join(_page()))
+
+
+def _page() -> Iterator[str]:
+    yield f'.TH TCPLAB 1 "" "tcplab {testbed.VERSION}" "User Commands"'
+    yield from (".SH NAME", "tcplab \\- experiments with TCP on emulated networks")
+    yield from (".SH SYNOPSIS", ".B tcplab", "[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIARGS\\fR]")
+    context = click.Context(tcplab, info_name="tcplab", **tcplab.context_settings)
+    yield from (".SH OPTIONS", *_options(context))
+    yield ".SH COMMANDS"
+    yield from _commands(context)
+
+
+def _commands(context: click.Context) -> Iterator[str]:
+    """Every command below a group, with its arguments, text and options."""
+    group = context.command
+    assert isinstance(group, click.Group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, info_name=name, parent=context)
+        usage = " ".join(command.collect_usage_pieces(inner))
+        yield f'.SS "{_plain(inner.command_path)} {_plain(usage)}"'
+        yield _plain(" ".join((command.help or "").split()))
+        yield from _options(inner)
+        if isinstance(command, click.Group):
+            yield from _commands(inner)
+
+
+def _options(context: click.Context) -> Iterator[str]:
+    for param in context.command.get_params(context):
+        if record := param.get_help_record(context):
+            yield from (".TP", f"\\fB{_plain(record[0])}\\fR", _plain(record[1]))
+
+
+def _plain(text: str) -> str:
+    """The text as roff prints it: a dash is a minus, and no line begins a request."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
