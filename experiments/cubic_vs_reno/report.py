@@ -1,32 +1,257 @@
-"""CUBIC against Reno (TCP assignment, 3.1): rates of all flows, first seconds, the answers."""
+"""CUBIC against Reno (TCP assignment, 3.1): rates of all flows, first seconds, answers."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
 from analysis.graphs.looks import SeriesLook
 from analysis.graphs.plain_layers import DOT, MARKS, REFERENCE
+from analysis.measures import metric_keys
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.measures.trial_measures import Measured
+from analysis.records import row_columns
+from analysis.records.iperf import IperfInterval
+from analysis.records.run_directory import RunCondition
 from analysis.reporting.all_flows import all_flows
-from analysis.reporting.answer_wording import side_by_side
-from analysis.reporting.flow_tables import rates_of_flows, sharing
-from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.tables import Listing
-from experiments.cubic_vs_reno.cubic_answers import (
-    AGAIN,
-    DROPS,
-    FAIRNESS,
-    RATE,
-    SACKED,
-    TIMEOUTS,
-    all_answers,
+from analysis.reporting.answer_wording import (
+    each,
+    figure,
+    listed,
+    middle,
+    more_repetitions,
+    parameter,
+    ratios,
+    side_by_side,
 )
+from analysis.reporting.answers import Answer, facts
+from analysis.reporting.drop_wording import causes
+from analysis.reporting.flow_tables import rates_of_flows, sharing
+from analysis.reporting.quantities import counter
+from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.tables import Listing, ReportQuantity
+
+RATE = ReportQuantity(
+    "Rate of all flows at the senders",
+    "Mbit/s",
+    metric_keys.FLOWS.sent,
+    "last lines of .client.txt",
+    scale=1e-3,
+)
+GOODPUT = ReportQuantity(
+    "Goodput of all flows",
+    "Mbit/s",
+    metric_keys.FLOWS.total,
+    "last lines of .server.txt",
+    scale=1e-3,
+)
+FAIRNESS = ReportQuantity(
+    "Jain's fairness index", "", metric_keys.FLOWS.jain, "the last lines of all flows' .server.txt"
+)
+SLOWEST = ReportQuantity(
+    "Slowest flow", "Mbit/s", metric_keys.FLOWS.least, "last lines of .server.txt", scale=1e-3
+)
+FASTEST = ReportQuantity(
+    "Fastest flow", "Mbit/s", metric_keys.FLOWS.most, "last lines of .server.txt", scale=1e-3
+)
+AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
+RESENT = ReportQuantity(
+    "Share of segments retransmitted",
+    "%",
+    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    "counters.json, all senders",
+)
+TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
+SACKED = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
+COUNTED = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
+DROPS = ReportQuantity(
+    "Packets dropped by full queues",
+    "",
+    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    "qdiscs.json",
+)
+LOST = ReportQuantity(
+    "Share of packets lost at random", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
+)
+TRIP = ReportQuantity(
+    "Median smoothed round trip",
+    "ms",
+    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    "the sender's sockets",
+)
+
+_FULL = 0.9
+"""Share of the link's rate above which the link is what limits; headers take 5 to 6 % of it."""
+_UP = 0.9
+"""Share of its later rate at which a flow counts as up to speed."""
+
+
+def all_answers(results: RunResults) -> tuple[Answer, ...]:
+    """Those of the five questions that the run's path and conditions bear on."""
+    several, loss = len(results.run.flows) > 1, parameter(results, "loss") not in ("0%", "unknown")
+    asked = [_faster(results), _when(results), _start(results)]
+    asked += [_many(results)] if several else []
+    asked += [_losses(results)] if loss else []
+    return tuple(asked)
+
+
+def _path(results: RunResults) -> str:
+    streams = len(results.run.flows)
+    with_ = f"{streams} connections" if streams > 1 else "one connection"
+    return f"{parameter(results, 'delay')} of delay, {parameter(results, 'loss')} loss and {with_}"
+
+
+def _faster(results: RunResults) -> Answer:
+    question = f"Which rates are reached with {_path(results)}?"
+    rates = each(results, RATE)
+    if not rates:
+        return Answer(question, ("No condition has a rate, so this cannot be answered.",))
+    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *_limits(results)]
+    return Answer(
+        question,
+        (*sentences, *more_repetitions(results)),
+        facts(results, RATE, GOODPUT),
+    )
+
+
+def _limits(results: RunResults) -> list[str]:
+    """For each condition what kept it from more, as far as the figures tell."""
+    return [
+        sentence for condition in results.run.conditions if (sentence := _limit(results, condition))
+    ]
+
+
+def _limit(results: RunResults, condition: RunCondition) -> str:
+    rate, link, again = (
+        middle(results, RATE, condition),
+        results.link_rate,
+        middle(results, AGAIN, condition),
+    )
+    if rate is None or link is None or again is None:
+        return ""
+    share = rate * 1000 / link
+    if share >= _FULL:
+        return (
+            f"{condition.label}: the link is full; this is {100 * share:.0f} % of its"
+            f" {written(link / 1000)} Mbit/s."
+        )
+    if again:
+        how = (
+            f"{figure(again)} segments were sent again,"
+            f" {figure(middle(results, TIMEOUTS, condition))} time-outs"
+        )
+        return f"{condition.label}: {100 * share:.0f} % of the link's rate, with losses ({how})."
+    trip = middle(results, TRIP, condition)
+    window = (
+        f" On average {written(rate * trip / 8)} KB were under way in a round trip of"
+        f" {written(trip)} ms."
+        if trip
+        else ""
+    )
+    return (
+        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again, so"
+        f" no loss slowed it down.{window}"
+    )
+
+
+def _when(results: RunResults) -> Answer:
+    standard = (
+        "What the standards say: Reno adds one segment to its window in each round trip (RFC 5681)."
+        " CUBIC's window grows with the time since the last loss, whatever the round trip (RFC"
+        " 9438), and keeps 70 % of the window at a loss where Reno keeps 50 %. So CUBIC is ahead"
+        " after a loss on a long path. In slow start both double."
+    )
+    events = [_recoveries(results, condition) for condition in results.run.conditions]
+    counted = [event for event in events if event is not None]
+    if not counted:
+        return Answer("When does CUBIC outperform Reno?", (standard,))
+    pairs = zip(events, results.run.conditions, strict=True)
+    counts = listed(
+        [f"{written(event)} ({condition.label})" for event, condition in pairs if event is not None]
+    )
+    sentence = (
+        f"The windows were cut after a loss this often: {counts}."
+        if any(counted)
+        else "No window was cut in this run, so what they do after a loss was not tried."
+    )
+    return Answer(
+        "When does CUBIC outperform Reno?",
+        (standard, sentence),
+        facts(results, SACKED, COUNTED, TIMEOUTS, DROPS),
+    )
+
+
+def _recoveries(results: RunResults, condition: RunCondition) -> float | None:
+    counts = [middle(results, quantity, condition) for quantity in (SACKED, COUNTED, TIMEOUTS)]
+    measured = [value for value in counts if value is not None]
+    return sum(measured) if measured else None
+
+
+def _start(results: RunResults) -> Answer:
+    sentences = [
+        sentence
+        for measured in results.first
+        if (sentence := _up_to_speed(measured.trial.condition, measured.flows[0].intervals))
+    ]
+    kept = sentences or ["iperf printed too few lines to tell."]
+    return Answer("What happens in the first seconds?", tuple(kept))
+
+
+def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str:
+    """When the first flow came near the median rate of the second half of its time."""
+    later = [line.rate for line in lines[len(lines) // 2 : -1]]
+    if not later or not median(later):
+        return ""
+    usual = median(later)
+    reached = next((line for line in lines if line.rate >= _UP * usual), None)
+    if reached is None:
+        return ""
+    first = ", ".join(written(line.rate / 1000) for line in lines[:5])
+    return (
+        f"{condition.label}: {first} Mbit/s in the first five seconds. It reached {100 * _UP:.0f} %"
+        f" of its later rate of {written(usual / 1000)} Mbit/s in second {int(reached.start) + 1}."
+    )
+
+
+def _many(results: RunResults) -> Answer:
+    count = len(results.run.flows)
+    sentences = [
+        f"The rates of the {count} connections add up to {each(results, RATE)}.",
+        (
+            "Jain's fairness index, which is 1 if all have the same, is"
+            f" {each(results, FAIRNESS)}. The slowest has {each(results, SLOWEST)}, the fastest"
+            f" {each(results, FASTEST)}."
+        ),
+        "Compare it with one connection: --streams 1.",
+    ]
+    return Answer(
+        f"What changes with {count} connections, and how do they share?",
+        tuple(sentences),
+        facts(results, RATE, FAIRNESS, SLOWEST, FASTEST),
+    )
+
+
+def _losses(results: RunResults) -> Answer:
+    sentences = [
+        f"The path lost {each(results, LOST)} of the packets at random.",
+        *causes(results),
+        (
+            f"TCP retransmitted {each(results, RESENT)} of all segments and had"
+            f" {each(results, TIMEOUTS)} time-outs. It cannot tell a random loss from a drop of a"
+            " full queue, and both are in these figures."
+        ),
+    ]
+    return Answer(
+        "What was lost, and why?",
+        tuple(sentences),
+        facts(results, LOST, DROPS, AGAIN, TIMEOUTS),
+    )
+
 
 FIRST_SECONDS = 8
 """As many as were published."""

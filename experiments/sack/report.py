@@ -1,4 +1,4 @@
-"""SACK off against SACK on, beside the figures that were published in 2014."""
+"""SACK off against SACK on, next to the figures published in 2014."""
 
 from __future__ import annotations
 
@@ -6,15 +6,203 @@ from pathlib import Path
 from statistics import median
 
 from analysis.measures import metric_keys
-from analysis.measures.metric_keys import MetricKey
+from analysis.measures.metric_keys import PAUSE, MetricKey
 from analysis.measures.run_results import NOTHING, RunResults, spread, written
 from analysis.reporting import plain_answers, plain_table, quantities
-from analysis.reporting.answers import Answer
+from analysis.reporting import quantities as q
+from analysis.reporting.answer_wording import each, more_repetitions, ratios
+from analysis.reporting.answers import Answer, facts
 from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.tables import ReportTable, build_row, read_published
-from experiments.sack.sack_answers import all_answers
+from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity, Rate, Share, Size
+
+Pair = tuple[float, float]
+
+
+def all_answers(results: RunResults) -> tuple[Answer, ...]:
+    """The four questions."""
+    return (_throughput(results), _retransmissions(results), _timeouts(results), _reason(results))
+
+
+def _throughput(results: RunResults) -> Answer:
+    question = "What did SACK change in the throughput, and by how much?"
+    rates = each(results, q.THROUGHPUT)
+    if not rates:
+        return Answer(question, ("No repetition has a throughput, so this cannot be answered.",))
+    return Answer(
+        question,
+        (
+            f"The throughput is {rates}.",
+            *ratios(results, q.THROUGHPUT, "throughput"),
+            *more_repetitions(results),
+        ),
+        facts(results, q.THROUGHPUT, q.LOSS_SHARE),
+    )
+
+
+def _retransmissions(results: RunResults) -> Answer:
+    paragraphs = []
+    pairs, needless = _pairs(results, q.RETRANSMISSIONS), _pairs(results, q.NEEDLESS)
+    if pairs:
+        paragraphs.append(
+            f"By the kernel's count the sender sent {_from_to(pairs)} segments again."
+        )
+    paragraphs += _repeated(results)
+    if needless:
+        paragraphs.append(
+            f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was"
+            " there already. (tcptrace calls them 'rexmt' in the receiver's capture; they are not"
+            " the retransmissions.)"
+        )
+    used = (q.RETRANSMISSIONS, q.SENT_AGAIN, q.ALL_BYTES, q.UNIQUE, q.NEEDLESS, q.LOST)
+    return _answer(results, "What did SACK change in the retransmissions?", paragraphs, used)
+
+
+def _repeated(results: RunResults) -> list[str]:
+    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
+    if not sent or len(sent) != len(unique):
+        return []
+    shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
+    return [
+        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats: the share compares,"
+        " because the two conditions carry different amounts."
+    ]
+
+
+def _shares(every: Pair, once: Pair) -> Pair:
+    """The share of repeats in percent, off and on."""
+    return _share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1])
+
+
+def _timeouts(results: RunResults) -> Answer:
+    paragraphs = []
+    pairs = _pairs(results, q.TIMEOUTS)
+    if pairs:
+        paragraphs.append(
+            f"The sender waited for a retransmission time-out {_from_to(pairs)} times."
+        )
+    counts, paused, longest = (
+        _pairs(results, quantity) for quantity in (q.PAUSES, q.PAUSED, q.LONGEST)
+    )
+    if counts and paused and longest:
+        paragraphs.append(
+            f"Counting only pauses of at least {PAUSE:g} s, it was silent for"
+            f" {_from_to(paused, ' s')} in all, in {_from_to(counts)} pauses; the longest took"
+            f" {_from_to(longest, ' s')}."
+        )
+    used = (q.TIMEOUTS, q.SPURIOUS, q.PAUSES, q.PAUSED, q.LONGEST, q.IDLE)
+    return _answer(
+        results, "What did SACK change in the time-outs and idle times?", paragraphs, used
+    )
+
+
+def _reason(results: RunResults) -> Answer:
+    paragraphs = [
+        (
+            "What the standards say: without SACK an ACK tells only where the first gap begins, so"
+            " fast recovery repairs one gap per round trip (RFC 6582). With SACK each ACK lists"
+            " what lies above the gaps (RFC 2018), and the sender repairs several gaps in one round"
+            " trip (RFC 6675). What was measured:"
+        ),
+        *_repairs(results),
+        *_link(results),
+    ]
+    used = (
+        q.TIMEOUTS,
+        q.RENO,
+        q.RENO_FAILED,
+        q.SACK,
+        q.SACK_FAILED,
+        q.FAST,
+        q.SLOW,
+        q.LOST_AGAIN,
+        q.PROBES,
+    )
+    return _answer(results, "Why?", paragraphs, used)
+
+
+def _repairs(results: RunResults) -> list[str]:
+    """How losses were found, from the kernel's counters."""
+    timeouts, reno, sack = (_pairs(results, quantity) for quantity in (q.TIMEOUTS, q.RENO, q.SACK))
+    if not timeouts or not len(timeouts) == len(reno) == len(sack):
+        return []
+    fast = [
+        (before[0] + after[0], before[1] + after[1])
+        for before, after in zip(reno, sack, strict=True)
+    ]
+    shares = [
+        (_share(slow[0], quick[0]), _share(slow[1], quick[1]))
+        for slow, quick in zip(timeouts, fast, strict=True)
+    ]
+    return [
+        f"The kernel started {_from_to(fast)} fast recoveries (TcpExtTCPRenoRecovery +"
+        f" TcpExtTCPSackRecovery) and had {_from_to(timeouts)} time-outs (TcpExtTCPTimeouts):"
+        f" time-outs are {_from_to(shares, ' %')} of the sum."
+    ]
+
+
+def _share(part: float, rest: float) -> float:
+    return 100 * part / (part + rest) if part + rest else 0.0
+
+
+def _link(results: RunResults) -> list[str]:
+    """Whether the time-outs go with the throughput, in either direction.
+
+    Nothing is said unless both were measured.
+    """
+    timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
+    if not timeouts or not rates:
+        return []
+    if not _rises(rates):
+        return ["The median throughput did not rise, so there is no gain to explain here."]
+    if _falls(timeouts):
+        return [
+            "Each time-out costs a pause and brings the congestion window back to one segment."
+            " Fewer time-outs and the higher throughput go together here."
+        ]
+    return [
+        "The median throughput rose although the time-outs did not become fewer: they do not"
+        " explain the gain."
+    ]
+
+
+def _falls(pairs: list[Pair]) -> bool:
+    off, on = _medians(pairs)
+    return on < off
+
+
+def _rises(pairs: list[Pair]) -> bool:
+    off, on = _medians(pairs)
+    return on > off
+
+
+def _answer(
+    results: RunResults, question: str, paragraphs: list[str], used: tuple[ReportQuantity, ...]
+) -> Answer:
+    return Answer(
+        question,
+        tuple(paragraphs) or ("The files that tell this could not be read.",),
+        facts(results, *used),
+    )
+
+
+def _pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
+    return [
+        (row[0], row[1])
+        for row in results.pairs(quantity.key, results.run.conditions[:2])
+        if len(row) == 2
+    ]
+
+
+def _medians(pairs: list[Pair]) -> Pair:
+    return median(off for off, _ in pairs), median(on for _, on in pairs)
+
+
+def _from_to(pairs: list[Pair], unit: str = "") -> str:
+    off, on = _medians(pairs)
+    return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
+
 
 CONDITIONS = ("sack_off", "sack_on")
 PUBLISHED_PATH: dict[str, Quantity] = {

@@ -1,16 +1,231 @@
-"""The loss sweep: counts beside each report, and the own part of a sweep's page."""
+"""Loss sweep of 2017: summary table, graph and answers of its page; counts next to each report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from operator import attrgetter
+from pathlib import Path
 
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
+from analysis.graphs.looks import SeriesLook
+from analysis.measures.run_results import NOTHING, written
 from analysis.records.run_directory import RunRecord
-from analysis.records.sweep_folder import SweepRecord
+from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
+from analysis.rendering.colours import BLUE, VERMILLION
+from analysis.reporting.answers import Answer
+from analysis.reporting.published_file import published_rows
 from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.sweep_summary import SweepStudy
+from analysis.reporting.sweep_summary import Cells, PublishedOrder, SweepStudy
 from analysis.statistics.sweep_samples import SweepSamples
-from experiments.sack_loss_sweep import loss_summary
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
+
+SHARE = 0.95
+"""Of the rate at the least loss: below it the study calls a rate affected."""
+
+_HEAD = ("SACK", "Loss-Rate", "retrans-%", "Min", "Average", "Max")
+_RATES = ("slowest_second_kbit_s", "mean_second_kbit_s", "fastest_second_kbit_s")
+_NOTES = (
+    (
+        "Loss-Rate is netem's, in percent. retrans-% are the segments that the sender sent again of"
+        " all that it sent (TcpRetransSegs, TcpOutSegs). Min, Average and Max are of the rates that"
+        " iperf prints each second, in Mbit/s."
+    ),
+    "Ours are medians if there are several seeds.",
+)
+
+
+@dataclass(frozen=True)
+class LossLine:
+    """A line of the summary: `loss` and `resent` in percent, the rates of the seconds in Mbit/s."""
+
+    sack: bool
+    loss: float
+    resent: float
+    slowest: float
+    mean: float
+    fastest: float
+
+    @property
+    def cells(self) -> Cells:
+        """As awk printed them: six digits at most, and no powers of ten."""
+        figures = (self.loss, self.resent, self.slowest, self.mean, self.fastest)
+        return (str(int(self.sack)), *(_plain(figure, 6) for figure in figures))
+
+
+def published_lines() -> tuple[LossLine, ...]:
+    """The published lines, in their order."""
+    rows = (row.values() for row in published_rows(Path(__file__).with_name("published.csv")))
+    return tuple(LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows)
+
+
+def lines_of_sweep(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine, ...]:
+    """The sweep's lines, SACK off first and by loss; none if it varies more than the study did."""
+    varied = {
+        factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1
+    }
+    if set(varied) != {"loss", CONDITION} or samples.is_empty:
+        return ()
+    lines = []
+    for sack, label in ((False, "SACK off"), (True, "SACK on")):
+        condition = _level(sweep.factors[varied[CONDITION]], label)
+        for level, loss in enumerate(samples.amounts[varied["loss"]]):
+            place = [0] * len(sweep.factors)
+            place[varied["loss"]], place[varied[CONDITION]] = level, condition
+            if loss is not None and samples.counts[tuple(place)]:
+                lines.append(_line(sack, round(loss, 9), samples, tuple(place)))
+    return tuple(sorted(lines, key=attrgetter("sack", "loss")))
+
+
+def _level(factor: SweptFactor, label: str) -> int:
+    """Today's condition; if there is none, the one under the settings of its time."""
+    return min(
+        (level for level, value in enumerate(factor.values) if value.startswith(label)), default=0
+    )
+
+
+def _line(sack: bool, loss: float, samples: SweepSamples, place: tuple[int, ...]) -> LossLine:
+    resent = float(samples.medians["resent_percent"][place])
+    rates = ((float(samples.medians[name][place]), samples.units[name]) for name in _RATES)
+    return LossLine(
+        sack, loss, resent, *(rate if unit == "Mbit/s" else rate / 1000 for rate, unit in rates)
+    )
+
+
+def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> PublishedOrder:
+    """Our lines with the published ones of the same loss beside them."""
+    lines = {(line.sack, line.loss): line.cells[2:] for line in published}
+    beside = tuple(lines.get((line.sack, line.loss), (NOTHING,) * 4) for line in ours)
+    title = "The rate at each loss, in the published columns"
+    return PublishedOrder(
+        title, _HEAD, tuple(line.cells for line in ours), _HEAD[2:], beside, _NOTES
+    )
+
+
+def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[Answer, ...]:
+    """The questions of the study, answered from our lines and from the published ones."""
+    lost, at_least = f"{100 - 100 * SHARE:.0f} %", "at the least loss"
+    both = (("SACK off", False), ("SACK on", True))
+    return (
+        Answer(
+            f"From which loss on is the average rate more than {lost} below that {at_least}?",
+            tuple(_affected(name, sack, ours, published, "mean") for name, sack in both),
+        ),
+        Answer(
+            f"From which loss on is the slowest second more than {lost} below that {at_least}?",
+            tuple(_affected(name, sack, ours, published, "slowest") for name, sack in both),
+        ),
+        Answer(
+            "At which loss does SACK matter most?",
+            (f"Ours: {_most(ours)} Published: {_most(published)}",),
+        ),
+    )
+
+
+def _affected(
+    name: str, sack: bool, ours: Sequence[LossLine], published: Sequence[LossLine], rate: str
+) -> str:
+    first_of_ours, first_published = (
+        _first([line for line in lines if line.sack == sack], rate) for lines in (ours, published)
+    )
+    return f"{name}: {first_of_ours} Published: {first_published}"
+
+
+def _first(lines: Sequence[LossLine], rate: str) -> str:
+    """The first line whose rate is below its share of the rate at the least loss, in words."""
+    of = attrgetter(rate)
+    if not lines:
+        return "not measured."
+    least = lines[0]
+    first = next((line for line in lines if of(line) < SHARE * of(least)), None)
+    if first is None:
+        return f"not up to a loss of {_percent(lines[-1].loss)}."
+    return (
+        f"from a loss of {_percent(first.loss)} on, where {_percent(first.resent)} of the segments"
+        f" are sent again: {written(of(first))} Mbit/s after {written(of(least))} at"
+        f" {_percent(least.loss)}."
+    )
+
+
+def _most(lines: Sequence[LossLine]) -> str:
+    """Where the average rate with SACK is the greatest multiple of that without."""
+    without = {line.loss: line.mean for line in lines if not line.sack and line.mean}
+    ratios = [
+        (line.mean / without[line.loss], line)
+        for line in lines
+        if line.sack and line.loss in without
+    ]
+    if not ratios:
+        return "not measured."
+    ratio, line = max(ratios, key=lambda pair: pair[0])
+    rates = f"{written(line.mean)} and {written(without[line.loss])} Mbit/s"
+    return (
+        f"at {_percent(line.loss)}, where the rate with SACK is {written(ratio)} times that without"
+        f" ({rates})."
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{_plain(value, 3)} %"
+
+
+def _plain(value: float, digits: int) -> str:
+    return f"{Decimal(f'{value:.{digits}g}'):f}"
+
+
+_CAPTION = (
+    "Each mark is a loss rate of netem: to the right, the share of segments that the sender sent"
+    " again, as its own counters say; upwards, the mean of the seconds' rates. Solid lines are"
+    " ours, dashed ones published. The second graph has a logarithmic rate, which shows how far the"
+    " small ones are apart. Without SACK a time-out has all that is outstanding sent again, needed"
+    " or not: that moves a mark to the right of its loss."
+)
+
+
+_SHARE = Axis("segments retransmitted, of all segments sent", "%")
+_RATE = Axis("rate", "bit/s", 1e6, zero=True)
+
+
+def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGroup:
+    """Two graphs with one horizontal axis: the rate linear, and logarithmic."""
+    title = "What retransmissions cost, without and with SACK"
+    layers = tuple(
+        layer
+        for whose, lines in (("ours", ours), ("published", published))
+        for sack in (False, True)
+        for layer in _curve(whose, [line for line in lines if line.sack == sack], sack)
+    )
+    logarithmic = replace(_RATE, zero=False, log=True)
+    linear = Graph("loss_linear", "The rate", "", _SHARE, _RATE, layers, over_time=False)
+    small = Graph(
+        "loss_logarithmic",
+        "The rate, logarithmic",
+        "",
+        _SHARE,
+        logarithmic,
+        layers,
+        over_time=False,
+    )
+    return GraphGroup("rate_by_retransmission", title, _CAPTION, (linear, small))
+
+
+def _curve(whose: str, lines: Sequence[LossLine], sack: bool) -> list[Layer]:
+    if not lines:
+        return []
+    is_ours = whose == "ours"
+    look = SeriesLook("", BLUE, "square") if sack else SeriesLook("", VERMILLION, "circle")
+    look = replace(look, every=True, dash=not is_ours, mark=look.mark if is_ours else "ring")
+    ordered = sorted(lines, key=lambda line: line.resent)
+    across = np.array([line.resent for line in ordered])
+    up = np.array([line.mean for line in ordered])
+    words = f"SACK {'on' if sack else 'off'}, {whose}"
+    return [
+        Layer(look, "line", across, up, words=words),
+        Layer(replace(look, dash=False), "dots", across, up, words=words),
+    ]
 
 
 def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
@@ -24,15 +239,13 @@ def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
 
 def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:
     """The study's table, graph and answers; None if the sweep varies more than the study did."""
-    from experiments.sack_loss_sweep.loss_figure import graphs
-
-    ours, published = loss_summary.ours(sweep, samples), loss_summary.published()
+    ours, published = lines_of_sweep(sweep, samples), published_lines()
     if not ours:
         return None
     return SweepStudy(
-        loss_summary.summary(ours, published),
+        summary(ours, published),
         graphs(ours, published),
-        loss_summary.answers(ours, published),
+        answers(ours, published),
     )
 
 

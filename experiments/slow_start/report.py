@@ -1,4 +1,4 @@
-"""Slow start: the segments of each round trip beside the law's."""
+"""Slow start: segments of each round trip, measured and by the law."""
 
 from __future__ import annotations
 
@@ -8,11 +8,33 @@ from analysis.measures import metric_keys
 from analysis.measures.run_results import RunResults
 from analysis.measures.trial_measures import Measured
 from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.tabular.column_table import ColumnTable
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine
 from analysis.theory.measured_path import path_of
 from analysis.theory.window_laws import slow_start_segments
-from experiments.slow_start.rounds import segments_by_round
+
+_COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
+
+
+def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
+    """How many data segments the sender sent in each round trip; the last may be cut short.
+
+    A round trip ends with the first ACK of anything that was sent in it: what is sent from then on
+    is let out by its ACKs. `packets` are those of one connection in the order of the sender's
+    capture, with the sequence numbers of their direction; `by_a` as in
+    analysis.measures.trial_captures.End. Empty if nothing was sent.
+    """
+    rounds, sent, highest, end = [], 0, 0, None
+    columns = (packets[name].to_list() for name in _COLUMNS)
+    for forward, sequence, acknowledged, payload in zip(*columns, strict=True):
+        if forward == by_a and payload:
+            sent, highest = sent + 1, max(highest, sequence + payload)
+        elif sent and forward != by_a and (acknowledged or 0) > (end or 1):
+            rounds.append(sent)
+            sent, end = 0, highest
+    return [*rounds, sent] if sent else rounds
+
 
 LAW = Law(
     question="Does slow start double the window in each round trip?",

@@ -1,12 +1,16 @@
-"""UDP beside TCP (TCP assignment, 3.2): what each got, how even TCP's flows are, the answers."""
+"""UDP next to TCP (TCP assignment, 3.2): rates, fairness among TCP flows, answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from analysis.graphs.layers import GraphGroup
 from analysis.measures import metric_keys
+from analysis.measures.flow_rows import jain
 from analysis.measures.run_results import RunResults, spread, written
 from analysis.records import row_columns
 from analysis.records.run_directory import RunCondition
+from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.answer_wording import (
     called,
     each,
@@ -19,8 +23,47 @@ from analysis.reporting.answer_wording import (
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.flow_tables import rates_of_flows, sharing
 from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.swept_runs import Row, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.tables import Listing, ReportQuantity
-from experiments.udp_fairness.fairness_by_queue import by_queue
+
+_NOTE = (
+    "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
+    " is RFC 1889's."
+)
+
+
+def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, ...]:
+    """What the UDP flow sent, lost and got, and how the TCP flows share the rest."""
+    rows = tuple(
+        (cell.name, *(over_runs(measure, cell.runs) for measure in _COLUMNS.values()))
+        for cell in cells
+    )
+    return (Listing("UDP and TCP in each queue", (varied(sweep), *_COLUMNS), rows, (_NOTE,)),)
+
+
+def _of_tcp(
+    choose: Callable[[list[float]], float], scale: float
+) -> Callable[[list[Row]], float | None]:
+    """Something about the goodputs of a run's TCP flows."""
+
+    def measure(rows: list[Row]) -> float | None:
+        rates = [row["goodput_kbit_s"] for row in rows if row["flow"].startswith("tcp")]
+        return None if not rates or None in rates else scale * choose(rates)
+
+    return measure
+
+
+_COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
+    "UDP, sent (Mbit/s)": flow_value("client_kbit_s", "udp", 1e-3),
+    "UDP, received (Mbit/s)": flow_value("goodput_kbit_s", "udp", 1e-3),
+    "UDP datagrams lost (%)": flow_value("udp_lost_percent", "udp"),
+    "UDP jitter (ms)": flow_value("udp_jitter_ms", "udp"),
+    "TCP, sum (Mbit/s)": _of_tcp(sum, 1e-3),
+    "Jain's index of the TCP flows": _of_tcp(jain, 1.0),
+    "Slowest TCP (Mbit/s)": _of_tcp(min, 1e-3),
+    "Fastest TCP (Mbit/s)": _of_tcp(max, 1e-3),
+}
+
 
 _UDP_SERVER, _TCP_SERVERS = (
     "udp.server.txt, last line",

@@ -19,9 +19,9 @@ from analysis.theory.cubic_law import cubic_window, plateau_time
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine
 from analysis.theory.measured_path import loss_times, path_of
-from experiments.cubic_curve.epochs import epochs_of
+from experiments.cubic_curve.report import epochs_of
 from experiments.loss_formula import LossFormulaParameters
-from experiments.slow_start.rounds import segments_by_round
+from experiments.slow_start.report import segments_by_round
 from tests.analysis.made_runs import flow, made_run
 from topologies.foundation.errors import UsageError
 

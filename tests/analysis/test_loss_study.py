@@ -21,7 +21,7 @@ from analysis.__main__ import main
 from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
 from analysis.records.run_directory import run_of
 from experiments.harness.sweep.measured_rows import _statistics
-from experiments.sack_loss_sweep import loss_summary
+from experiments.sack_loss_sweep.report import answers, published_lines
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 
 DATA = Path(__file__).parent / "data" / "loss"
@@ -142,7 +142,7 @@ def test_the_published_lines_give_the_published_answers() -> None:
     """The author's own: 5 % go at 0.034 % of retransmissions without SACK, at 0.51 % with; of a
     second at 0.0019 %.
     """
-    average, slowest, most = loss_summary.answers((), loss_summary.published())
+    average, slowest, most = answers((), published_lines())
     off, on = average.paragraphs
     assert (
         "Published: from a loss of 0.02 % on, where 0.0338 % of the segments are sent again: 881"

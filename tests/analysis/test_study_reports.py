@@ -21,7 +21,7 @@ from analysis.reporting.published_file import published_rows
 from analysis.reporting.study_reports import StudyReport, report_of
 from analysis.reporting.swept_runs import sweep_listings
 from analysis.reporting.tables import Listing
-from experiments.packet_dropper import original_columns
+from experiments.packet_dropper import report as packet_dropper
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
@@ -208,15 +208,15 @@ def test_many_connections_get_a_row_and_an_answer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    published_rows(Path(original_columns.__file__).with_name("published.csv")),
+    published_rows(Path(packet_dropper.__file__).with_name("published.csv")),
     ids=lambda row: f"{row['drop_percent']} %",
 )
 def test_the_droppers_columns_are_the_originals(row: dict[str, str]) -> None:
     """From the ten published times follow the average, the spread and the throughput that were
     published.
     """
-    times = original_columns.published_times(float(row["drop_percent"]))
-    found = original_columns.cells(times, 100_000)
+    times = packet_dropper.published_times(float(row["drop_percent"]))
+    found = packet_dropper.cells(times, 100_000)
     average, spread, share, throughput = (cell.replace(",", "").rstrip(" %") for cell in found[-4:])
     assert float(average) == pytest.approx(float(row["elapsed_avg_s"]), abs=6e-4)
     assert float(spread) == pytest.approx(float(row["elapsed_spread_s"]), abs=6e-4)

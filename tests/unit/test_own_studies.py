@@ -56,7 +56,7 @@ REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is min
 """
 TARGETS = """from experiments.harness.published.target import PublishedStudy, Target
 
-STUDY = PublishedStudy("A letter of mine", seeds=(2, 4))
+STUDY = PublishedStudy("A letter of mine", seeds=(2, 4), reasons=(("home", "Mine."),))
 
 
 def targets(quick):
@@ -74,7 +74,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "sack.py").write_text(MODULE.format(name="sack", claim="Another SACK."))
     (folder / "helper.py").write_text("experiment = 3\n")
     (folder / "room/__init__.py").write_text(MODULE.format(name="room", claim="Rooms have parts."))
-    for name, text in (("report", REPORT), ("targets", TARGETS), ("reasons", "REASONS = ()\n")):
+    for name, text in (("report", REPORT), ("targets", TARGETS)):
         (folder / f"room/{name}.py").write_text(text)
     monkeypatch.setattr(experiments, "__path__", [*experiments.__path__])
     monkeypatch.setenv(experiments.STUDIES, "")

@@ -6,14 +6,13 @@ import re
 
 import pytest
 
-from experiments.harness.definition.catalogue import catalogue, part
-from experiments.harness.published.target import reason, targets
+from experiments.harness.definition.catalogue import catalogue
+from experiments.harness.published.target import published_study, reason, targets
 
 REASONS = [
     (named.name, pattern, text)
     for named in catalogue()
-    if (module := part(named.name, "reasons"))
-    for pattern, text in module.REASONS
+    for pattern, text in published_study(named.name).reasons
 ]
 ROWS = [(target.experiment, f"{target.where}: {target.quantity}") for target in targets(quick=True)]
 

@@ -2,7 +2,7 @@
 
 A study is a module of the package `experiments`, a file or a folder: its docstring begins with its
 claim, and its function `experiment` takes one object of parameters and returns the spec. A folder
-may have more parts: `report`, `targets`, `reasons`, `statistics_file`.
+may have more parts: `report`, `targets`, `statistics_file`.
 """
 
 from __future__ import annotations

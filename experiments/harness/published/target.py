@@ -101,6 +101,7 @@ class PublishedStudy:
     seeds: tuple[int, int] = (6, 10)
     notes: tuple[str, ...] = ()
     processor_seconds: tuple[float, float] | None = None
+    reasons: tuple[tuple[str, str], ...] = ()
 
 
 def as_number(printed: str) -> float:
@@ -118,9 +119,8 @@ COUNTS = (
 
 
 def reason(experiment: str, row: str) -> str:
-    """Why the row, `where: quantity`, may differ; empty if nobody knows. The first match counts."""
-    module = part(experiment, "reasons")
-    pairs: tuple[tuple[str, str], ...] = module.REASONS if module else ()
+    """Return why the row, `where: quantity`, may differ; empty if that is unknown."""
+    pairs = published_study(experiment).reasons
     return next((text for pattern, text in pairs if re.search(pattern, row)), "")
 
 
