@@ -13,19 +13,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from topologies.disciplines import discipline
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
 
 NodeKind = Literal["host", "switch", "router"]
-Discipline = Literal["fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red"]
 
 SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
 LONGEST_DELAY = Duration.parse("60s")
 # That of a delay line without delay, which detaches packets from the sockets that sent them.
 SHORTEST_DELAY = Duration.parse("100ns")
 MOST_PACKETS = Packets(1_000_000)
-# What tc refuses: sfq needs two, and the average of red has no constant for fewer.
-_SHORTEST_QUEUE: dict[Discipline, Packets] = {"sfq": Packets(2), "red": Packets(10)}
 ETHERNET, JUMBO = Size(1500), Size(9000)
 # An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
 _LONGEST_NAME = 9
@@ -47,7 +45,7 @@ class Channel:
     loss: Share = Share(0)
     jitter: Duration = Duration(0)
     queue: Packets = Packets(1000)
-    discipline: Discipline = "fifo"
+    discipline: str = "fifo"
     line: Packets = MOST_PACKETS
 
     def __post_init__(self) -> None:
@@ -55,7 +53,7 @@ class Channel:
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
         _within("queue", self.queue, Packets(1), MOST_PACKETS)
-        if self.queue < (shortest := _SHORTEST_QUEUE.get(self.discipline, self.queue)):
+        if self.queue < (shortest := Packets(discipline(self.discipline).shortest)):
             raise UsageError(
                 f"A queue of {self.queue} packets is too short for {self.discipline}.",
                 f"Choose one of {shortest} packets or more.",

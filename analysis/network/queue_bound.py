@@ -9,16 +9,12 @@ from analysis.network.findings import CheckFinding, CheckOutcome, duration, unme
 from analysis.network.packet_traffic import PortTraffic, TrialTraffic
 from analysis.network.real_time import lateness
 from analysis.network.sightings import Whole
+from topologies.disciplines import discipline
 from topologies.topology_spec import Channel
 
 BOUND, FULL = "Packets that waited for a link", "Drops of a full queue"
 _SLACK = 1_000
 """Nanoseconds in which two events count as one."""
-_BY_BYTES = ("red", "cake")
-"""Disciplines whose queue is given the bytes of so many full packets."""
-_MORE = {"fq": (8, "that fq lets pass"), "cake": (1, "as cake counts memory")}
-"""Packets beyond the limit: fq takes them while it has no others (fq_fastpath_check, sch_fq.c);
-cake counts the memory of packets, which is not the same for all."""
 _ONE_PACKET_OFF = 1
 """Packets by which a queue may be off and its figures still be used, with care."""
 
@@ -63,7 +59,8 @@ def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
         f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
         f" {allowed}: losses come later and round trips are longer than asked for."
     )
-    more, why = _MORE.get(channel.discipline, (0, ""))
+    queue = discipline(channel.discipline)
+    more, why = queue.excess, queue.excess_reason
     asked = f"at most {allowed:,}" + (f", and {more} {why}" if more else "")
     outcome, excess = _by(waiting - allowed - more), waiting / (allowed + more)
     return CheckFinding(BOUND, place, asked, f"at most {waiting:,}", outcome, sentence, excess)
@@ -74,7 +71,7 @@ def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int
 
     Full packets of `frame` bytes for a discipline that counts bytes.
     """
-    if channel.discipline not in _BY_BYTES:
+    if not discipline(channel.discipline).in_bytes:
         return _most(traffic, channel, slack, np.ones_like(traffic.length))
     return -(-_most(traffic, channel, slack, traffic.length) // frame)
 

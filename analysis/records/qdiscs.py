@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, field
 
-_LINE = "1:"  # handle of the delay line; 2: is the rate, 3: the queue
+from topologies.disciplines import of_kind
+
+_LINE, _RATE, _QUEUE = "1:", "2:", "3:"
+"""Handles of delay line, rate and queue."""
 _OF_HOST = "10:"  # handle of netem on a host's own port
 
 
@@ -72,7 +76,7 @@ class QdiscsFile(Struct, frozen=True):
         """What `port` did to packets during the trial."""
         # netem counts its child's drops among its own: the queue's are taken out again (tbf
         # passes on the queue's).
-        dropped = max(self._grown(port, "2:", _drops), self._grown(port, "3:", _drops))
+        dropped = max(self._grown(port, _RATE, _drops), self._grown(port, _QUEUE, _drops))
         lost = self._grown(port, _LINE, _drops) - dropped
         return PortLoss(port, lost, dropped, self._grown(port, _LINE, _packets))
 
@@ -81,12 +85,10 @@ class QdiscsFile(Struct, frozen=True):
 
         tc does not tell them from others of cake: all of its drops are counted here.
         """
-        queue = next((row for row in self.after.get(port, ()) if row.kind in _MANAGED), None)
-        if queue is None:
-            return 0.0
-        counts = _MANAGED[queue.kind]
-        drops = [self._grown(port, queue.handle, count) for count in counts]
-        return drops[0] - sum(drops[1:])
+        queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
+        counters = of_kind(queue.kind).early_drops if queue else ()
+        drops = [self._grown(port, _QUEUE, attrgetter(counter)) for counter in counters]
+        return sum(drops[:1]) - sum(drops[1:])
 
     def carried(self, port: str) -> float:
         """Bytes that passed a port during the trial."""
@@ -114,12 +116,3 @@ def _packets(qdisc: Qdisc) -> float | None:
 
 def _drops(qdisc: Qdisc) -> float | None:
     return qdisc.drops
-
-
-_MANAGED: dict[str, tuple[_Count, ...]] = {
-    "red": (lambda qdisc: qdisc.early,),
-    "pie": (_drops, lambda qdisc: qdisc.overlimit),
-    "fq_codel": (_drops, lambda qdisc: qdisc.drop_overlimit),
-    "cake": (_drops,),
-}
-"""What each discipline counts: its own drops, and those among them for want of room."""

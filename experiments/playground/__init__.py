@@ -9,7 +9,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.harness.definition.queue_disciplines import discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,6 +21,7 @@ from experiments.spec import (
     sack,
     word,
 )
+from topologies.disciplines import DISCIPLINES, discipline
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
 from topologies.topology_spec import Channel
@@ -46,7 +46,9 @@ class PlaygroundParameters(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
     queue: Packets = parameter("33", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("10s", Duration, "How long the first sender sends.")
-    discipline: str = word("fifo", "What decides which waiting packet is next, or dropped.")
+    discipline: str = word(
+        "fifo", "What decides which waiting packet is next, or dropped.", tuple(DISCIPLINES)
+    )
     flows: str = word(
         "cubic", "Congestion controls of one to four flows, with their starts: cubic+bbr@2s."
     )
@@ -56,14 +58,13 @@ class PlaygroundParameters(LinkParameters):
     change: str = word("", "How the link changes, and when: '5s bw=2mbit delay=100ms loss=1%'.")
 
     def __post_init__(self) -> None:
-        discipline_from(self.discipline)
+        discipline(self.discipline)
         _require("sack", self.sack, _SWITCH)
         _require("ecn", self.ecn, _SWITCH)
 
     def channel(self) -> Channel:
         """One direction of the link."""
-        discipline = discipline_from(self.discipline)
-        return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue, discipline)
+        return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue, self.discipline)
 
 
 def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:

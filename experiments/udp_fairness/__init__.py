@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
 from experiments.harness.definition.profiles import LINUX_2_6, under
-from experiments.harness.definition.queue_disciplines import DISCIPLINES, discipline_from
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -24,14 +23,15 @@ from experiments.spec import (
     parameter,
     word,
 )
+from topologies.disciplines import DISCIPLINES, discipline
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.star import star
 from topologies.topology_spec import Channel
 
-FAIR = ("sfq", "fq_codel", "fq", "cake")
+FAIR = tuple(name for name, each in DISCIPLINES.items() if each.is_fair)
 """Those that have a queue for each flow and serve them in turn."""
-GRID = {"queueing": DISCIPLINES}
+GRID = {"queueing": tuple(DISCIPLINES)}
 METRIC = "jain_index"
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
@@ -43,7 +43,9 @@ class UdpFairnessParameters:
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
-    queueing: str = word("fifo", "Discipline of the queue towards the receiver.")
+    queueing: str = word(
+        "fifo", "Discipline of the queue towards the receiver.", tuple(DISCIPLINES)
+    )
     udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
     streams: Count = parameter("10", Count, "TCP flows.")
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
@@ -53,15 +55,16 @@ class UdpFairnessParameters:
     )
 
     def __post_init__(self) -> None:
-        discipline_from(self.queueing)
+        discipline(self.queueing)
         if not 1 <= self.streams.base <= 500:
             raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
     """Towards left; all flows end together, and UDP is there from the start."""
-    discipline = discipline_from(parameters.queueing)
-    shared = Channel(parameters.bw, parameters.delay, queue=parameters.queue, discipline=discipline)
+    shared = Channel(
+        parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
+    )
     others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     udp = Flow("udp", "top", "left", parameters.duration, port=_UDP_PORT, rate=parameters.udp)
     starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)

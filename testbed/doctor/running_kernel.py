@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from testbed.doctor.examined_machine import ExaminedMachine
 from testbed.doctor.finding import Finding, judged
+from topologies.disciplines import DISCIPLINES
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
 # What native runs need: module to (what it makes, a trial of it in a namespace of its own).
@@ -24,15 +25,12 @@ MODULES = {
     "veth": ("cables", "ip link add tcplab0 type veth peer tcplab1"),
     "openvswitch": ("switches", "ovs-dpctl dump-dps"),
 }
-QUEUES = {  # what single experiments need
-    "sch_sfq": "tc qdisc add dev lo root sfq",
-    "sch_fq": "tc qdisc add dev lo root fq",
-    "sch_fq_codel": "tc qdisc add dev lo root fq_codel",
-    "sch_cake": "tc qdisc add dev lo root cake",
-    "sch_pie": "tc qdisc add dev lo root pie",
-    "sch_red": "tc qdisc add dev lo root red limit 60000 avpkt 1000",
-    "sch_prio": "tc qdisc add dev lo root prio",
-}
+# What single experiments need: those of channels, and prio of hosts that reorder.
+QUEUES = {
+    each.module: f"tc qdisc add dev lo root {each.trial}"
+    for each in DISCIPLINES.values()
+    if each.trial
+} | {"sch_prio": "tc qdisc add dev lo root prio"}
 ALGORITHMS = ("reno", "cubic", "bbr")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import exp, log
-from typing import get_args
 
 from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.records.run_directory import run_of
@@ -25,20 +24,20 @@ from experiments.spec import ExperimentSpec, Flow, congestion_control
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab, lab
 from topologies.chain import chain
+from topologies.disciplines import DISCIPLINES
 from topologies.dumbbell import dumbbell
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.parking_lot import parking_lot
 from topologies.star import star
-from topologies.topology_spec import Channel, Discipline, TopologySpec
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 
 _SLOWEST, _FASTEST = 1e5, 2e9  # bit/s
 _LONGEST = 300e6  # ns each way
 _PACKETS, _FRAME = 15_000, 12_112  # of the link in a run, and bits of one
 _ALGORITHMS = ("cubic", "reno", "bbr")
-_SHORTEST = {"red": 10, "sfq": 2}
 """Packets; tc has no shorter queue of these."""
 _WALL_SECONDS = 600.0
 _SHOWN = ("with care", "not as asked")
@@ -85,13 +84,13 @@ def _channel(draw: random.Random) -> Channel:
         Duration(round(delay / 1e3) * 1000),
         Share(round(loss * 1e6) * 10**4),
         Duration(round(jitter / 1e3) * 1000),
-        Packets(max(queue, _SHORTEST.get(discipline, 1))),
+        Packets(max(queue, DISCIPLINES[discipline].shortest)),
         discipline,
     )
 
 
-def _queue(draw: random.Random) -> tuple[int, Discipline]:
-    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *get_args(Discipline)))
+def _queue(draw: random.Random) -> tuple[int, str]:
+    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *DISCIPLINES))
 
 
 def _described(channel: Channel) -> str:

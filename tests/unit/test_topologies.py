@@ -15,7 +15,7 @@ from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.parking_lot import parking_lot
 from topologies.separate_pairs import separate_pairs
 from topologies.star import star
-from topologies.topology_spec import Channel, Discipline, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
 from topologies.two_hosts import two_hosts
 
 CHANNEL = Channel(Rate.parse("10mbit"), Duration.parse("5ms"))
@@ -203,7 +203,7 @@ def test_pairs_without_a_way_back_are_refused(there: int, back: int) -> None:
 
 
 @pytest.mark.parametrize(("discipline", "least"), [("sfq", 2), ("red", 10)])
-def test_a_queue_that_tc_cannot_make_is_refused(discipline: Discipline, least: int) -> None:
+def test_a_queue_that_tc_cannot_make_is_refused(discipline: str, least: int) -> None:
     with pytest.raises(UsageError, match=f"too short for {discipline}. Choose one of {least}"):
         dataclasses.replace(CHANNEL, queue=Packets(least - 1), discipline=discipline)
     dataclasses.replace(CHANNEL, queue=Packets(least), discipline=discipline)

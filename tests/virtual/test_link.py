@@ -17,7 +17,7 @@ from experiments.spec import Condition, ExperimentSpec, Flow
 from tests.virtual.conftest import read
 from topologies.dumbbell import dumbbell
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, Discipline, TopologySpec
+from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 
 pytestmark = pytest.mark.virtual
@@ -49,7 +49,7 @@ def own_time(size: int, rate: Rate) -> float:
 @pytest.mark.parametrize("discipline", ["fifo", "fq_codel", "sfq"])
 @pytest.mark.parametrize("bandwidth", ["10mbit", "400mbit"])
 def test_every_packet_takes_its_own_time(
-    in_guest: InGuest, bandwidth: str, discipline: Discipline
+    in_guest: InGuest, bandwidth: str, discipline: str
 ) -> None:
     """A lone SYN and its answer; then full frames while the line is busy."""
     rate, delay = Rate.parse(bandwidth), Duration.parse("5ms")

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from topologies.disciplines import DISCIPLINES
 from topologies.foundation.errors import UsageError
 
 HERE = Path(__file__).parent
@@ -21,7 +22,7 @@ VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
 DEFAULT = "7.2"
 """The kernel of the lab unless another is asked for."""
 OPEN_VSWITCH = "Open vSwitch"
-"""Who lacks it has bridges for switches (testbed.guest.bridges)."""
+"""Who lacks it has bridges for switches (testbed.guest.switches)."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,16 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in tomllib.loads(text).items()
     }
-    return KernelVersion(series, **values)
+    return KernelVersion(series, **values | {"lacks": _younger(series) | values.get("lacks", {})})
+
+
+def _younger(series: str) -> dict[str, str]:
+    """The queueing disciplines that came later than the series, each with the reason."""
+    return {
+        each.name: f"it came with Linux {each.since}."
+        for each in DISCIPLINES.values()
+        if as_numbers(each.since) > as_numbers(series)
+    }
 
 
 @cache

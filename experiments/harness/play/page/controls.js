@@ -53,15 +53,6 @@ const MORE = [
     hint: "of all chance",
   },
 ];
-const DISCIPLINES = {
-  fifo: "fifo: first in, first out",
-  sfq: "sfq: a turn for each flow",
-  fq: "fq: fair queues",
-  fq_codel: "fq_codel: fair, and short waits",
-  cake: "cake: fair, and short waits",
-  pie: "pie: drops early by the wait",
-  red: "red: drops early by length",
-};
 const MOST_FLOWS = 4;
 
 export class Controls {
@@ -170,8 +161,7 @@ export class Controls {
   disciplines() {
     this.discipline = element("select", { id: "set-discipline" });
     this.discipline.dataset.field = "discipline";
-    for (const value of this.offered.disciplines) {
-      const textContent = DISCIPLINES[value] || value;
+    for (const [value, textContent] of Object.entries(this.offered.disciplines)) {
       this.discipline.append(element("option", { value, textContent }));
     }
     this.discipline.addEventListener("change", () => this.set("discipline", this.discipline.value));

@@ -1,0 +1,155 @@
+"""The table of queueing disciplines: tc's words, limits, counters and kernels of each.
+
+Everything that treats disciplines differently reads it: specs and their checks, tc's commands, the
+doctor, kernels, the verdict on the network, the live page. A discipline more is a class here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from topologies.foundation.errors import UsageError
+
+_FQ_FLOW, _FQ_LEAST = 100, 10  # packets
+_CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)
+
+
+class Discipline:
+    """A queueing discipline whose queue tc limits in packets; subclasses override what differs.
+
+    Every option that `words` leaves out keeps tc's default.
+    """
+
+    name: str
+    """Its name in specs and options."""
+    title: str
+    """Its name on the live page."""
+    since = "2.6.32"
+    """The first Linux that has it."""
+    shortest = 1
+    """Packets of the shortest queue that tc accepts."""
+    is_fair = False
+    """Each flow gets its turn."""
+    in_bytes = False
+    """tc limits the queue in bytes of full frames."""
+    excess, excess_reason = 0, ""
+    """Packets beyond the limit that the kernel lets wait, and why."""
+    early_drops: tuple[str, ...] = ()
+    """Counters of tc: drops despite room are the first without the others."""
+    trial = ""
+    """tc's words for a trial without a channel; empty if every kernel has the discipline."""
+
+    @property
+    def kind(self) -> str:
+        """Its name in tc."""
+        return self.name
+
+    @property
+    def module(self) -> str:
+        """The kernel module that has it."""
+        return f"sch_{self.name}"
+
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        """Return tc's words for `queue` packets, full frames of `frame` bytes, `rate` bit/s."""
+        return f"limit {queue}"
+
+    def packets(self, options: Mapping[str, Any], frame: int) -> int:
+        """Return the limit in packets that tc reads back."""
+        return int(options.get("limit", 0))
+
+
+class Fifo(Discipline):
+    name, title = "fifo", "fifo: first in, first out"
+
+    @property
+    def kind(self) -> str:
+        return "pfifo"
+
+
+class Sfq(Discipline):
+    """Stochastic fair queueing. By default all flows have 127 packets together."""
+
+    name, title, trial = "sfq", "sfq: a turn for each flow", "sfq"
+    shortest, is_fair = 2, True
+
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        return f"limit {queue} depth {min(queue, 127)}"
+
+
+class FqCodel(Discipline):
+    name, title, trial = "fq_codel", "fq_codel: fair, and short waits", "fq_codel"
+    since, is_fair = "3.5", True
+    early_drops = ("drops", "drop_overlimit")
+
+
+class Fq(Discipline):
+    """Fair queues, without pacing: on a path there are no sockets to pace by."""
+
+    name, title, trial = "fq", "fq: fair queues", "fq"
+    since, is_fair = "3.12", True
+    # fq_fastpath_check (sch_fq.c) lets them pass while it has no others.
+    excess, excess_reason = 8, "that fq lets pass"
+
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        # A full fq drops what arrives, whichever flow it is of: a flow that may fill the queue
+        # keeps all others out. 100 is the default (tc-fq(8)); 10 are an initial window.
+        of_flow = min(queue, max(_FQ_LEAST, min(_FQ_FLOW, queue // 10)))
+        return f"limit {queue} flow_limit {of_flow} nopacing"
+
+
+class Cake(Discipline):
+    """cake, which counts memory (buffer_used in sch_cake.c): that of full frames of TCP."""
+
+    name, title, trial = "cake", "cake: fair, and short waits", "cake"
+    since, is_fair, in_bytes = "4.19", True, True
+    excess, excess_reason = 1, "as cake counts memory"
+    early_drops = ("drops",)  # tc does not count drops of a full queue apart
+
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        return f"unlimited memlimit {queue * (frame + _CAKE_MORE)}"
+
+    def packets(self, options: Mapping[str, Any], frame: int) -> int:
+        return int(options.get("memlimit", 0)) // (frame + _CAKE_MORE)
+
+
+class Pie(Discipline):
+    name, title, trial = "pie", "pie: drops early by the wait", "pie"
+    since, early_drops = "3.14", ("drops", "overlimit")
+
+
+class Red(Discipline):
+    """Random early detection between a sixth and half of the queue, as tc-red(8) advises."""
+
+    name, title, trial = "red", "red: drops early by length", "red limit 60000 avpkt 1000"
+    shortest = 10  # its average has no constant for fewer
+    in_bytes, early_drops = True, ("early",)
+
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        size = queue * frame
+        burst = max(1, (2 * queue // 6 + queue // 2) // 3 + 1)  # (2 min + max) / (3 avpkt)
+        average = f"min {size // 6} max {size // 2} avpkt {frame} burst {burst}"
+        return f"limit {size} {average} probability 0.02 bandwidth {rate}bit"
+
+    def packets(self, options: Mapping[str, Any], frame: int) -> int:
+        return int(options.get("limit", 0)) // frame
+
+
+DISCIPLINES: dict[str, Discipline] = {
+    each.name: each for each in (Fifo(), Sfq(), FqCodel(), Fq(), Cake(), Pie(), Red())
+}
+
+
+def discipline(name: str) -> Discipline:
+    """Return the discipline of a spec. Raises UsageError, which names all."""
+    if name not in DISCIPLINES:
+        raise UsageError(
+            f"There is no queueing discipline '{name[:40]}'.",
+            f"Choose from {', '.join(DISCIPLINES)}.",
+        )
+    return DISCIPLINES[name]
+
+
+def of_kind(kind: str) -> Discipline:
+    """Return the discipline that tc calls `kind`. Raises UsageError."""
+    return discipline(next((each.name for each in DISCIPLINES.values() if each.kind == kind), kind))
