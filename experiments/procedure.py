@@ -19,10 +19,9 @@ from typing import Any
 from experiments.proof import evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
 from experiments.transfers import READY, check_alive, hosts_of, receive_kib, transfer
-from testbed.guest import baseline
-from testbed.guest.algorithms import permit_those_of
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
+from testbed.guest.namespaces import HOST_SYSCTLS, permit_algorithms_of
 from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.programs import all_ended_afterwards, wait_for
 from testbed.guest.socket_sampling import sampled, sampling_interval
@@ -75,14 +74,14 @@ def _carry_out(
         for condition in spec.conditions:
             job.enter(condition.label)
             if job.virtual:
-                permit_those_of(condition.sysctls)
+                permit_algorithms_of(condition.sysctls)
             try:
                 _measure(spec, condition, live, job, captures)
             finally:  # what was measured is kept, also of a condition that failed
                 job.deliver(condition.name)
         if modules:  # no host may hold what is about to be unloaded
             for host in hosts_of(spec):
-                live.set_sysctls(host, baseline.HOST)
+                live.set_sysctls(host, HOST_SYSCTLS)
 
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> di
         "receiver_preload": job.preload is not None,
         "receiver_kib": receive_kib(len(spec.flows)) if job.preload else None,
         "socket_sample_seconds": _sampling_interval(spec),
-        "baseline": baseline.HOST,
+        "baseline": HOST_SYSCTLS,
         "shared_sysctls": sorted(live.shared_sysctls),
         "absent_sysctls": sorted(live.absent_sysctls),
         "lines": live.has_lines,
@@ -111,7 +110,7 @@ def _measure(
 ) -> None:
     folder = _folder(condition, job)
     hosts = hosts_of(spec)
-    settings = baseline.HOST | dict(condition.sysctls)
+    settings = HOST_SYSCTLS | dict(condition.sysctls)
     sysctls = {host: live.set_sysctls(host, settings) for host in hosts}
     live.rewind()
     before = _readout(live, hosts)

@@ -15,12 +15,13 @@ from typing import Any
 
 from experiments.proof import CHANGES
 from experiments.spec import ExperimentSpec, Flow
-from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import (
+    Stop,
     all_ended_afterwards,
+    in_background,
     tail,
     wait_for,
     wait_until_ended,

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from zipimport import zipimporter
 
-from testbed.guest.background import Stop, in_background
-from testbed.guest.openvswitch import start_open_vswitch
+from testbed.guest.programs import Stop, in_background
+from testbed.guest.switches import start_open_vswitch
 from topologies.foundation.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"

@@ -16,8 +16,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.algorithms import available, permit
 from testbed.guest.job_entry import JobContext
+from testbed.guest.namespaces import available_algorithms, permit_algorithm
 from testbed.guest.programs import run, waited_for
 from topologies.foundation.errors import CommandError, TcplabError, UsageError
 
@@ -125,7 +125,7 @@ def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
     insert(module.name, file)
     file.unlink()
     row = _row(module, job)
-    permit(module.algorithm)
+    permit_algorithm(module.algorithm)
     return row
 
 
@@ -134,7 +134,7 @@ def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
 
     Raises TcplabError if it registered nothing of its name.
     """
-    names = available()
+    names = available_algorithms()
     if module.algorithm not in names:
         raise TcplabError(
             f"{module.name} is loaded, but TCP knows no '{module.algorithm}': there are"

@@ -1,16 +1,18 @@
-"""Entering a host's network namespace without starting a process.
+"""Network namespaces of hosts: entering one, and the kernel settings in it.
 
-Mininet forks a shell and a program for every setting. In the lab kernel a fork costs
-milliseconds of CPU, so everything that is a file or a socket (sysctls, counters, sock_diag) is
-reached from this process: setns(2) moves only the calling thread.
+Mininet forks a shell and a program for every setting. In the lab kernel a fork costs milliseconds
+of CPU, so this process reaches everything that is a file or a socket (sysctls, counters,
+sock_diag) itself: setns(2) moves only the calling thread. Meanings of the settings:
+Documentation/networking/ip-sysctl.rst. A condition overrides single settings by name.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 _LONGEST_SYSCTL = 4096  # bytes
 _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
@@ -65,3 +67,101 @@ def has_sysctl(name: str) -> bool:
 
 def _sysctl_file(name: str) -> str:
     return "/proc/sys/" + name.replace(".", "/")
+
+
+HOST_SYSCTLS: dict[str, str] = {
+    # Routes would otherwise remember ssthresh and RTT of one connection for the next one.
+    "net.ipv4.tcp_no_metrics_save": "1",
+    # The kernel's defaults, written down: a distribution or an administrator may have changed them.
+    "net.ipv4.tcp_congestion_control": "cubic",
+    "net.ipv4.tcp_sack": "1",
+    "net.ipv4.tcp_dsack": "1",
+    "net.ipv4.tcp_timestamps": "1",
+    "net.ipv4.tcp_window_scaling": "1",
+    "net.ipv4.tcp_recovery": "1",  # RACK
+    "net.ipv4.tcp_early_retrans": "3",  # tail loss probes
+    "net.ipv4.tcp_max_reordering": "300",  # before the next, which can be no higher
+    "net.ipv4.tcp_reordering": "3",
+    "net.ipv4.tcp_frto": "2",
+    "net.ipv4.tcp_ecn": "2",  # only if the other side asks
+    "net.ipv4.tcp_slow_start_after_idle": "1",
+    # The kernel derives these from its memory; a laptop and a lab kernel must agree.
+    "net.ipv4.tcp_rmem": "4096 131072 6291456",
+    "net.ipv4.tcp_wmem": "4096 16384 4194304",
+    # Router and neighbour discovery would appear in captures and counters.
+    "net.ipv6.conf.all.disable_ipv6": "1",
+}
+
+# Of the namespace that the switches are in: its own packets would leave through the ports and be
+# captured.
+SWITCH_SYSCTLS: dict[str, str] = {
+    "net.ipv6.conf.all.disable_ipv6": "1",
+    "net.ipv6.conf.default.disable_ipv6": "1",
+}
+
+# If the kernel has it (6.1 and later): hosts that are made from now on have a table of connections
+# of their own. A request for a host's sockets walks through its whole table; the common one has
+# 8192 rows and the sockets of all hosts.
+CONNECTION_TABLE = ("net.ipv4.tcp_child_ehash_entries", "512")
+
+# Of the whole kernel, if it may be set. A packet that crosses a cable waits in this queue for its
+# receiver. The usual 1000 places would lose a burst of a fast sender, and no queue of the network
+# would count it (experiments/wan_reordering/README.md).
+CABLES = ("net.core.netdev_max_backlog", "1000000")
+
+# Of the whole kernel as well: neighbours of all hosts together. Before Linux 5.0 those that are
+# permanent, as all of ours, count for the limit, which is usually 1024: forty hosts that know each
+# other are more.
+NEIGHBOURS = ("net.ipv4.neigh.default.gc_thresh3", "1000000")
+
+ROUTER_SYSCTLS: dict[str, str] = {
+    "net.ipv4.ip_forward": "1",
+    # A packet may come back another way than it went.
+    "net.ipv4.conf.all.rp_filter": "0",
+    "net.ipv4.conf.all.send_redirects": "0",
+    "net.ipv6.conf.all.disable_ipv6": "1",
+}
+
+
+CONGESTION_CONTROL = "net.ipv4.tcp_congestion_control"
+_DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+_ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
+
+
+def available_algorithms() -> list[str]:
+    """The algorithms that the kernel has now."""
+    return _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
+
+
+def default_algorithm() -> str:
+    """The default of the calling thread's namespace."""
+    return _DEFAULT.read_text().strip()
+
+
+def allowed_algorithms() -> list[str]:
+    """The algorithms that every namespace may choose."""
+    return _ALLOWED.read_text().split()
+
+
+def allow_algorithms(algorithms: Iterable[str]) -> None:
+    """Let every namespace choose exactly these. In the first namespace only."""
+    _ALLOWED.write_text(" ".join(dict.fromkeys(algorithms)))
+
+
+def permit_algorithm(algorithm: str) -> None:
+    """Let every namespace choose this algorithm. In the first namespace only.
+
+    The kernel lifts the restriction of an algorithm that becomes the default, so it is the default
+    for a moment.
+    """
+    before = _DEFAULT.read_text()
+    _DEFAULT.write_text(algorithm)
+    _DEFAULT.write_text(before)
+
+
+def permit_algorithms_of(sysctls: tuple[tuple[str, str], ...]) -> None:
+    """Permit the algorithm that these settings name, if the kernel has and restricts it."""
+    free = allowed_algorithms()
+    for name, value in sysctls:
+        if name == CONGESTION_CONTROL and value in available_algorithms() and value not in free:
+            permit_algorithm(value)

@@ -17,18 +17,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import (
-    baseline,
-    netem_draws,
-    openvswitch,
-    reordering_qdiscs,
-    rtnetlink,
-    shaping,
+from testbed.guest import rtnetlink, shaping, switches
+from testbed.guest.namespaces import (
+    CABLES,
+    CONNECTION_TABLE,
+    HOST_SYSCTLS,
+    NEIGHBOURS,
+    ROUTER_SYSCTLS,
+    SWITCH_SYSCTLS,
+    has_sysctl,
+    network_namespace,
+    set_sysctl,
 )
-from testbed.guest.interfaces import set_mtu, set_offloads
-from testbed.guest.namespaces import has_sysctl, network_namespace, set_sysctl
 from testbed.guest.programs import run
-from testbed.guest.shaping import InterfaceSetting
+from testbed.guest.shaping import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
@@ -46,7 +48,7 @@ class LiveNetwork:
     """A running network. `settings` is what was asked for and found of every interface.
 
     With `has_lines` its kernel is the lab's, where a shaped port is a line (testbed.guest.shaping);
-    with `bridges` its switches are bridges of the kernel (testbed.guest.bridges).
+    with `bridges` its switches are bridges of the kernel (testbed.guest.switches).
     `rewindings` are the requests that rewind the chance of each shaped port, by the node whose
     namespace it is in; None for one whose kernel cannot. `shared_sysctls` are those that the kernel
     has only once, for all hosts, and `absent_sysctls` those of the baseline that it has not: both
@@ -100,7 +102,7 @@ class LiveNetwork:
     def _set_for_all(self, name: str, value: str) -> str | None:
         """Set a sysctl in our own namespace, which in a guest is the first; None if it has none."""
         actual = _set("all hosts", name, value)
-        if actual is None and baseline.HOST.get(name) != value:
+        if actual is None and HOST_SYSCTLS.get(name) != value:
             raise TcplabError(
                 f"This kernel has no {name}, which was to be {value}.",
                 "Leave the setting out, or choose a kernel that has it (--kernel).",
@@ -175,7 +177,7 @@ class LiveNetwork:
             for name, channel in shaped:
                 self.settings += shaping.compare(name, channel, rows, frame, of_host)
             with network_namespace(self.pid(node)):
-                self.rewindings[node] = netem_draws.rewindings([name for name, _ in shaped])
+                self.rewindings[node] = rtnetlink.rewindings([name for name, _ in shaped])
 
     def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
         """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
@@ -213,12 +215,12 @@ class LiveNetwork:
             self.output(
                 reordering.host,
                 ["tc", "-batch", "-"],
-                "\n".join(reordering_qdiscs.commands(name, peer, reordering)),
+                "\n".join(shaping.reordering_commands(name, peer, reordering)),
             )
             filters = json.loads(
                 self.output(reordering.host, ["tc", "-j", "filter", "show", "dev", name])
             )
-            self.settings += reordering_qdiscs.compare(
+            self.settings += shaping.compare_reordering(
                 name, peer, reordering, self._qdisc_rows(reordering.host), filters
             )
 
@@ -236,9 +238,8 @@ class LiveNetwork:
         """Set sysctls, addresses, routes and neighbours of hosts and routers, and all offloads."""
         for node in self.topology.named("host") + self.topology.named("router"):
             # Before the interfaces are up: IPv6 would announce itself there.
-            self.set_sysctls(
-                node, baseline.HOST if self.topology.kind(node) == "host" else baseline.ROUTER
-            )
+            is_host = self.topology.kind(node) == "host"
+            self.set_sysctls(node, HOST_SYSCTLS if is_host else ROUTER_SYSCTLS)
             with network_namespace(self.pid(node)):
                 rtnetlink.apply(_addressing(self.topology, node))
         for port in self.topology.ports:
@@ -272,7 +273,7 @@ def cabled_network(
 ) -> Iterator[LiveNetwork]:
     """The topology, running, but without its channels: what they are need not be known yet.
 
-    Needs root, Open vSwitch (testbed.guest.openvswitch) and a network namespace in which no
+    Needs root, Open vSwitch (testbed.guest.switches) and a network namespace in which no
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
     namespaces of the job, or the whole guest, and removing two hundred hosts one by one takes
     longer than making them. With `shells` commands can be typed into nodes; `has_lines` is true in
@@ -293,7 +294,7 @@ def cabled_network(
             nodes.forward(topology)
         live.configure()
         for source, target in ways:
-            openvswitch.send_first_packet(topology, live.pid, source, target)
+            switches.send_first_packet(topology, live.pid, source, target)
         yield live
     finally:
         if not disposable:
@@ -305,9 +306,9 @@ def _prepare() -> None:
 
     Each host takes three of them.
     """
-    for name, value in baseline.SWITCHES.items():
+    for name, value in SWITCH_SYSCTLS.items():
         _set("the switches", name, value)
-    for name, value in (baseline.CONNECTION_TABLE, baseline.CABLES, baseline.NEIGHBOURS):
+    for name, value in (CONNECTION_TABLE, CABLES, NEIGHBOURS):
         if has_sysctl(name):
             _set("the hosts", name, value)
     _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -21,6 +21,7 @@ from mininet.node import Host, OVSBridge
 
 from testbed.guest import rtnetlink
 from testbed.guest.programs import run
+from testbed.guest.switches import make_bridge
 from topologies.addresses import forwarding
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import TopologySpec
@@ -107,8 +108,6 @@ class BridgeSwitch(QuietSwitch):
 
     @classmethod
     def batchStartup(cls, switches: Any, **_options: object) -> Any:
-        from testbed.guest.bridges import make_bridge  # late: others shall not read it
-
         for switch in switches:
             make_bridge(switch.name, [end.name for end in switch.intfList() if end.link])
         return switches

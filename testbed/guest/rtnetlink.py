@@ -1,8 +1,14 @@
-"""Interfaces, addresses, neighbours and routes of the thread's namespace, set without a process.
+"""Links, addresses, neighbours and routes of the thread's namespace, and netem's random generators.
 
-What `ip -batch` does, at a tenth of its cost: in a network of 200 hosts there are 40 000
-neighbours, and `ip` takes 5 ms to start and 30 us a line. Layouts: rtnetlink(7),
+rtnetlink(7) does what `ip -batch` does at a tenth of its cost: in a network of 200 hosts there are
+40 000 neighbours, and `ip` takes 5 ms to start and 30 us a line. Layouts:
 include/uapi/linux/if_link.h, if_addr.h, neighbour.h.
+
+Every condition of a run meets the same draws of netem. Each netem has a random generator
+(net/sched/sch_netem.c, Linux 6.6 and later), which is seeded when its options are set. So its
+options are set again before each condition, with the seed that the kernel chose: the same packets
+by number are then lost, and conditions differ by what they do and not by luck. Debian 12's
+iproute2 (6.1) cannot pass the seed; netlink can.
 """
 
 from __future__ import annotations
@@ -191,3 +197,41 @@ def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
 def attribute(kind: int, value: bytes) -> bytes:
     """One attribute, filled up to a multiple of four bytes."""
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + b"\0" * (-len(value) % 4)
+
+
+_NEW_QDISC, _GET_QDISC = 36, 38
+_ROOT = 0xFFFFFFFF  # TC_H_ROOT
+_TC_KIND, _OPTIONS = 1, 2  # TCA_KIND, TCA_OPTIONS
+_TC_MESSAGE = struct.Struct("=BxxxiIII")  # struct tcmsg: family, interface, handle, parent, info
+_INTERFACE, _PARENT = 1, 3  # places in it
+TcHead = tuple[int, ...]
+_NETEM_OPTIONS = 24  # bytes of struct tc_netem_qopt, in front of the attributes
+_SEED = 14  # TCA_NETEM_PRNG_SEED
+
+
+def rewindings(interfaces: list[str]) -> list[NetlinkRequest | None]:
+    """For each interface the request that rewinds the netem at its root.
+
+    None if its kernel has no generator for each netem.
+    """
+    present = {head[_INTERFACE]: (head, body) for head, body in _delay_lines()}
+    return [_as_it_was(name, *present[socket.if_nametoindex(name)]) for name in interfaces]
+
+
+def _as_it_was(interface: str, head: TcHead, body: dict[int, bytes]) -> NetlinkRequest | None:
+    options = body[_OPTIONS]
+    if _SEED not in attributes(options[_NETEM_OPTIONS:]):
+        return None
+    same = attribute(_TC_KIND, body[_TC_KIND]) + attribute(_OPTIONS, options)
+    words = f"qdisc change dev {interface} root netem, as it was"
+    return NetlinkRequest(words, _NEW_QDISC, _TC_MESSAGE.pack(*head) + same)
+
+
+def _delay_lines() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
+    """The header and the attributes of each netem that is an interface's root."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
+        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
+            head, body = _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
+            if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0":
+                yield head, body

@@ -14,24 +14,42 @@ In the lab kernel the rate is a line: each packet takes its own time on it, and 
 the queue when it is through (line.patch of testbed/lab/kernel: tbf with a burst below the MTU). A
 stock kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs
 one, since its timers may be late.
+
+A host's own reordering as queueing disciplines: tc's commands, and what tc must then read back.
+
+root 1: prio    three bands, as tc makes them
+1:1 10: netem   delay, reorder, gap, limit
+1:      u32     packets to the peer's address go to 1:1, all others by their priority to 1:2
+                and 1:3
+
+MTU and segmentation offloads of an interface: set and read back.
+
+The MTU goes through SIOCSIFMTU (netdevice(7)), the offloads through SIOCETHTOOL
+(include/uapi/linux/ethtool.h) as in ethtool(8), without a process for each interface. With
+offloads on, "100 packets" are 100 super-packets, and one random loss takes forty segments.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
+import json
+import socket
+import struct
 from dataclasses import dataclass
 from typing import Any
 
+from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Rate, Share
-from topologies.topology_spec import SHORTEST_DELAY, Channel
+from topologies.foundation.units import Duration, Rate, Share, Size
+from topologies.topology_spec import SHORTEST_DELAY, Channel, HostReordering
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
 _HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
-_FQ_FLOW, _FQ_LEAST = 100, 10  # packets
-_CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
@@ -112,55 +130,8 @@ def buffer(frame: int) -> int:
 
 
 def _queue(channel: Channel, frame: int) -> str:
-    """The discipline of the queue, limited to `channel.queue` packets in its own unit (tc(8)).
-
-    What is not named has its default. sfq's own default is 127 packets a flow, so that a long queue
-    would have no effect. red is given the bytes of that many full frames, and marks between a sixth
-    and half of them, as tc-red(8) advises. cake counts memory (sch_cake.c, buffer_used): it is
-    given that of as many full frames of TCP. fq would pace by the socket of the sender, which a
-    packet keeps on its way through this computer and not through a network.
-    """
-    packets, octets = channel.queue.base, channel.queue.base * frame
-    match channel.discipline:
-        case "fifo":
-            return f"pfifo limit {packets}"
-        case "sfq":
-            return f"sfq limit {packets} depth {min(packets, 127)}"
-        case "fq":
-            return f"fq limit {packets} flow_limit {_flow_limit(packets)} nopacing"
-        case "cake":
-            return f"cake unlimited memlimit {packets * (frame + _CAKE_MORE)}"
-        case "red":
-            average = (
-                f"min {octets // 6} max {octets // 2} avpkt {frame} burst {_red_burst(packets)}"
-            )
-            return (
-                f"red limit {octets} {average} probability 0.02 bandwidth"
-                f" {channel.bandwidth.base}bit"
-            )
-        case discipline:
-            return f"{discipline} limit {packets}"
-
-
-def _flow_limit(packets: int) -> int:
-    """Packets of one flow in fq: its default of 100 (tc-fq(8)), but a tenth of a shorter queue.
-
-    fq drops what comes to a full queue, whichever flow it is of: a flow that may fill the queue
-    keeps all others out. Ten are an initial window.
-    """
-    return min(packets, max(_FQ_LEAST, min(_FQ_FLOW, packets // 10)))
-
-
-def _red_burst(packets: int) -> int:
-    """(2 min + max) / (3 avpkt), tc-red(8)."""
-    return max(1, (2 * packets // 6 + packets // 2) // 3 + 1)
-
-
-def _limit(queue: dict[str, Any], channel: Channel, frame: int) -> int:
-    """The queue's length in packets as tc reads it back."""
-    if channel.discipline == "cake":
-        return int(queue.get("memlimit", 0)) // (frame + _CAKE_MORE)
-    return int(queue.get("limit", 0)) // (frame if channel.discipline == "red" else 1)
+    each = discipline(channel.discipline)
+    return f"{each.kind} {each.words(channel.queue.base, frame, channel.bandwidth.base)}"
 
 
 def compare(
@@ -177,7 +148,8 @@ def compare(
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit, line_length = _limit(queue, channel, frame), int(netem.get("limit", 0))
+    limit = discipline(channel.discipline).packets(queue, frame)
+    line_length = int(netem.get("limit", 0))
     loss = float(netem.get("loss-random", {}).get("loss", 0))
     pairs: list[tuple[str, str, float, str, float, float]] = [
         (
@@ -257,3 +229,165 @@ def checked(
     return InterfaceSetting(
         interface, field, asked, asked if abs(actual - wanted) <= resolution else found
     )
+
+
+NETEM = "10:"
+_RESOLUTION = 2**-32  # netem keeps probabilities in 32 bits
+
+
+def reordering_commands(interface: str, peer: str, reordering: HostReordering) -> list[str]:
+    """Lines for `tc -batch`; `peer` is the IPv4 address whose packets are meant."""
+    device = f"dev {interface}"
+    correlation = f" {reordering.correlation}" if reordering.correlation.base else ""
+    gap = f" gap {reordering.gap.base}" if reordering.gap.base > 1 else ""
+    line = (
+        f"limit {reordering.limit.base} delay {microseconds(reordering.delay)} reorder"
+        f" {reordering.at_once}{correlation}{gap}"
+    )
+    return [
+        f"qdisc add {device} root handle 1: prio",
+        f"qdisc add {device} parent 1:1 handle {NETEM} netem {line}",
+        f"filter add {device} protocol ip parent 1:0 prio 3 u32 match ip dst {peer}/32 flowid 1:1",
+    ]
+
+
+def compare_reordering(
+    interface: str,
+    peer: str,
+    reordering: HostReordering,
+    rows: list[dict[str, Any]],
+    filters: list[dict[str, Any]],
+) -> list[InterfaceSetting]:
+    """Each field beside what `tc -j qdisc show` and `tc -j filter show` say.
+
+    Raises TcplabError if they differ.
+    """
+    netem, prio = options_of(interface, rows, NETEM), options_of(interface, rows, "1:")
+    reorder = netem.get("reorder", {})
+    share, correlation = float(reorder.get("reorder", 0)), float(reorder.get("correlation", 0))
+    delay = float(netem.get("delay", {}).get("delay", 0))
+    gap, limit, bands = (
+        int(value) for value in (netem.get("gap", 0), netem.get("limit", 0), prio.get("bands", 0))
+    )
+    pairs: list[tuple[str, str, float, str, float, float]] = [
+        ("prio", "3 bands", 3, f"{bands} bands", bands, 0),
+        ("delay", *as_duration(reordering.delay), *as_duration(Duration(round(delay * 1e9))), TICK),
+        ("share sent at once", *_share(reordering.at_once.fraction), *_share(share), _RESOLUTION),
+        (
+            "correlation",
+            *_share(reordering.correlation.fraction),
+            *_share(correlation),
+            _RESOLUTION,
+        ),
+        ("gap", f"{reordering.gap}", reordering.gap.base, f"{gap}", gap, 0),
+        (
+            "netem limit",
+            f"{reordering.limit} packets",
+            reordering.limit.base,
+            f"{limit} packets",
+            limit,
+            0,
+        ),
+    ]
+    return [checked(interface, *pair) for pair in pairs] + [_filtered(interface, peer, filters)]
+
+
+def _share(fraction: float) -> tuple[str, float]:
+    return str(Share(round(fraction * 1e10))), fraction
+
+
+def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
+    """One u32 row that matches the peer's address and nothing else, and leads to 1:1."""
+    filtered = [
+        (_destination(row), row["options"]["flowid"])
+        for row in filters
+        if "flowid" in row.get("options", {})
+    ]
+    if filtered != [(peer, "1:1")]:
+        present = ", ".join(f"{address} to {band}" for address, band in filtered) or "none"
+        raise TcplabError(
+            f"{interface}: a filter of {peer} to 1:1 was asked for, the kernel has {present}.",
+            "Look at the tc lines in log.txt; the kernel needs CONFIG_NET_CLS_U32.",
+        )
+    return InterfaceSetting(interface, "filter", f"{peer} to 1:1", f"{peer} to 1:1")
+
+
+def _destination(row: dict[str, Any]) -> str:
+    """The address that a u32 row compares the IPv4 destination with: 4 bytes at offset 16.
+
+    The row's options as JSON if it compares anything else.
+    """
+    match = row["options"].get("match", {})
+    value, mask, place = (str(match.get(name, "")) for name in ("value", "mask", "off"))
+    if mask != "ffffffff" or place != "16":
+        return json.dumps(row["options"])
+    return ".".join(str(byte) for byte in bytes.fromhex(value.zfill(8)))
+
+
+_GET_MTU, _SET_MTU = 0x8921, 0x8922
+_MTU_REQUEST = struct.Struct("16si20x")
+_SIOCETHTOOL = 0x8946
+_FEATURES = {  # name as ethtool -k prints it: (get, set)
+    "tcp-segmentation-offload": (0x1E, 0x1F),
+    "generic-segmentation-offload": (0x23, 0x24),
+    "generic-receive-offload": (0x2B, 0x2C),
+}
+
+
+def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
+    """Turn all offloads of an interface in the thread's namespace off, or on.
+
+    Raises TcplabError if one differs afterwards.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for get, put in _FEATURES.values():
+            if bool(_feature(control, interface, get)) != on:
+                _feature(control, interface, put, on)
+        states = {
+            name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()
+        }
+    return [_checked(interface, name, on, value) for name, value in states.items()]
+
+
+def _feature(control: socket.socket, interface: str, command: int, on: bool = False) -> int:
+    """Get or set one. What an interface does not know, as veth before Linux 2.6.39, is off."""
+    value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
+    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+    try:
+        fcntl.ioctl(control, _SIOCETHTOOL, request)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return 0
+    return int(struct.unpack("=II", value.raw)[1])
+
+
+def _checked(interface: str, name: str, on: bool, is_on: bool) -> InterfaceSetting:
+    asked, has = ("on" if value else "off" for value in (on, is_on))
+    if asked != has:
+        raise TcplabError(
+            f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
+            "Use a veth interface.",
+        )
+    return InterfaceSetting(interface, name, asked, has)
+
+
+def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:
+    """Give an interface of the thread's namespace its MTU in bytes.
+
+    Raises TcplabError if the kernel has another afterwards.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        try:
+            fcntl.ioctl(control, _SET_MTU, _MTU_REQUEST.pack(interface.encode(), mtu.base))
+        except OSError as error:
+            raise TcplabError(
+                f"{interface}: no MTU of {mtu.base}: {error.strerror}.", "Choose a smaller one."
+            ) from error
+        actual = _MTU_REQUEST.unpack(
+            fcntl.ioctl(control, _GET_MTU, _MTU_REQUEST.pack(interface.encode(), 0))
+        )[1]
+    if actual != mtu.base:
+        problem = f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {actual}."
+        raise TcplabError(problem, "Choose another.")
+    return InterfaceSetting(interface, "mtu", str(mtu.base), str(actual))

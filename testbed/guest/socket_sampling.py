@@ -18,9 +18,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import SAMPLE
 from testbed.guest.namespaces import network_namespace
+from testbed.guest.programs import Stop, in_background
 from testbed.guest.rtnetlink import attributes, dump
 
 _NETLINK_SOCK_DIAG = 4

@@ -32,7 +32,6 @@ _CODE = (
     "experiments/procedure.py",
     "experiments/transfers.py",
     "experiments/proof.py",
-    "experiments/reordering_proof.py",
 )
 """What travels into guests, which is more than most jobs import."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.background import Stop, in_background
-from testbed.guest.mailbox import INTERVAL, Mailbox
+from testbed.guest.programs import Stop, in_background
+from testbed.guest.typed_shell import INTERVAL, Mailbox
 from testbed.host.descriptors import is_ready
 from testbed.jobs.following import Limits, Progress, Usage
 from topologies.foundation.data import to_data

@@ -13,8 +13,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.guest.algorithms import allow, allowed, available, default
 from testbed.guest.kernel_modules import insert, remove
+from testbed.guest.namespaces import (
+    allow_algorithms,
+    allowed_algorithms,
+    available_algorithms,
+    default_algorithm,
+)
 from testbed.native.journal import Change, Journal, gate, new_journal, others_made, taken_over
 from topologies.foundation.errors import TcplabError
 
@@ -147,28 +152,28 @@ def _allow(journal: Journal, algorithm: str) -> None:
     """Let hosts choose a congestion control: namespaces may do so only if it is not restricted."""
     change = Change("algorithm", algorithm)
     with gate():
-        if algorithm in allowed() and not others_made(change, journal):
+        if algorithm in allowed_algorithms() and not others_made(change, journal):
             return  # the machine allowed it before
-        if algorithm not in available():
+        if algorithm not in available_algorithms():
             # As the kernel itself would; the next check reports a failure.
             with suppress(FileNotFoundError):
                 subprocess.run(["modprobe", "--quiet", f"tcp_{algorithm}"], check=False)
-        if algorithm not in available():
+        if algorithm not in available_algorithms():
             remedy = f"This kernel may have no such module (modprobe tcp_{algorithm})."
             raise TcplabError(f"This kernel has no congestion control '{algorithm}'.", remedy)
         journal.note(change)
-        allow([*allowed(), algorithm])
+        allow_algorithms([*allowed_algorithms(), algorithm])
 
 
 def _restrict(journal: Journal, change: Change, _patience: float) -> None:
     """Restrict it again, unless another run needs it or it has become the machine's default."""
     with gate():
         if (
-            change.name in allowed()
-            and change.name != default()
+            change.name in allowed_algorithms()
+            and change.name != default_algorithm()
             and not others_made(change, journal)
         ):
-            allow(word for word in allowed() if word != change.name)
+            allow_algorithms(word for word in allowed_algorithms() if word != change.name)
 
 
 _UNDO: dict[str, Callable[[Journal, Change, float], None]] = {

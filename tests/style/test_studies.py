@@ -23,8 +23,7 @@ NOT_FOR_STUDIES = (
 SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.harness.published")
 STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
-    "experiments/proof.py": "sack: the word of tcpdump for selective acknowledgement",
-    "experiments/reordering_proof.py": "reordering: what is expected of a path",
+    "experiments/proof.py": "sack: the word of tcpdump; reordering: what is expected of a path",
     "analysis/graphs/looks.py": "sack: a series of a graph",
     "analysis/graphs/segments_over_time.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",

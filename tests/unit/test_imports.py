@@ -27,7 +27,6 @@ TRAVELLING = [
     "experiments/procedure.py",
     "experiments/transfers.py",
     "experiments/proof.py",
-    "experiments/reordering_proof.py",
 ]
 
 MEASURING = ("published", "sweep", "reproduce", "kernels", "play", "browsing", "documentation")

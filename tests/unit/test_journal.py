@@ -39,7 +39,7 @@ class FakeKernel:
             raise CommandError("rmmod", 1, "in use")
         (self.sysfs / name).rmdir()
 
-    def allow(self, words: Iterator[str]) -> None:
+    def allow_algorithms(self, words: Iterator[str]) -> None:
         self.free = list(words)
 
 
@@ -47,11 +47,11 @@ class FakeKernel:
 def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKernel:
     fake = FakeKernel(tmp_path)
     monkeypatch.setattr(changes, "_LOADED", tmp_path)
-    for name in ("insert", "remove", "allow"):
+    for name in ("insert", "remove", "allow_algorithms"):
         monkeypatch.setattr(changes, name, getattr(fake, name))
-    monkeypatch.setattr(changes, "allowed", lambda: list(fake.free))
-    monkeypatch.setattr(changes, "available", lambda: ["reno", "cubic", "bbr"])
-    monkeypatch.setattr(changes, "default", lambda: "cubic")
+    monkeypatch.setattr(changes, "allowed_algorithms", lambda: list(fake.free))
+    monkeypatch.setattr(changes, "available_algorithms", lambda: ["reno", "cubic", "bbr"])
+    monkeypatch.setattr(changes, "default_algorithm", lambda: "cubic")
     return fake
 
 

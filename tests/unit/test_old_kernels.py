@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from testbed.guest import baseline, interfaces, namespaces, network, socket_sampling
+from testbed.guest import namespaces, network, shaping, socket_sampling
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import wait_until_ended
 from testbed.jobs.archive import job_archive
@@ -63,7 +63,7 @@ def test_a_setting_that_exists_once_is_set_for_all(old_kernel: Path, live: LiveN
 
 def test_what_only_the_baseline_wants_may_be_absent(old_kernel: Path, live: LiveNetwork) -> None:
     name = "net.ipv4.tcp_recovery"
-    assert live.set_sysctls("h1", {name: baseline.HOST[name]}) == {}
+    assert live.set_sysctls("h1", {name: namespaces.HOST_SYSCTLS[name]}) == {}
     assert live.absent_sysctls == {name}
 
 
@@ -116,16 +116,16 @@ def refused_with(number: int) -> Callable[..., Any]:
 
 
 def test_what_an_interface_does_not_know_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interfaces.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
-    assert {setting.found for setting in interfaces.set_offloads("h1-eth0")} == {"off"}
+    monkeypatch.setattr(shaping.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
+    assert {setting.found for setting in shaping.set_offloads("h1-eth0")} == {"off"}
     with pytest.raises(TcplabError, match="was to be on, the kernel keeps it off"):
-        interfaces.set_offloads("h1-eth0", on=True)
+        shaping.set_offloads("h1-eth0", on=True)
 
 
 def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interfaces.fcntl, "ioctl", refused_with(errno.ENODEV))
+    monkeypatch.setattr(shaping.fcntl, "ioctl", refused_with(errno.ENODEV))
     with pytest.raises(OSError, match="No such device"):
-        interfaces.set_offloads("h1-eth0")
+        shaping.set_offloads("h1-eth0")
 
 
 def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(

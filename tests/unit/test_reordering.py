@@ -11,10 +11,10 @@ import pytest
 
 from analysis.measures.flow_rows import rows_of
 from experiments.harness.running.seed import needed_mib
-from experiments.reordering_proof import reorderings
+from experiments.proof import reorderings
 from experiments.spec import ExperimentSpec
 from experiments.wan_reordering import WanReorderingParameters, experiment
-from testbed.guest.reordering_qdiscs import commands, compare
+from testbed.guest.shaping import compare_reordering, reordering_commands
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import WHOLE, Duration, Packets, Share, Size
@@ -39,7 +39,7 @@ FILTERS = json.loads(
 
 
 def test_the_commands_are_the_published_ones() -> None:
-    assert commands("h1-eth0", PEER, FROZEN) == [
+    assert reordering_commands("h1-eth0", PEER, FROZEN) == [
         "qdisc add dev h1-eth0 root handle 1: prio",
         (
             "qdisc add dev h1-eth0 parent 1:1 handle 10: netem limit 1000 delay 1000.000us reorder"
@@ -53,15 +53,15 @@ def test_the_commands_are_the_published_ones() -> None:
 
 
 def test_no_correlation_is_left_out_and_a_gap_is_said() -> None:
-    assert commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[1].endswith(
-        "reorder 99% gap 2"
-    )
+    assert reordering_commands("h1-eth0", PEER, dataclasses.replace(DRAWN, gap=Packets(2)))[
+        1
+    ].endswith("reorder 99% gap 2")
 
 
 def test_what_the_kernel_has_is_what_was_asked() -> None:
     fields = {
         setting.field: setting.found
-        for setting in compare("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
+        for setting in compare_reordering("h1-eth0", PEER, FROZEN, QDISCS, FILTERS)
     }
     assert fields == {
         "prio": "3 bands",
@@ -88,7 +88,9 @@ def test_a_difference_names_interface_and_what_was_asked(
     field: str, value: object, expected: str
 ) -> None:
     with pytest.raises(TcplabError) as caught:
-        compare("h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS)
+        compare_reordering(
+            "h1-eth0", PEER, dataclasses.replace(FROZEN, **{field: value}), QDISCS, FILTERS
+        )
     assert "h1-eth0" in caught.value.problem and expected in caught.value.problem
 
 
@@ -97,9 +99,9 @@ def test_another_or_no_filter_is_found() -> None:
     other[2]["options"]["match"]["mask"] = "ffffff00"
     for filters in (FILTERS[:2], other):
         with pytest.raises(TcplabError, match="filter"):
-            compare("h1-eth0", PEER, FROZEN, QDISCS, filters)
+            compare_reordering("h1-eth0", PEER, FROZEN, QDISCS, filters)
     with pytest.raises(TcplabError, match=r"10\.0\.0\.3"):
-        compare("h1-eth0", "10.0.0.3", FROZEN, QDISCS, FILTERS)
+        compare_reordering("h1-eth0", "10.0.0.3", FROZEN, QDISCS, FILTERS)
 
 
 @pytest.mark.parametrize("wrong", [{"host": "h9"}, {"peer": "s1"}, {"peer": "h1"}])

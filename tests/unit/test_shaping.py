@@ -11,7 +11,7 @@ import pytest
 from testbed.guest.shaping import commands, compare
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, Discipline
+from topologies.topology_spec import Channel
 
 CHANNEL = Channel(
     Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000)
@@ -113,7 +113,7 @@ def test_no_flow_may_fill_the_queue_of_fq(packets: int, limit: int) -> None:
     ("discipline", "field", "each"), [("red", "limit", 9014), ("cake", "memlimit", 9804)]
 )
 def test_queues_of_bytes_hold_that_many_full_frames_of_their_network(
-    discipline: Discipline, field: str, each: int
+    discipline: str, field: str, each: int
 ) -> None:
     channel = dataclasses.replace(CHANNEL, queue=Packets(50), discipline=discipline)
     jumbo = commands("s1-eth2", channel, frame=9014)[2]

@@ -9,14 +9,12 @@ from pathlib import Path
 from testbed.jobs.archive import job_archive
 
 IMPORTED = """
-experiments experiments.procedure experiments.proof experiments.reordering_proof experiments.spec
-experiments.transfers testbed testbed.guest testbed.guest.algorithms testbed.guest.background
-testbed.guest.baseline testbed.guest.interfaces testbed.guest.job_entry testbed.guest.kernel_modules
-testbed.guest.namespaces testbed.guest.netem_draws testbed.guest.network testbed.guest.nodes
-testbed.guest.openvswitch testbed.guest.programs testbed.guest.reordering_qdiscs
-testbed.guest.rtnetlink testbed.guest.shaping testbed.guest.socket_sampling topologies
-topologies.addresses topologies.foundation topologies.foundation.data topologies.foundation.errors
-topologies.foundation.units topologies.topology_spec
+experiments experiments.procedure experiments.proof experiments.spec experiments.transfers testbed
+testbed.guest testbed.guest.job_entry testbed.guest.kernel_modules testbed.guest.namespaces
+testbed.guest.network testbed.guest.nodes testbed.guest.programs testbed.guest.rtnetlink
+testbed.guest.shaping testbed.guest.socket_sampling testbed.guest.switches topologies
+topologies.addresses topologies.disciplines topologies.foundation topologies.foundation.data
+topologies.foundation.errors topologies.foundation.units topologies.topology_spec
 """
 """See docs/concepts/virtual-time.md, *What is imported is part of a run*."""
 

@@ -8,11 +8,10 @@ import struct
 import time
 from typing import Any
 
-from testbed.guest.background import Stop, in_background
 from testbed.guest.job_entry import JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork, network
-from testbed.guest.programs import all_ended_afterwards, wait_for
+from testbed.guest.programs import Stop, all_ended_afterwards, in_background, wait_for
 from testbed.guest.socket_sampling import tcp_sockets
 from topologies.addresses import address_of
 from topologies.foundation.data import from_data

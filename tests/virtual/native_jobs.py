@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.guest.job_entry import JobContext
-from testbed.guest.mailbox import Mailbox
+from testbed.guest.typed_shell import Mailbox
 
 _CHECKOUT = Path("/tmp/checkout")
 _KILLED = -signal.SIGKILL

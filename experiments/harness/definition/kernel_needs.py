@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from experiments.spec import Condition, ExperimentSpec, Proof
-from testbed.guest import algorithms
+from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.kernel.kernel_version import KernelVersion, kernel_version
 from topologies.foundation.errors import UsageError
@@ -68,7 +68,7 @@ def _needs(spec: ExperimentSpec) -> Iterator[str]:
     for condition in spec.conditions:
         for name, value in condition.sysctls:
             if always.get(name) != value:
-                yield value if name == algorithms.SYSCTL else name
+                yield value if name == CONGESTION_CONTROL else name
     yield from (flow.congestion_control for flow in spec.flows if flow.congestion_control)
     for port in spec.topology.ports:
         if port.channel:

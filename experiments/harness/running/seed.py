@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.harness.definition.kernel_needs import without_what_always_holds
 from experiments.spec import Condition, ExperimentSpec, Flow
-from testbed.guest import algorithms, baseline
+from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
 from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
@@ -72,7 +72,7 @@ def _buffers_mib(spec: ExperimentSpec) -> int:
 
 def _largest(spec: ExperimentSpec, sysctl: str) -> int:
     """The largest buffer that a condition allows, in bytes; 0 if it is no larger than usual."""
-    usual = baseline.HOST[sysctl]
+    usual = HOST_SYSCTLS[sysctl]
     texts = [dict(condition.sysctls).get(sysctl, usual) for condition in spec.conditions]
     largest = max(int(text.split()[2]) for text in texts)
     return largest if largest > int(usual.split()[2]) else 0
@@ -208,9 +208,9 @@ def carry_natively(
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:
     """The congestion controls that conditions and flows choose."""
-    chosen = {dict(condition.sysctls).get(algorithms.SYSCTL) for condition in spec.conditions}
+    chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
     chosen |= {flow.congestion_control for flow in spec.flows}
-    return sorted({baseline.HOST[algorithms.SYSCTL], *filter(None, chosen)})
+    return sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:

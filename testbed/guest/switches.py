@@ -1,19 +1,26 @@
-"""An Open vSwitch of our own: database and switch daemon, whose files vanish with the run.
+"""Switches: an Open vSwitch for one run, or bridges of a kernel without Open vSwitch.
 
-Both testbeds start it in a network and mount namespace of their own, in which no other bridge is
-seen.
+Both testbeds start Open vSwitch in separate network and mount namespaces, in which it sees no other
+bridge. Its files vanish with the run.
+
+A bridge (brctl(8)) learns ports from the packets that arrive and floods what is for unknown hosts.
+So it learns the ends of a flow from their first packets, and its entries never expire here. It has
+no spanning tree: no topology has a ring of switches.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import socket
+import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
 from select import select
 
+from testbed.guest import rtnetlink
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.programs import run, wait_for
 from topologies.addresses import address_of
@@ -105,3 +112,24 @@ def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:
     """Whether a datagram arrives at once: a cable that was just laid drops what comes too early."""
     sender.send(b"")
     return bool(select([receiver], [], [], _LOOK)[0])
+
+
+_ADD_BRIDGE, _ADD_PORT = 0x89A0, 0x89A2  # SIOCBRADDBR, SIOCBRADDIF
+_PORT = struct.Struct("16si20x")  # struct ifreq with an interface's number
+# Hundredths of a second: until a port sends at all, and until what was learned is forgotten.
+_SETTINGS = {"forward_delay": 0, "ageing_time": 24 * 3600 * 100}
+
+
+def make_bridge(name: str, ports: list[str]) -> None:
+    """Make a bridge of these interfaces in the thread's namespace, and take it up.
+
+    Raises OSError if the kernel has no bridges, TcplabError if it cannot be taken up.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        fcntl.ioctl(control, _ADD_BRIDGE, name.encode() + b"\0")
+        for setting, value in _SETTINGS.items():
+            Path(f"/sys/class/net/{name}/bridge/{setting}").write_text(str(value))
+        for port in ports:
+            request = _PORT.pack(name.encode(), socket.if_nametoindex(port))
+            fcntl.ioctl(control, _ADD_PORT, request)
+    rtnetlink.apply([rtnetlink.up(name)])
