@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from experiments.harness.play.lesson import Lesson
 from experiments.harness.play.settings import PlaySettings
 from experiments.spec import CONGESTION_CONTROLS
 from testbed.host.code import CODE
-from topologies.topology_spec import Discipline
+from topologies.disciplines import DISCIPLINES
 
 PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
@@ -90,6 +90,6 @@ class PageOffer:
             "lessons": [lesson.as_data() for lesson in self.lessons],
             "first": self.first,
             "defaults": PlaySettings().as_data(),
-            "disciplines": list(get_args(Discipline)),
+            "disciplines": {name: each.title for name, each in DISCIPLINES.items()},
             "algorithms": list(CONGESTION_CONTROLS),
         }
