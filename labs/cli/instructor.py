@@ -88,7 +88,7 @@ def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[s
     from labs.instructor.preview import run_variants
 
     lab = lab_catalogue.find(name)
-    for language in lab_texts.languages(lab_catalogue.FOLDER / name):
+    for language in lab_texts.languages(lab_catalogue.folder_of(name)):
         for finding in lint(lab_catalogue.find(name, language)):
             yield f"{name} ({language})", finding
     if variants:
@@ -97,7 +97,7 @@ def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[s
 
 
 def _folder(name: str) -> Path:
-    """Where a lab's preview is written, and the variants that were run are remembered."""
+    """Return the folder of a preview, which also remembers the variants that were run."""
     return Path(f"{name}-preview")
 
 

@@ -61,7 +61,7 @@ def lint(lab: LabSpec) -> list[LintFinding]:
 
 
 def _background(lab: LabSpec) -> str:
-    folder = lab_catalogue.FOLDER / lab.name / "text" / lab.language
+    folder = lab_catalogue.folder_of(lab.name) / "text" / lab.language
     return (folder / lab_texts.BACKGROUND).read_text("utf-8")
 
 

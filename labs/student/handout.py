@@ -71,7 +71,7 @@ def sheet_text(lab: LabSpec, variant: Variant) -> str:
 
 def drawings_of(lab: LabSpec) -> LabDrawings:
     """The lab's drawings in its language."""
-    folder = lab_catalogue.FOLDER / lab.name / "text" / lab.language
+    folder = lab_catalogue.folder_of(lab.name) / "text" / lab.language
     return read_drawings(folder / lab_texts.DRAWINGS)
 
 

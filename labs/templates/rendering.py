@@ -12,12 +12,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import (
+    BaseLoader,
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    PrefixLoader,
+    StrictUndefined,
+)
 from markdown_it import MarkdownIt
 
 import labs
 from analysis import rendering
-from labs.definition.lab_catalogue import names
+from labs.definition.lab_catalogue import folder_of, names
 
 _FRAME = PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
@@ -25,7 +33,7 @@ TEMPLATES = Path(__file__).resolve().parent
 
 @cache
 def _environment() -> Environment:
-    loaders = {name: PackageLoader(f"{labs.__name__}.{name}", ".") for name in names()}
+    loaders: dict[str, BaseLoader] = {name: FileSystemLoader(folder_of(name)) for name in names()}
     loaders["labs"] = PackageLoader(labs.__name__)
     environment = Environment(
         loader=ChoiceLoader([PrefixLoader(loaders), _FRAME]),

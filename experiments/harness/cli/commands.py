@@ -16,6 +16,7 @@ import click
 import experiments
 import testbed
 from experiments.harness.cli.defaults import use_defaults
+from experiments.harness.cli.messages import one_clear_message
 from testbed.host.naming import PREFIX
 
 
@@ -181,7 +182,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in PLACES:
             return None
         place = PLACES[cmd_name]
-        found: click.Command = getattr(import_module(place.module), place.name)
+        with one_clear_message():  # a command lists plugins, which may be broken
+            found: click.Command = getattr(import_module(place.module), place.name)
         return found
 
     def resolve_command(
@@ -206,7 +208,6 @@ class _LazyGroup(click.Group):
 def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
     if context.resilient_parsing or not folders:
         return
-    from experiments.harness.cli.messages import one_clear_message
     from experiments.harness.definition.catalogue import add_studies
 
     with one_clear_message():
@@ -233,8 +234,9 @@ def print_list(context: click.Context, _option: click.Parameter, wanted: bool) -
         return
     from experiments.harness.definition.catalogue import catalogue
 
-    for named in catalogue():
-        click.echo(f"{named.name:<20} {named.claim}")
+    with one_clear_message():
+        for named in catalogue():
+            click.echo(f"{named.name:<20} {named.claim}")
     context.exit()
 
 

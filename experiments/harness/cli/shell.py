@@ -25,6 +25,7 @@ from testbed.virtual.virtual_run import run_in_guest
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell
 from topologies.foundation.errors import UsageError
+from topologies.foundation.plugins import additional
 from topologies.foundation.units import Duration, Rate, Share
 from topologies.parking_lot import parking_lot
 from topologies.star import star
@@ -51,13 +52,28 @@ class ShellLink(LinkParameters):
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
 
 
+GROUP = "tcplab.topologies"
+"""Entry points of installed packages: functions as in SHAPES, by name."""
+
+
+def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:
+    if name in SHAPES:
+        return SHAPES[name]
+    plugin = additional(GROUP, SHAPES)[name]
+    shape = plugin.load()
+    if not callable(shape):
+        raise plugin.broken(f"{plugin.entry.value} is not a function of a size and a channel")
+    made: Callable[[int, Channel], TopologySpec] = shape
+    return made
+
+
 def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **link: Any) -> None:
     """Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real time.
 
     Nothing is captured or kept. What to type is said when the network is ready.
     """
     with one_clear_message():
-        made = SHAPES[topology](size, ShellLink(**link).channel())
+        made = _shape(topology)(size, ShellLink(**link).channel())
         start: Start = run_natively
         if kernel and testbed == "native":
             raise UsageError(
@@ -82,7 +98,7 @@ shell = click.Command(
     callback=_shell,
     help=_shell.__doc__,
     params=[
-        click.Argument(["topology"], type=click.Choice(list(SHAPES))),
+        click.Argument(["topology"], type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])),
         *(option for option in parameter_options(ShellLink) if option.name != "duration"),
         click.Option(
             ["--size"],

@@ -1,8 +1,11 @@
-"""Every named experiment: found in the folders of studies, never listed.
+"""The catalogue of studies: those in folders of `experiments`, and those of installed packages.
 
-A study is a module of the package `experiments`, a file or a folder: its docstring begins with its
-claim, and its function `experiment` takes one object of parameters and returns the spec. A folder
-may have more parts: `report`, `targets`, `statistics_file`.
+A study is a module, a file or a folder: its docstring begins with its claim, and its function
+`experiment` takes one object of parameters and returns the spec. A folder may have more parts:
+`report`, `targets`, `statistics_file`. A package registers its studies as entry points:
+
+    [project.entry-points."tcplab.studies"]
+    my_study = "my_package.my_study"
 """
 
 from __future__ import annotations
@@ -23,15 +26,19 @@ import experiments
 from experiments.spec import ExperimentSpec, claim_of
 from testbed.host.syntax import parsed
 from topologies.foundation.errors import UsageError
+from topologies.foundation.plugins import Plugin, additional
+
+GROUP = "tcplab.studies"
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """An experiment by name. `claim` is the first sentence of its module, which `file` is."""
+    """A study: its name, its claim (first sentence of the module `file`), and its package."""
 
     name: str
     claim: str
     file: Path
+    plugin: Plugin | None = None
 
     def parameters(self) -> Any:
         """The class of its parameters: a frozen dataclass of quantities with defaults.
@@ -75,27 +82,54 @@ class Experiment:
         """Whether its runs may load a kernel module, natively only if asked for."""
         return bool(getattr(self._module(), "LOADS_MODULES", False))
 
+    def part(self, name: str) -> ModuleType | None:
+        """Import and return a part of the study, such as its report; None if it has none."""
+        if self.file.name != "__init__.py":
+            return None
+        module = f"{self._module().__name__}.{name}"
+        return importlib.import_module(module) if importlib.util.find_spec(module) else None
+
     def _module(self) -> Any:
+        if self.plugin:
+            return self.plugin.load()
         return importlib.import_module(f"{experiments.__name__}.{self.name}")
 
 
 @cache
 def catalogue() -> tuple[Experiment, ...]:
-    """All experiments, by name. Reads the files; nothing of theirs is run."""
-    files = dict(sorted(_files().items()))
-    trees = {name: (file, _tree(file)) for name, file in files.items()}
-    return tuple(
-        Experiment(name, claim_of(ast.get_docstring(tree)), file)
+    """Return all studies, by name. Reads the files and imports no study.
+
+    Raises UsageError for a file that is not Python and for a plugin without a study.
+    """
+    trees = {name: (file, _tree(file)) for name, file in _files().items()}
+    studies = {
+        name: Experiment(name, claim_of(ast.get_docstring(tree)), file)
         for name, (file, tree) in trees.items()
         if _is_experiment(tree)
-    )
+    }
+    others = additional(GROUP, studies).items()
+    studies |= {name: _from_plugin(name, plugin) for name, plugin in others}
+    return tuple(study for _, study in sorted(studies.items()))
+
+
+def _from_plugin(name: str, plugin: Plugin) -> Experiment:
+    try:
+        found = importlib.util.find_spec(plugin.entry.module)
+    except Exception as error:  # importing the package around the study may raise anything
+        raise plugin.broken(f"{type(error).__name__}: {error}") from error
+    if plugin.entry.attr or not found or not found.origin or not found.has_location:
+        raise plugin.broken(f"{plugin.entry.value} is not a module")
+    tree = _tree(Path(found.origin))
+    if not _is_experiment(tree):
+        raise plugin.broken(f"{found.origin} has no function experiment(parameters)")
+    return Experiment(name, claim_of(ast.get_docstring(tree)), Path(found.origin), plugin)
 
 
 def _tree(file: Path) -> ast.Module:
     try:
         return parsed(file.read_text(encoding="utf-8"))
     except (SyntaxError, ValueError) as error:
-        raise UsageError(f"{file} is not Python: {error}", "Mend it, or move it away.") from None
+        raise UsageError(f"{file} is not Python: {error}", "Fix it, or move it away.") from None
 
 
 def _files() -> dict[str, Path]:
@@ -124,15 +158,12 @@ def find(name: str) -> Experiment:
 
 
 def part(study: str, name: str) -> ModuleType | None:
-    """The module `name` in the folder of a study; None if there is none, or no such study.
+    """Return a part of the study of that name; None without the part or the study.
 
-    `study` may be a stranger's word: only the name of an experiment of the catalogue is imported.
+    `study` may come from an untrusted file: only studies of the catalogue are imported.
     """
-    file = next((named.file for named in catalogue() if named.name == study), None)
-    if file is None or file.name != "__init__.py":
-        return None
-    module = f"{experiments.__name__}.{study}.{name}"
-    return importlib.import_module(module) if importlib.util.find_spec(module) else None
+    found = next((named for named in catalogue() if named.name == study), None)
+    return found.part(name) if found else None
 
 
 def add_studies(folders: Sequence[Path]) -> None:

@@ -10,6 +10,7 @@ A folder of its own, since all modules of `topologies.foundation` travel into gu
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -56,4 +57,12 @@ def registered(group: str) -> dict[str, Plugin]:
         other = plugins.setdefault(entry.name, plugin)
         if other.package != package:
             raise plugin.broken(f"the package {other.package} registers that name too")
+    return plugins
+
+
+def additional(group: str, taken: Collection[str]) -> dict[str, Plugin]:
+    """Return the plugins of a group by name. Raises UsageError for one with a `taken` name."""
+    plugins = registered(group)
+    for name in sorted(plugins.keys() & set(taken)):
+        raise plugins[name].broken("tcplab has that name already")
     return plugins
