@@ -1,1 +1,1 @@
-"""Kernels beside each other: a standing set of experiments, and the search for a commit."""
+"""Comparison of kernels: a standing set of cases, a table, and the search for a commit."""

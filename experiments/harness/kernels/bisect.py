@@ -1,4 +1,8 @@
-"""Search for the commit that changed a figure, as git-bisect(1) does it."""
+"""Search for the commit that changed a figure, as git-bisect(1) does it.
+
+The clone is only read: git says which commit halves the rest, and a kernel is built from a revision
+without a checkout. The figure is the median over seeds of one metric of an experiment.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +23,12 @@ from testbed.lab.kernel.own_source import git
 from testbed.lab.ready import Lab
 from topologies.foundation.errors import TcplabError, UsageError
 
-_NAME = 12  # characters of a commit's name that people see
+_NAME = 12  # characters of a commit's name in messages
 
 
 @dataclass(frozen=True)
 class TriedCommit:
-    """What a commit gave: the measured value, None if it could not be built or run."""
+    """A commit and its value, None if it could not be built or run."""
 
     commit: str
     value: float | None
@@ -35,8 +39,8 @@ class TriedCommit:
 class CommitSearch:
     """A search in `clone` between two revisions.
 
-    `measure(commit)` builds the kernel and gives a value, None if that is not possible; `is_bad`
-    judges it. `tell` hears a sentence for each step.
+    `measure(commit)` builds the kernel and returns a value, None if that fails; `is_bad` judges
+    it. `tell` gets a sentence for each step.
     """
 
     clone: Path
@@ -46,10 +50,9 @@ class CommitSearch:
     trials: list[TriedCommit] = field(default_factory=list)
 
     def first_bad(self, good: str, bad: str) -> list[str]:
-        """The commit after which the measure is bad.
+        """Return the first bad commit; after several candidates that could not be built.
 
-        Several if it is among commits that could not be built, the bad one that is known last.
-        Raises UsageError if good is not good, bad not bad, or neither leads to the other.
+        Raises UsageError if good is not good, bad is not bad, or neither leads to the other.
         """
         good, bad = self._commit(good), self._commit(bad)
         self._require(good, False)
@@ -66,7 +69,7 @@ class CommitSearch:
         return [*(each for each in self._between(goods, bad) if each in skipped), bad]
 
     def subject(self, commit: str) -> str:
-        """The commit's name and first line."""
+        """Return the commit's name and first line."""
         return git(
             self.clone, "show", "--no-patch", f"--abbrev={_NAME}", "--format=%h %s", commit
         ).strip()
@@ -93,7 +96,7 @@ class CommitSearch:
         return git(self.clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
 
     def _between(self, goods: list[str], bad: str) -> list[str]:
-        """The commits that may be the first bad one, without `bad`; the best to try first."""
+        """Return the candidates without `bad`, the best one to try first."""
         excluded = [f"^{good}" for good in goods]
         listed = git(self.clone, "rev-list", "--bisect-all", bad, *excluded).splitlines()
         return [line.split()[0] for line in listed if line.split()[0] != bad]
@@ -105,7 +108,7 @@ def _written(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class MeasuredFigure:
-    """A metric of an experiment with its settings, under one condition or, if empty, all."""
+    """A metric of an experiment with its settings, under one condition or, if empty, under all."""
 
     experiment: Experiment
     settings: tuple[str, ...]
@@ -119,7 +122,7 @@ class MeasuredFigure:
             raise UsageError(
                 f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."
             )
-        spec = single(self.experiment, self.settings).spec
+        spec = self.spec()
         conditions = [condition.name for condition in spec.conditions]
         if self.condition and self.condition not in conditions:
             raise UsageError(
@@ -133,7 +136,7 @@ class MeasuredFigure:
     def measured(
         self, kernel: str, out: Path, ready: Callable[[Sequence[str]], Lab], watch: Watch
     ) -> float | None:
-        """The median on that kernel, which `ready` builds; None if nothing could be measured."""
+        """Return the median on that kernel, which `ready` builds; None without any value."""
         run = single(self.experiment, (*self.settings, f"{KERNEL}={kernel}"))
         try:
             lab = ready([run.spec.kernel])

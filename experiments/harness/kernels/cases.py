@@ -1,12 +1,12 @@
-"""What `tcplab kernel compare` runs on each kernel: networks on which changes of TCP have shown.
+"""Standing set of `tcplab kernel compare`: networks on which changes of TCP have shown.
 
-A case is a spec and what is measured of it. The cases use several paths at once that share nothing
+A case is a spec and its measures. Most use several independent paths at once
 (topologies.separate_pairs), so that one guest measures many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,8 +23,6 @@ from topologies.two_hosts import two_hosts
 Pick = Literal["mean", "largest"]
 _FRAME = 1514  # bytes
 _BACK = Channel(Rate.parse("1gbit"), queue=Packets(10_000))
-_RATE = Rate.parse("20mbit")
-_TEN_SECONDS = Duration.parse("10s")
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,14 @@ class KernelMeasure:
     flow: str = ""
     pick: Pick = "mean"
 
+    def title(self, text: str) -> str:
+        """Return the text, with a note if the largest value is picked."""
+        return f"{text}, the largest" if self.pick == "largest" else text
+
 
 @dataclass(frozen=True)
 class KernelCase:
-    """A spec, in a sentence what it is about, and what is measured."""
+    """A spec, a sentence about it, and its measures."""
 
     sentence: str
     spec: ExperimentSpec
@@ -52,7 +54,7 @@ class KernelCase:
 
 
 def standing_set() -> tuple[KernelCase, ...]:
-    """All cases, in the order of a page."""
+    """Return all cases, in the order of a page."""
     return (
         _buffers(),
         _losses(),
@@ -64,121 +66,125 @@ def standing_set() -> tuple[KernelCase, ...]:
     )
 
 
-def _spec(
+def _case(
     name: str,
-    flows: tuple[Flow, ...],
-    channels: tuple[Channel, ...],
+    sentence: str,
+    paths: dict[str, Channel],
+    flow: Flow,
     conditions: tuple[Condition, ...],
-) -> ExperimentSpec:
-    """Flow i goes over channel i, from hi to ri."""
-    topology = separate_pairs(channels, tuple(_back(channel) for channel in channels))
-    return ExperimentSpec(f"kernel_{name}", "", topology, flows, conditions)
+    measures: Iterable[KernelMeasure],
+) -> KernelCase:
+    """Build a case with a flow for each of the `paths`, whose way back is fast and loses nothing.
 
-
-def _back(channel: Channel) -> Channel:
-    return replace(_BACK, delay=channel.delay)
-
-
-def _pairs(labels: tuple[str, ...], flow: Flow) -> tuple[Flow, ...]:
-    return tuple(
+    Flow i is named by its path's label and goes from hi to ri.
+    """
+    channels = tuple(paths.values())
+    back = tuple(replace(_BACK, delay=channel.delay) for channel in channels)
+    flows = tuple(
         replace(flow, name=_named(label), sender=f"h{number}", receiver=f"r{number}")
-        for number, label in enumerate(labels, 1)
+        for number, label in enumerate(paths, 1)
     )
+    spec = ExperimentSpec(f"kernel_{name}", "", separate_pairs(channels, back), flows, conditions)
+    return KernelCase(sentence, spec, tuple(measures))
 
 
 def _named(label: str) -> str:
-    """A flow's name, which is a file's too."""
+    """Return a flow's name, which also names files."""
     return label.replace(" ", "_").replace("%", "").replace(".", "_").replace(",", "")
 
 
 # Of flows that are over before a socket is sampled no setting could be proved.
 _USUAL = Condition("usual", "CUBIC, as usual")
-_BULK = Flow("", "", "", _TEN_SECONDS)
+_BULK = Flow("", "", "", Duration.parse("10s"))
+_PATH = Channel(Rate.parse("20mbit"), Duration.parse("20ms"), queue=Packets(1000))
+_DURATIONS = (
+    KernelMeasure("all flows", _USUAL.name, row_columns.SECONDS),
+    KernelMeasure("the slowest flow", _USUAL.name, row_columns.SECONDS, pick="largest"),
+)
 
 
 def _buffers() -> KernelCase:
     paths = {
-        f"{2 * delay} ms, {share:g} BDP": Channel(
-            _RATE, Duration.parse(f"{delay}ms"), queue=_queue(share, 2 * delay)
+        f"{2 * delay} ms, {share:g} BDP": replace(
+            _PATH, delay=Duration.parse(f"{delay}ms"), queue=_queue(share, 2 * delay)
         )
         for delay in (10, 50)
         for share in (0.1, 1, 4)
     }
-    flows = _pairs(tuple(paths), _BULK)
     algorithms = tuple(map(congestion_control, ("cubic", "reno", "bbr")))
-    spec = _spec("buffers", flows, tuple(paths.values()), algorithms)
-    return KernelCase(
+    also = {" 4 BDP": row_columns.RTT_MEDIAN, " 0.1 BDP": row_columns.RETRANSMITTED_BYTES}
+    return _case(
+        "buffers",
         "One flow of CUBIC, Reno or BBR over 20 Mbit/s, with short and long buffers.",
-        spec,
-        tuple(_of_buffers(paths, algorithms)),
+        paths,
+        _BULK,
+        algorithms,
+        (
+            KernelMeasure(f"{each.label}, {label}", each.name, metric, _named(label))
+            for each in algorithms
+            for label in paths
+            for metric in (
+                row_columns.GOODPUT,
+                *(metric for end, metric in also.items() if label.endswith(end)),
+            )
+        ),
     )
 
 
-def _of_buffers(
-    paths: dict[str, Channel], algorithms: tuple[Condition, ...]
-) -> Iterator[KernelMeasure]:
-    for algorithm in algorithms:
-        for label in paths:
-            where = (f"{algorithm.label}, {label}", algorithm.name)
-            yield KernelMeasure(*where, row_columns.GOODPUT, _named(label))
-            if label.endswith(" 4 BDP"):
-                yield KernelMeasure(*where, row_columns.RTT_MEDIAN, _named(label))
-            if label.endswith(" 0.1 BDP"):
-                yield KernelMeasure(*where, row_columns.RETRANSMITTED_BYTES, _named(label))
-
-
 def _queue(share: float, round_trip: int) -> Packets:
-    """Packets of `share` of what the path holds in a round trip of so many milliseconds."""
-    return Packets(max(2, round(share * _RATE.base * round_trip / 1000 / 8 / _FRAME)))
+    """Return packets of `share` of what the path holds in a round trip of so many milliseconds."""
+    return Packets(max(2, round(share * _PATH.bandwidth.base * round_trip / 1000 / 8 / _FRAME)))
 
 
 def _losses() -> KernelCase:
-    shares = ("0.1%", "1%", "5%", "10%")
-    channel = Channel(_RATE, Duration.parse("20ms"), queue=Packets(1000))
-    channels = tuple(replace(channel, loss=Share.parse(share)) for share in shares)
-    labels = tuple(f"loss {share}" for share in shares)
+    paths = {
+        f"loss {share}": replace(_PATH, loss=Share.parse(share))
+        for share in ("0.1%", "1%", "5%", "10%")
+    }
     conditions = (sack(False), sack(True))
-    return KernelCase(
+    return _case(
+        "losses",
         "CUBIC with and without SACK over 20 Mbit/s and 40 ms that lose packets at random.",
-        _spec("losses", _pairs(labels, _BULK), channels, conditions),
-        tuple(
-            KernelMeasure(
-                f"{condition.label}, {label}", condition.name, row_columns.GOODPUT, _named(label)
-            )
-            for condition in conditions
-            for label in labels
+        paths,
+        _BULK,
+        conditions,
+        (
+            KernelMeasure(f"{each.label}, {label}", each.name, row_columns.GOODPUT, _named(label))
+            for each in conditions
+            for label in paths
         ),
     )
 
 
 def _out_of_order() -> KernelCase:
-    jitters = ("1ms", "5ms")
-    channel = Channel(_RATE, Duration.parse("20ms"), queue=Packets(1000))
-    channels = tuple(replace(channel, jitter=Duration.parse(jitter)) for jitter in jitters)
-    labels = tuple(f"jitter {jitter}" for jitter in jitters)
+    paths = {
+        f"jitter {jitter}": replace(_PATH, jitter=Duration.parse(jitter))
+        for jitter in ("1ms", "5ms")
+    }
     cubic = congestion_control("cubic")
-    return KernelCase(
+    return _case(
+        "out_of_order",
         "CUBIC over 20 Mbit/s and 40 ms whose jitter brings packets out of order.",
-        _spec("out_of_order", _pairs(labels, _BULK), channels, (cubic,)),
-        tuple(
+        paths,
+        _BULK,
+        (cubic,),
+        (
             KernelMeasure(label, cubic.name, metric, _named(label))
-            for label in labels
+            for label in paths
             for metric in (row_columns.GOODPUT, row_columns.RETRANSMITTED_BYTES)
         ),
     )
 
 
 def _short_flows() -> KernelCase:
-    labels = tuple(f"short {number}" for number in range(1, 21))
-    flow = replace(_BULK, amount=Size.parse("30kB"), duration=Duration.parse("60s"))
-    channel = Channel(_RATE, Duration.parse("20ms"), Share.parse("5%"), queue=Packets(1000))
-    return KernelCase(
+    lossy = replace(_PATH, loss=Share.parse("5%"))
+    return _case(
+        "short_flows",
         "Twenty flows of 30 kB over paths that lose 5 %, often the last segment.",
-        _spec("short_flows", _pairs(labels, flow), (channel,) * len(labels), (_USUAL,)),
-        (
-            KernelMeasure("all flows", _USUAL.name, row_columns.SECONDS),
-            KernelMeasure("the slowest flow", _USUAL.name, row_columns.SECONDS, pick="largest"),
-        ),
+        {f"short {number}": lossy for number in range(1, 21)},
+        replace(_BULK, amount=Size.parse("30kB"), duration=Duration.parse("60s")),
+        (_USUAL,),
+        _DURATIONS,
     )
 
 
@@ -194,21 +200,20 @@ def _incast() -> KernelCase:
     return KernelCase(
         f"{many} flows of 64 kB that begin at once and meet at a port with a short queue.",
         spec,
-        (
-            KernelMeasure("all flows", _USUAL.name, row_columns.SECONDS),
-            KernelMeasure("the slowest flow", _USUAL.name, row_columns.SECONDS, pick="largest"),
-        ),
+        _DURATIONS,
     )
 
 
 def _marking() -> KernelCase:
-    channel = Channel(_RATE, Duration.parse("20ms"), queue=Packets(1000), discipline="fq_codel")
     ecn = Condition("ecn", "ECN", (("net.ipv4.tcp_ecn", "1"),))
     metrics = (row_columns.GOODPUT, row_columns.RTT_MEDIAN, row_columns.RETRANSMITTED_BYTES)
-    return KernelCase(
+    return _case(
+        "marking",
         "CUBIC with ECN through fq_codel, which marks instead of dropping.",
-        _spec("marking", _pairs(("ecn",), _BULK), (channel,), (ecn,)),
-        tuple(KernelMeasure("ECN", ecn.name, metric, "ecn") for metric in metrics),
+        {"ecn": replace(_PATH, discipline="fq_codel")},
+        _BULK,
+        (ecn,),
+        (KernelMeasure("ECN", ecn.name, metric, "ecn") for metric in metrics),
     )
 
 
@@ -225,7 +230,7 @@ def _ten_gigabit() -> KernelCase:
 
 
 def chosen_cases(names: tuple[str, ...]) -> tuple[KernelCase, ...]:
-    """The cases of these names, all without a name. Raises UsageError."""
+    """Return the cases of these names, all without a name. Raises UsageError."""
     cases = {case.name: case for case in standing_set()}
     if unknown := sorted(set(names) - set(cases)):
         raise UsageError(f"There is no case '{unknown[0][:40]}'.", f"There are {', '.join(cases)}.")

@@ -1,42 +1,58 @@
-"""Comparison of two kernels: each case under each seed on both, in pairs."""
+"""Comparison of two kernels: each case under each seed on both, in pairs.
+
+Both runs of a seed have the same network and the same luck as far as netem can repeat it. Each
+condition has a separate guest, so that a patch of one condition leaves the clock and the chances of
+the others alone: where a patch has no effect, the packets are identical. All figures together are
+one family: each p is corrected for all of them.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from math import inf, nan
+from enum import StrEnum
+from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from analysis.statistics.paired_tests import Paired, holm, paired
-from analysis.statistics.paired_wording import UNSHOWN, verdict_of
+from analysis.statistics.paired_wording import verdict_of
 from experiments.harness.definition.grid import Combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure
 from experiments.harness.running.session import lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.point import Origin, Point, Record, origin
-from experiments.harness.sweep.point_store import PointStore, results
+from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
-from experiments.spec import Condition, ExperimentSpec
+from experiments.spec import ExperimentSpec
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.ready import Lab, built_lab
 from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
 from testbed.packetdrill.script_runs import ScriptCase
 from topologies.foundation.errors import TcplabError, UsageError
 
+FOLDER, FILE = "kernels", "comparison.json"
 LEAST = 0.01
 """Share by which a figure must differ to count as larger or smaller."""
 Place = tuple[str, str, str]
-"""What a guest measures: the names of a kernel, a case and a condition."""
-KernelVerdict = Literal["larger", "smaller", "alike", "not shown to differ"]
+"""Names of a kernel, a case and a condition: what one guest measures."""
+
+
+class KernelVerdict(StrEnum):
+    """Result of comparing one figure."""
+
+    LARGER = "larger"
+    SMALLER = "smaller"
+    ALIKE = "alike"
+    UNSHOWN = "not shown to differ"
 
 
 @dataclass(frozen=True)
 class KernelPair:
-    """The kernels that are compared, as specs name them: `old` and `new`."""
+    """The kernels to compare, as specs name them."""
 
     old: str
     new: str
@@ -47,7 +63,7 @@ class KernelPair:
 
 @dataclass(frozen=True)
 class ComparedFigure:
-    """A measure on both kernels: the values under each seed, NaN if there is none."""
+    """A measure on both kernels: the value under each seed, NaN where it is missing."""
 
     case: str
     measure: KernelMeasure
@@ -57,34 +73,51 @@ class ComparedFigure:
 
     @property
     def pair(self) -> Paired | None:
-        """How the new kernel differs from the old one."""
         return paired(self.old, self.new)
 
     @property
     def verdict(self) -> KernelVerdict:
-        """Larger and smaller are shown, with the corrected `p`, and by more than `LEAST`.
+        """Return larger or smaller if the corrected `p` shows a difference above `LEAST`.
 
-        Alike are figures whose whole interval is within that.
+        Alike are figures whose whole interval is within `LEAST`.
         """
         pair = self.pair
         if pair is None or pair.low is None or pair.high is None:
-            return UNSHOWN
-        least, most = self._margins(pair)
-        if least <= pair.low and pair.high <= most:
-            return "alike"
-        shown = verdict_of(pair, self.p)
-        return UNSHOWN if least < pair.estimate < most else shown
-
-    def _margins(self, pair: Paired) -> tuple[float, float]:
+            return KernelVerdict.UNSHOWN
         if pair.scale == "ratio":
-            return 1 / (1 + LEAST), 1 + LEAST
-        usual = fmean(abs(value) for value in self.old if value == value)
-        return -LEAST * usual, LEAST * usual
+            least, most = 1 / (1 + LEAST), 1 + LEAST
+        else:
+            most = LEAST * fmean(abs(value) for value in self.old if value == value)
+            least = -most
+        if least <= pair.low and pair.high <= most:
+            return KernelVerdict.ALIKE
+        if least < pair.estimate < most:
+            return KernelVerdict.UNSHOWN
+        return KernelVerdict(verdict_of(pair, self.p))
+
+    def data(self) -> dict[str, Any]:
+        """Return the figure for comparison.json."""
+        measure, pair = self.measure, self.pair
+        return {
+            "of": measure.label,
+            "metric": measure.metric.name,
+            "title": measure.title(measure.metric.title),
+            "unit": measure.metric.unit,
+            "old": [value if value == value else None for value in self.old],
+            "new": [value if value == value else None for value in self.new],
+            "scale": pair.scale if pair else "ratio",
+            "count": pair.count if pair else 0,
+            "estimate": pair.estimate if pair else None,
+            "low": pair.low if pair else None,
+            "high": pair.high if pair else None,
+            "p": self.p,
+            "verdict": self.verdict,
+        }
 
 
 @dataclass
 class KernelComparison:
-    """What is known of a comparison while it goes on."""
+    """Kernels, cases and seeds to compare, and the records known so far."""
 
     kernels: KernelPair
     cases: tuple[KernelCase, ...]
@@ -92,20 +125,19 @@ class KernelComparison:
     records: dict[tuple[Place, int], Record] = field(default_factory=dict)
 
     def figures(self) -> list[ComparedFigure]:
-        """Every figure of every case, each with its p corrected for all."""
+        """Return each figure of each case, with its p corrected for all."""
         found = [
-            ComparedFigure(case.name, measure, *self._values(case, measure))
+            ComparedFigure(
+                case.name,
+                measure,
+                old=self._of(self.kernels.old, case, measure),
+                new=self._of(self.kernels.new, case, measure),
+            )
             for case in self.cases
             for measure in case.measures
         ]
-        pairs = [figure.pair for figure in found]
-        corrected = holm([pair.p if pair else 1.0 for pair in pairs])
+        corrected = holm([figure.pair.p if figure.pair else 1.0 for figure in found])
         return [replace(figure, p=p) for figure, p in zip(found, corrected, strict=True)]
-
-    def _values(
-        self, case: KernelCase, measure: KernelMeasure
-    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        return self._of(self.kernels.old, case, measure), self._of(self.kernels.new, case, measure)
 
     def _of(self, kernel: str, case: KernelCase, measure: KernelMeasure) -> tuple[float, ...]:
         place = kernel, case.name, measure.condition
@@ -113,7 +145,7 @@ class KernelComparison:
         return tuple(value_in(record, measure) if record else nan for record in records)
 
     def failures(self) -> list[str]:
-        """What did not run, or is not proved, in words."""
+        """Return a sentence for each run that failed or is not proved."""
         return [
             f"{case}, {condition}, on {kernel}, seed {seed}: {record['problem'].splitlines()[0]}"
             for ((kernel, case, condition), seed), record in sorted(self.records.items())
@@ -122,7 +154,7 @@ class KernelComparison:
 
 
 def value_in(record: Record, measure: KernelMeasure) -> float:
-    """The measure in the rows of a run; NaN if it was not measured."""
+    """Return the measure from the rows of a run; NaN if it is missing."""
     values = [
         float(row[measure.metric.name])
         for row in record["rows"]
@@ -132,25 +164,27 @@ def value_in(record: Record, measure: KernelMeasure) -> float:
     ]
     if not values:
         return nan
-    return fmean(values) if measure.pick == "mean" else max(values, default=-inf)
+    return fmean(values) if measure.pick == "mean" else max(values)
 
 
 def runnable(
     cases: Sequence[KernelCase], kernels: KernelPair
 ) -> tuple[tuple[KernelCase, ...], list[str]]:
-    """The cases, less the conditions that one of the kernels cannot have, with the reasons."""
+    """Return the cases without conditions that one of the kernels lacks, and the reasons."""
     kept, reasons = [], list[str]()
     for case in cases:
         refused = dict(_refusals(case.spec, kernels))
         reasons += refused.values()
-        names = [item.name for item in case.spec.conditions if item.name not in refused]
-        if names:
-            kept.append(_with_conditions(case, names))
+        conditions = tuple(item for item in case.spec.conditions if item.name not in refused)
+        if conditions:
+            measures = tuple(item for item in case.measures if item.condition not in refused)
+            spec = replace(case.spec, conditions=conditions)
+            kept.append(replace(case, spec=spec, measures=measures))
     return tuple(kept), list(dict.fromkeys(reasons))
 
 
 def _refusals(spec: ExperimentSpec, kernels: KernelPair) -> Iterator[tuple[str, str]]:
-    """The conditions that a kernel cannot have, each with the sentence why."""
+    """Yield each condition that a kernel lacks, with a sentence why."""
     for condition in spec.conditions:
         for kernel in kernels:
             try:
@@ -159,35 +193,25 @@ def _refusals(spec: ExperimentSpec, kernels: KernelPair) -> Iterator[tuple[str, 
                 yield condition.name, f"{condition.label} is left out: {error.problem}"
 
 
-def _with_conditions(case: KernelCase, names: Sequence[str]) -> KernelCase:
-    conditions = tuple(item for item in case.spec.conditions if item.name in names)
-    measures = tuple(item for item in case.measures if item.condition in names)
-    return replace(case, spec=replace(case.spec, conditions=conditions), measures=measures)
-
-
 def points(comparison: KernelComparison, origin: Origin) -> dict[str, tuple[Point, Place]]:
-    """Every point by its key, with what it measures; a seed's kernels beside each other."""
+    """Return each point and its place by key; both kernels of a seed are neighbours."""
     found = {}
     for seed in comparison.seeds:
-        for case, condition in _conditions(comparison.cases):
-            for kernel in comparison.kernels:
-                spec = replace(case.spec, kernel=kernel, conditions=(condition,))
-                values = (("case", case.name), ("condition", condition.name), ("kernel", kernel))
-                point = origin.point(Combination(values, None, spec), seed)
-                found[point.key] = point, (kernel, case.name, condition.name)
+        for case in comparison.cases:
+            for condition in case.spec.conditions:
+                for kernel in comparison.kernels:
+                    place = kernel, case.name, condition.name
+                    spec = replace(case.spec, kernel=kernel, conditions=(condition,))
+                    values = ("case", case.name), ("condition", condition.name), ("kernel", kernel)
+                    point = origin.point(Combination(values, None, spec), seed)
+                    found[point.key] = point, place
     return found
-
-
-def _conditions(cases: Sequence[KernelCase]) -> Iterator[tuple[KernelCase, Condition]]:
-    for case in cases:
-        for condition in case.spec.conditions:
-            yield case, condition
 
 
 def described(
     comparison: KernelComparison, facts: Mapping[str, Any], left_out: Sequence[str]
 ) -> dict[str, Any]:
-    """The content of comparison.json."""
+    """Return the content of comparison.json."""
     figures = comparison.figures()
     return {
         "format": 1,
@@ -198,84 +222,13 @@ def described(
             {
                 "name": case.name,
                 "sentence": case.sentence,
-                "figures": [_figure(figure) for figure in figures if figure.case == case.name],
+                "figures": [figure.data() for figure in figures if figure.case == case.name],
             }
             for case in comparison.cases
         ],
         "left_out": list(left_out),
         "failures": comparison.failures(),
     }
-
-
-def _figure(figure: ComparedFigure) -> dict[str, Any]:
-    measure, pair = figure.measure, figure.pair
-    title = measure.metric.title + (", the largest" if measure.pick == "largest" else "")
-    return {
-        "of": measure.label,
-        "metric": measure.metric.name,
-        "title": title,
-        "unit": measure.metric.unit,
-        "old": [value if value == value else None for value in figure.old],
-        "new": [value if value == value else None for value in figure.new],
-        "scale": pair.scale if pair else "ratio",
-        "count": pair.count if pair else 0,
-        "estimate": pair.estimate if pair else None,
-        "low": pair.low if pair else None,
-        "high": pair.high if pair else None,
-        "p": figure.p,
-        "verdict": figure.verdict,
-    }
-
-
-@dataclass(frozen=True)
-class ComparedScripts:
-    """The scripts of the second kernel, or of the first if that has none, on both.
-
-    `only_old` and `only_new` pass on one kernel alone, `neither` on none.
-    """
-
-    cases: int
-    only_old: tuple[str, ...]
-    only_new: tuple[str, ...]
-    neither: tuple[str, ...]
-
-    def data(self) -> dict[str, Any]:
-        """For comparison.json."""
-        return asdict(self)
-
-
-def compare_scripts(
-    kernels: Sequence[str], program: Path, tell: Callable[[str], None]
-) -> ComparedScripts:
-    """Run all scripts on both kernels, which are built. Raises TcplabError if none has any."""
-    old, new = map(built_lab, kernels)
-    cases = _cases(new, old)
-    passed = []
-    for lab in (old, new):
-        tell(f"{len(cases)} packetdrill scripts on Linux {lab.choice.name} ...")
-        outcomes = run_kernel_scripts(lab, program, cases)
-        passed.append({outcome.case.name for outcome in outcomes if outcome.passed})
-    names = [case.name for case in cases]
-    return ComparedScripts(
-        len(cases),
-        tuple(name for name in names if name in passed[0] - passed[1]),
-        tuple(name for name in names if name in passed[1] - passed[0]),
-        tuple(name for name in names if name not in passed[0] | passed[1]),
-    )
-
-
-def _cases(*labs: Lab) -> list[ScriptCase]:
-    """The scripts of the first kernel that has some."""
-    for lab in labs[:-1]:
-        try:
-            return cases_of(lab)
-        except TcplabError:
-            continue
-    return cases_of(labs[-1])
-
-
-FOLDER = "kernels"
-FILE = "comparison.json"
 
 
 def carry_out(
@@ -287,14 +240,18 @@ def carry_out(
     watch: Watch,
     program: Path | None = None,
 ) -> Path:
-    """Run what is not known yet, and return the finished folder with comparison.json.
+    """Run the points that are not known yet, and return the finished folder with comparison.json.
 
-    With packetdrill's `program` the kernels' own scripts are run as well. What was run is kept in
-    any case: the same call goes on. Raises UsageError if the kernels are
-    the same, byte for byte.
+    With packetdrill's `program` the scripts of the kernels run as well. Finished runs are kept in
+    any case: the same call continues. Raises UsageError if the kernels are identical.
     """
     facts = {kernel: _facts(kernel) for kernel in kernels}
-    _require_two(kernels, facts)
+    if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
+        raise UsageError(
+            f"{facts[kernels.old]['name']} and {facts[kernels.new]['name']} are the same kernel,"
+            " byte for byte.",
+            "Compare it with another; a patch that changes no code changes no figure.",
+        )
     kept, left_out = runnable(cases, kernels)
     comparison, scripts = KernelComparison(kernels, kept, seeds), dict[str, Any]()
 
@@ -308,38 +265,20 @@ def carry_out(
         (run.folder / FILE).write_text(json.dumps(content, indent=1) + "\n")
         return {"kind": "kernels", "experiment": "compare", **lab_facts(way.lab), **timing}
 
-    with (
-        results(out) as memory,
-        result_folder(out / FOLDER, "compare", write) as run,
-    ):
-        _fill(comparison, way, memory, watch)
-        scripts |= _scripts(kernels, program, watch, left_out)
+    with results(out) as memory, result_folder(out / FOLDER, "compare", write) as run:
+        wanted = points(comparison, origin(way.lab))
+        asked = [point for point, _ in wanted.values()]
+        for point, record in known_and_run(asked, way, memory, watch):
+            comparison.records[wanted[point.key][1], point.seed] = record
+        if program:
+            try:
+                scripts |= asdict(compare_scripts(kernels, program, watch.note))
+            except TcplabError as error:
+                left_out.append(f"The kernels' packetdrill scripts are left out: {error.problem}")
     return run.place
 
 
-def _fill(comparison: KernelComparison, way: PointRunner, memory: PointStore, watch: Watch) -> None:
-    """Run the points that are not known."""
-    wanted = points(comparison, origin(way.lab))
-    asked = [point for point, _ in wanted.values()]
-    for point, record in known_and_run(asked, way, memory, watch):
-        comparison.records[wanted[point.key][1], point.seed] = record
-
-
-def _scripts(
-    kernels: KernelPair, program: Path | None, watch: Watch, left_out: list[str]
-) -> dict[str, Any]:
-    """What became of the kernels' own scripts; nothing if they cannot be run."""
-    if program is None:
-        return {}
-    try:
-        return compare_scripts(tuple(kernels), program, watch.note).data()
-    except TcplabError as error:
-        left_out.append(f"The kernels' own packetdrill scripts are left out: {error.problem}")
-        return {}
-
-
 def _facts(kernel: str) -> dict[str, Any]:
-    """What a page says of a kernel."""
     ready = built_lab(kernel)
     return {
         "name": chosen(kernel).name,
@@ -348,10 +287,42 @@ def _facts(kernel: str) -> dict[str, Any]:
     }
 
 
-def _require_two(kernels: KernelPair, facts: dict[str, dict[str, Any]]) -> None:
-    if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
-        raise UsageError(
-            f"{facts[kernels.old]['name']} and {facts[kernels.new]['name']} are the same kernel,"
-            " byte for byte.",
-            "Compare it with another; a patch that changes no code changes nothing.",
-        )
+@dataclass(frozen=True)
+class ComparedScripts:
+    """The packetdrill scripts of the newer kernel, or of the older one if it has none, on both.
+
+    `only_old` and `only_new` pass on one kernel, `neither` on none.
+    """
+
+    cases: int
+    only_old: tuple[str, ...]
+    only_new: tuple[str, ...]
+    neither: tuple[str, ...]
+
+
+def compare_scripts(
+    kernels: KernelPair, program: Path, tell: Callable[[str], None]
+) -> ComparedScripts:
+    """Run all scripts on both kernels, which are built. Raises TcplabError if there are none."""
+    labs = [built_lab(kernel) for kernel in kernels]
+    cases = _cases(*reversed(labs))
+    passed = []
+    for lab in labs:
+        tell(f"{len(cases)} packetdrill scripts on Linux {lab.choice.name} ...")
+        outcomes = run_kernel_scripts(lab, program, cases)
+        passed.append({outcome.case.name for outcome in outcomes if outcome.passed})
+    old, new = passed
+    names = [case.name for case in cases]
+    return ComparedScripts(
+        len(cases),
+        tuple(name for name in names if name in old - new),
+        tuple(name for name in names if name in new - old),
+        tuple(name for name in names if name not in old | new),
+    )
+
+
+def _cases(new: Lab, old: Lab) -> list[ScriptCase]:
+    try:
+        return cases_of(new)
+    except TcplabError:
+        return cases_of(old)

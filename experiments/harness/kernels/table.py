@@ -1,8 +1,11 @@
-"""Table of all kernels that are built: facts, cost and three measured cases."""
+"""Table of all kernels that are built: facts, cost and three measured cases.
+
+The cases are those of the standing set that every kernel can run.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -21,14 +24,14 @@ from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, all_series, kernel_v
 from topologies.foundation.errors import UsageError
 
 CASES = ("losses", "out_of_order", "short_flows")
-"""Random loss with and without SACK, packets out of order, and flows that are soon over."""
-_NOTHING = "-"
+"""Random loss with and without SACK, packets out of order, and short flows."""
+_UNKNOWN = "-"
 _FACTS = ("Linux", "source", "switches", "build (s)", "run (CPU, to 7.2's)", "what it lacks")
 
 
 @dataclass
 class KernelTable:
-    """What is known of the table while it goes on: a record for each kernel, case and seed."""
+    """The table while it is filled: a record for each kernel, case and seed."""
 
     kernels: tuple[BuiltKernel, ...]
     cases: tuple[KernelCase, ...]
@@ -36,7 +39,7 @@ class KernelTable:
     records: dict[tuple[str, str, int], Record] = field(default_factory=dict)
 
     def points(self, origin: Origin) -> dict[str, tuple[Point, tuple[str, str, int]]]:
-        """Every point by its key, with its place among the records."""
+        """Return each point by its key, with its place among the records."""
         wanted = {}
         for seed in self.seeds:
             for case in self.cases:
@@ -48,29 +51,25 @@ class KernelTable:
         return wanted
 
     def markdown(self) -> str:
-        """Two tables: what the kernels are, and what they measure."""
-        measured = [f"`{kernel.name}`" for kernel in self.kernels]
-        return "\n".join(
-            [
-                *_table(("`--kernel`", *_FACTS), map(self._facts, self.kernels)),
-                "",
-                *_table(("", *measured), self._measures()),
-            ]
-        )
+        """Return two tables: facts about the kernels, and their measures."""
+        facts = _table(("`--kernel`", *_FACTS), map(self._facts, self.kernels))
+        names = [f"`{kernel.name}`" for kernel in self.kernels]
+        return "\n".join([*facts, "", *_table(("", *names), self._measures())])
 
     def _facts(self, kernel: BuiltKernel) -> tuple[str, ...]:
         version = kernel_version(kernel.name)
-        lacks = ", ".join(name for name in version.lacks if name != OPEN_VSWITCH)
-        switches = "bridges" if OPEN_VSWITCH in version.lacks else OPEN_VSWITCH
-        names = (f"`{kernel.name}`", kernel.release, version.origin, switches)
-        return (*names, self._build(kernel), self._run(kernel), lacks or _NOTHING)
-
-    def _build(self, kernel: BuiltKernel) -> str:
-        """Seconds of its build; those of before they were noted are not known."""
-        return written(round(kernel.build_seconds)) if kernel.build_seconds else _NOTHING
+        return (
+            f"`{kernel.name}`",
+            kernel.release,
+            version.origin,
+            "bridges" if OPEN_VSWITCH in version.lacks else OPEN_VSWITCH,
+            written(round(kernel.build_seconds)) if kernel.build_seconds else _UNKNOWN,
+            self._run(kernel),
+            ", ".join(name for name in version.lacks if name != OPEN_VSWITCH) or _UNKNOWN,
+        )
 
     def _run(self, kernel: BuiltKernel) -> str:
-        """How many times the processor seconds of the lab's own kernel its runs take."""
+        """Return the processor seconds of its runs as a multiple of the lab's kernel."""
         ratios = [
             cost / usual
             for case in self.cases
@@ -78,7 +77,7 @@ class KernelTable:
             if (cost := self._cost(kernel.name, case.name, seed))
             and (usual := self._cost(DEFAULT_KERNEL, case.name, seed))
         ]
-        return f"{median(ratios):.1f}" if ratios else _NOTHING
+        return f"{median(ratios):.1f}" if ratios else _UNKNOWN
 
     def _cost(self, name: str, case: str, seed: int) -> float:
         usage = self.records.get((name, case, seed), {}).get("usage", {})
@@ -87,24 +86,23 @@ class KernelTable:
     def _measures(self) -> Iterator[tuple[str, ...]]:
         for case in self.cases:
             for measure in case.measures:
-                title = f"{measure.label}: {measure.metric.title.lower()}"
-                worst = ", the largest" if measure.pick == "largest" else ""
+                title = measure.title(f"{measure.label}: {measure.metric.title.lower()}")
                 unit = f" ({measure.metric.unit})" if measure.metric.unit else ""
                 cells = (self._cell(kernel.name, case, measure) for kernel in self.kernels)
-                yield (f"{title}{worst}{unit}", *cells)
+                yield (f"{title}{unit}", *cells)
 
     def _cell(self, name: str, case: KernelCase, measure: KernelMeasure) -> str:
-        """The median over the seeds with its interval."""
+        """Return the median over the seeds with its interval."""
         records = (self.records.get((name, case.name, seed)) for seed in self.seeds)
         values = [value_in(record, measure) for record in records if record]
         interval = median_interval([value for value in values if value == value])
         if interval is None:
-            return _NOTHING
+            return _UNKNOWN
         low, middle, high = map(written, (interval.low, interval.median, interval.high))
         return f"{middle} ({low} to {high})"
 
     def failures(self) -> list[str]:
-        """What did not run, or is not proved, in words."""
+        """Return a sentence for each run that failed or is not proved."""
         return [
             f"{case} on {name}, seed {seed}: {record['problem'].splitlines()[0]}"
             for (name, case, seed), record in sorted(self.records.items())
@@ -112,16 +110,15 @@ class KernelTable:
         ]
 
 
-def _table(head: Sequence[str], rows: Iterator[tuple[str, ...]]) -> Iterator[str]:
-    """Lines of a table in Markdown."""
+def _table(head: Sequence[str], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yield the lines of a table in Markdown."""
     yield f"| {' | '.join(head)} |"
     yield f"|{' --- |' * len(head)}"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
 
 
 def kernels_to_show(seeds: Sequence[int]) -> KernelTable:
-    """An empty table of the versions of the lab that are built, the newest first.
+    """Return an empty table of the lab's kernels that are built, the newest first.
 
     Raises UsageError if there is none.
     """
@@ -133,9 +130,9 @@ def kernels_to_show(seeds: Sequence[int]) -> KernelTable:
 
 
 def carry_out_table(table: KernelTable, out: Path, way: PointRunner, watch: Watch) -> None:
-    """Fill the table with what the store in `out` knows and with runs of the rest, kept there."""
+    """Fill the table from the store in `out`, and run the missing points."""
     with results(out) as memory:
         wanted = table.points(origin(way.lab))
-        points = [point for point, _ in wanted.values()]
-        for point, record in known_and_run(points, way, memory, watch):
+        asked = [point for point, _ in wanted.values()]
+        for point, record in known_and_run(asked, way, memory, watch):
             table.records[wanted[point.key][1]] = record
