@@ -112,11 +112,7 @@ def _faster(results: RunResults) -> Answer:
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
     sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *_limits(results)]
-    return Answer(
-        question,
-        (*sentences, *more_repetitions(results)),
-        facts(results, RATE, GOODPUT),
-    )
+    return Answer(question, (*sentences, *more_repetitions(results)), facts(results, RATE, GOODPUT))
 
 
 def _limits(results: RunResults) -> list[str]:
@@ -247,9 +243,7 @@ def _losses(results: RunResults) -> Answer:
         ),
     ]
     return Answer(
-        "What was lost, and why?",
-        tuple(sentences),
-        facts(results, LOST, DROPS, AGAIN, TIMEOUTS),
+        "What was lost, and why?", tuple(sentences), facts(results, LOST, DROPS, AGAIN, TIMEOUTS)
     )
 
 

@@ -58,10 +58,6 @@ def targets(_quick: bool) -> Iterator[Target]:
     for row in published_rows(Path(__file__).with_name("published.csv")):
         algorithm = row["congestion_control"]
         settings = {"delay": "0s", "loss": "0%"} | path_settings(row["condition"])
-        settings |= {
-            "cc": algorithm,
-            "streams": row["streams"],
-            "duration": duration(row),
-        }
+        settings |= {"cc": algorithm, "streams": row["streams"], "duration": duration(row)}
         rate = assigned(row, "custom_cc", settings, algorithm)
         yield from with_flows(rate, lines_of(row, flows))

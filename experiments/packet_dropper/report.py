@@ -224,9 +224,7 @@ def _time(results: RunResults) -> Answer:
         *_against_the_link(results),
     ]
     return Answer(
-        question,
-        (*sentences, *more_repetitions(results)),
-        facts(results, ELAPSED, DROPPED),
+        question, (*sentences, *more_repetitions(results)), facts(results, ELAPSED, DROPPED)
     )
 
 
@@ -277,11 +275,7 @@ def _why(results: RunResults) -> Answer:
         ),
     ]
     used = (AGAIN, FAST, TIMEOUTS, PROBES)
-    return Answer(
-        "Where did the time go?",
-        tuple(sentences),
-        facts(results, *used),
-    )
+    return Answer("Where did the time go?", tuple(sentences), facts(results, *used))
 
 
 def _cost(results: RunResults, condition: RunCondition) -> str:

@@ -241,9 +241,7 @@ def _rate(results: RunResults) -> Answer:
     if not varied:
         sentences.append("Compare it with a delay that varies: --jitter 75ms.")
     return Answer(
-        question,
-        (*sentences, *more_repetitions(results)),
-        facts(results, RATE, SMOOTHED),
+        question, (*sentences, *more_repetitions(results)), facts(results, RATE, SMOOTHED)
     )
 
 
@@ -314,11 +312,7 @@ def _threshold(results: RunResults) -> Answer:
         " net.ipv4.tcp_sack=0,1 --seeds 10"
     )
     used = (THRESHOLD, BY_SACK, BY_RENO, BY_TIME, UNDONE, LEAST_RTT)
-    return Answer(
-        "What does tcp_reordering change?",
-        tuple(sentences),
-        facts(results, *used),
-    )
+    return Answer("What does tcp_reordering change?", tuple(sentences), facts(results, *used))
 
 
 def _detection(results: RunResults, condition: RunCondition) -> str:

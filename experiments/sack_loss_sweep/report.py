@@ -231,10 +231,7 @@ def _curve(whose: str, lines: Sequence[LossLine], sack: bool) -> list[Layer]:
 def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
     """The statistics file of each trial, under its name."""
     for trial in run.trials:
-        yield (
-            file_name(trial.condition.name, {}, trial.seed),
-            statistics(run, trial).encode(),
-        )
+        yield (file_name(trial.condition.name, {}, trial.seed), statistics(run, trial).encode())
 
 
 def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:
@@ -242,11 +239,7 @@ def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:
     ours, published = lines_of_sweep(sweep, samples), published_lines()
     if not ours:
         return None
-    return SweepStudy(
-        summary(ours, published),
-        graphs(ours, published),
-        answers(ours, published),
-    )
+    return SweepStudy(summary(ours, published), graphs(ours, published), answers(ours, published))
 
 
 REPORT = StudyReport(extra_files=statistics_files, sweep_study=sweep_study)

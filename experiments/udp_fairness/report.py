@@ -162,11 +162,7 @@ def _beside(results: RunResults) -> Answer:
         ),
     ]
     used = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, RESENT, DROPS)
-    return Answer(
-        question,
-        (*sentences, *more_repetitions(results)),
-        facts(results, *used),
-    )
+    return Answer(question, (*sentences, *more_repetitions(results)), facts(results, *used))
 
 
 def _fair(results: RunResults) -> Answer:

@@ -137,9 +137,7 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
     label = "baseline" if parameters.case == "baseline" else f"case {parameters.case}"
     proofs = (Proof("congestion_control", "cubic"),)
     conditions = under(
-        PROFILE,
-        parameters.period,
-        [Condition("reordering", label, parameters.sysctls(), proofs)],
+        PROFILE, parameters.period, [Condition("reordering", label, parameters.sysctls(), proofs)]
     )
     return ExperimentSpec(
         name="wan_reordering",

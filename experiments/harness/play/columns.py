@@ -105,10 +105,7 @@ def packets(folder: Path, begun: float) -> list[Frame]:
     came, data = outward["arrived"].is_known, outward["payload"].values > 0
     probes = data & (outward["kind"].values == _PROBE)
     return [
-        Frame(
-            "packets",
-            _segments(outward.rows(data), answers.rows(answers["arrived"].is_known)),
-        ),
+        Frame("packets", _segments(outward.rows(data), answers.rows(answers["arrived"].is_known))),
         Frame("rates", _rates(outward.rows(data & came))),
         Frame("queue", _queue(outward.rows(came))),
         Frame("drops", _columns(outward.rows(data & ~came), "sequence")),

@@ -63,10 +63,7 @@ def carry_out(
         kind = {"kind": "reproduction", "experiment": "all"}
         return kind | lab_facts(way.lab) | facts | totals
 
-    with (
-        results(out) as memory,
-        result_folder(out / "reproductions", mode, write) as run,
-    ):
+    with results(out) as memory, result_folder(out / "reproductions", mode, write) as run:
         carried.combinations = combinations(targets, kernel, series_of(kernels))
         _fill(carried, quick, way, memory, watch, tell)
     return run.place
