@@ -30,7 +30,7 @@ class CubicCurveParameters(LinkParameters):
 
 
 def experiment(parameters: CubicCurveParameters) -> ExperimentSpec:
-    """One flow with CUBIC. Nothing is captured: the window is that of the socket's samples."""
+    """Send one flow with CUBIC. The window comes from the samples of the socket."""
     return ExperimentSpec(
         name="cubic_curve",
         claim=claim_of(__doc__),

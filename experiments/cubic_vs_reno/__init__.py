@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.parameters import (
+    MEANING,
+    NONE,
+    late_flows,
+    require_count,
+    settings_for,
+)
 from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
@@ -32,10 +38,8 @@ from topologies.topology_spec import Channel
 
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
-_PORT = 5001
-_MOST_STREAMS = 1000
 _SHORT = Duration.parse("1ms")
-"""Delay up to which the claim counts a path as short: Reno is back before CUBIC has grown."""
+"""Delay up to which a path counts as short: Reno recovers before CUBIC has grown."""
 _PAIRS = (("cubic", "reno"), ("cubic_period", "reno_period"))
 
 
@@ -54,19 +58,14 @@ class CubicVsRenoParameters(LinkParameters):
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)
     beside: str = word(NONE, "Congestion control of a flow from top at the same time; none.")
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
         for algorithm in self.algorithms:
             congestion_control(algorithm)
         if not set(words(self.sack)) <= {"on", "off"}:
             raise UsageError(f"SACK cannot be '{self.sack[:40]}'.", "Write on, off, or off+on.")
-        if not 1 <= self.streams.base <= _MOST_STREAMS:
-            raise UsageError(
-                f"{self.streams} streams are not possible.", f"Choose from 1 to {_MOST_STREAMS}."
-            )
+        require_count(self.streams, 1000, f"{self.streams} streams")
 
     @property
     def algorithms(self) -> list[str]:
@@ -74,21 +73,18 @@ class CubicVsRenoParameters(LinkParameters):
 
 
 def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
-    """From right to left through the router; all connections end together."""
-    others = Channel(parameters.bw, queue=parameters.queue)
-    beside = _beside(parameters) if parameters.beside != NONE else ()
-    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
-    flows = (
-        Flow(
-            f"flow{number}",
-            "right",
-            "left",
-            parameters.duration - start,
-            port=_PORT + number - 1,
-            interval=Duration.parse("1s"),
-            start=start,
-        )
-        for number, start in enumerate(starts, 1)
+    """Send from right to left through the router; all connections end together.
+
+    A flow from top, if asked for, meets the others at the router's port towards left.
+    """
+    second, streams = Duration.parse("1s"), parameters.streams
+    flow = Flow("flow", "right", "left", parameters.duration, interval=second)
+    other = replace(
+        flow,
+        name="beside",
+        sender="top",
+        port=flow.port + streams.base,
+        congestion_control=parameters.beside,
     )
     conditions = [
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
@@ -97,30 +93,18 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
     return ExperimentSpec(
         name="cubic_vs_reno",
         claim=claim_of(__doc__),
-        topology=star(parameters.channel(), others),
-        flows=(*flows, *beside),
+        topology=star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
+        flows=(
+            *late_flows(flow, parameters.late, streams),
+            *([other] if parameters.beside != NONE else []),
+        ),
         conditions=measured,
         headline=_headline(parameters, {condition.name for condition in measured}),
     )
 
 
-def _beside(parameters: CubicVsRenoParameters) -> tuple[Flow, ...]:
-    """A flow that meets the others at the router's port towards left, with its own algorithm."""
-    port = _PORT + parameters.streams.base
-    flow = Flow(
-        "beside",
-        "top",
-        "left",
-        parameters.duration,
-        port=port,
-        interval=Duration.parse("1s"),
-        congestion_control=parameters.beside,
-    )
-    return (flow,)
-
-
 def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headline | None:
-    """Alike on a short path, CUBIC ahead on a long one; none unless both are compared."""
+    """Claim equal rates on a short path and CUBIC ahead on a long one, if both are measured."""
     pair = next((pair for pair in _PAIRS if set(pair) <= conditions), None)
     if pair is None:
         return None
@@ -140,7 +124,7 @@ def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headli
 
 
 def _condition(algorithm: str, sack: str) -> Condition:
-    """SACK is on unless asked otherwise, and then says nothing."""
+    """Send with `algorithm`; the name says if SACK is off."""
     condition = congestion_control(algorithm)
     if sack == "on":
         return condition

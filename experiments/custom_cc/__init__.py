@@ -12,7 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.parameters import (
+    MEANING,
+    NONE,
+    late_flows,
+    require_count,
+    settings_for,
+)
 from experiments.harness.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
@@ -29,7 +35,6 @@ from experiments.spec import (
     words,
 )
 from testbed.guest.kernel_modules import KernelModule, module_from
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Rate, Share
 from topologies.star import star
 from topologies.topology_spec import Channel
@@ -37,10 +42,9 @@ from topologies.topology_spec import Channel
 PROFILE = LINUX_2_6_FULL_LINE
 LOADS_MODULES = True
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
-_PORT = 5001
 _MODULES = Path(__file__).parent
 OWN = "own"
-"""Stands in `cc` for what the module registers."""
+"""Word in `cc` for the algorithm of the module."""
 
 
 @dataclass(frozen=True)
@@ -59,22 +63,19 @@ class CustomCcParameters(LinkParameters):
     )
     streams: Count = parameter("1", Count, "Connections at once.")
     late: str = word(NONE, MEANING)
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
-        if not 1 <= self.streams.base <= 1000:
-            raise UsageError(f"{self.streams} streams are not possible.", "Choose from 1 to 1000.")
+        require_count(self.streams, 1000, f"{self.streams} streams")
 
     def loaded(self) -> KernelModule:
-        """The module, read from its file. Raises UsageError."""
+        """Read the module from its file. Raises UsageError."""
         return module_from(
             Path(self.module) if self.module.endswith(".c") else _MODULES / f"{self.module}.c"
         )
 
     def algorithms(self, module: KernelModule) -> list[str]:
-        """The names of `cc`, each checked. Raises UsageError."""
+        """Return the names of `cc`, each checked. Raises UsageError."""
         names = [module.algorithm if name == OWN else name for name in words(self.cc)]
         for name in names:
             if name != module.algorithm:
@@ -83,28 +84,17 @@ class CustomCcParameters(LinkParameters):
 
 
 def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
-    """From right to left through the router; all connections end together."""
+    """Send from right to left through the router; all connections end together."""
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)
     others = Channel(parameters.bw, queue=parameters.queue)
-    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
-    flows = (
-        Flow(
-            f"flow{number}",
-            "right",
-            "left",
-            parameters.duration - start,
-            port=_PORT + number - 1,
-            start=start,
-        )
-        for number, start in enumerate(starts, 1)
-    )
+    flow = Flow("flow", "right", "left", parameters.duration)
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
     return ExperimentSpec(
         name="custom_cc",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
-        flows=tuple(flows),
+        flows=late_flows(flow, parameters.late, parameters.streams),
         conditions=conditions,
         modules=(module,) if module.algorithm in algorithms else (),
         headline=_headline(parameters, module.algorithm, [each.name for each in conditions]),
@@ -112,16 +102,14 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -> Headline | None:
-    """The module's algorithm against Reno; none unless both are compared."""
+    """Compare the module's algorithm with Reno, if both are measured."""
     pairs = ((own, "reno"), (f"{own}_period", "reno_period"))
     pair = next((pair for pair in pairs if set(pair) <= {*conditions}), None)
     if pair is None:
         return None
     return Headline(
-        question=(
-            f"Is {own} faster than Reno over {parameters.bw}, {parameters.delay} and"
-            f" {parameters.loss} loss?"
-        ),
+        question=f"Is {own} faster than Reno over {parameters.bw}, {parameters.delay} and"
+        f" {parameters.loss} loss?",
         metric="metric.total_goodput_kbit_s",
         what="the goodput",
         subject=Subject(pair[0]),

@@ -31,7 +31,7 @@ class FairSharesParameters(LinkParameters):
 
 
 def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
-    """All flows start together and run as long. Nothing is captured: their servers count."""
+    """Start all flows together for the same time. Their servers count the bytes."""
     numbers = range(1, parameters.streams.base + 1)
     return ExperimentSpec(
         name="fair_shares",

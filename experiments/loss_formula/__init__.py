@@ -1,7 +1,7 @@
 """Under random loss the rate of Reno is what the formula of Padhye and others says.
 
-Pairs of hosts that share nothing but a switch, each with a loss rate of its own: one run gives the
-whole curve. README.md has the law, its source, and what was found.
+Pairs of hosts that share only a switch, each with a different loss rate: one run gives the whole
+curve. README.md has the law, its source, and what was found.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _AS_IN_THE_PAPER = (
     ("net.ipv4.tcp_frto", "0"),
     ("net.ipv4.tcp_rmem", "4096 524288 524288"),
 )
-"""Reno as the formula has it: losses are told by three duplicate ACKs or a time-out.
+"""Reno as the formula assumes it: three duplicate ACKs or a time-out show a loss.
 
 No SACK, no tail loss probes, and no time-out that is taken back; a receiver's window of
 some 228 segments from the beginning: more than the losses leave, and little enough that slow start
@@ -51,12 +51,12 @@ class LossFormulaParameters:
 
     @property
     def shares(self) -> tuple[Share, ...]:
-        """The loss of each pair. Raises UsageError for what is no percentage."""
+        """Return the loss of each pair. Raises UsageError for an invalid percentage."""
         return tuple(map(Share.parse, words(self.losses)))
 
 
 def experiment(parameters: LossFormulaParameters) -> ExperimentSpec:
-    """A Reno flow for each loss rate, all at once and none in the way of another."""
+    """Send a Reno flow for each loss rate, all at once on separate paths."""
     forth = [
         Channel(parameters.bw, parameters.delay, loss, queue=parameters.queue)
         for loss in parameters.shares

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.harness.definition.parameters import require_count, settings_for
 from experiments.harness.definition.profiles import LINUX_2_4, under
 from experiments.spec import (
     Condition,
@@ -22,7 +23,6 @@ from experiments.spec import (
     word,
 )
 from topologies.chain import chain
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Rate, Share, Size
 
 METRIC = "client_seconds"
@@ -45,19 +45,14 @@ class PacketDropperParameters(LinkParameters):
     )
     requests: Count = parameter("100000", Count, "Requests of 1448 bytes that are sent.")
     duration: Duration = parameter("3h", Duration, "How long this may take.")
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 2.4), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 2.4"))
 
     def __post_init__(self) -> None:
-        if not 1 <= self.requests.base <= 10_000_000:
-            raise UsageError(
-                f"{self.requests} requests are not possible.", "Choose from 1 to 10000000."
-            )
+        require_count(self.requests, 10_000_000, f"{self.requests} requests")
 
 
 def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
-    """One transfer of all requests; its time is the sender's."""
+    """Send all requests in one transfer; its time is the sender's."""
     forward = parameters.channel()
     back = replace(forward, loss=Share(0))
     flow = Flow(
@@ -75,13 +70,13 @@ def experiment(parameters: PacketDropperParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: PacketDropperParameters, condition: str) -> Headline:
-    """Against the link's own time for all frames, each dropped one sent until it is not dropped."""
+    """Compare with the link's time for all frames, each sent until it is not dropped."""
     dropped = parameters.loss.fraction
     frames = parameters.requests.base / max(1 - dropped, 1e-9)
     return Headline(
         question=f"Does dropping {parameters.loss} of the data cost more than sending it again?"
         if dropped
-        else "Does the transfer fill the link when nothing is dropped?",
+        else "Does the transfer fill the link without drops?",
         metric="metric.client_seconds",
         what="the time of the transfer",
         subject=Subject(condition),
@@ -89,7 +84,7 @@ def _headline(parameters: PacketDropperParameters, condition: str) -> Headline:
         low=1.02 if dropped else 0.98,
         high=None if dropped else 1.02,
         expected=8 * ON_THE_LINK * frames / parameters.bw.base,
-        expectation="what the link alone needs for these frames"
+        expectation="the time of the link alone for these frames"
         + (" and the dropped ones" if dropped else ""),
         repetitions=6,
     )

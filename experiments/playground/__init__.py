@@ -1,6 +1,6 @@
-"""One link and one to four TCP flows over it, with all that can be set: the live page's experiment.
+"""One link and one to four TCP flows over it, with all settings: the experiment of the live page.
 
-Two hosts and a switch. `./tcplab play` shows it while its values are moved. It claims nothing.
+Two hosts and a switch. `./tcplab play` shows it while its values change. It makes no claim.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from experiments.harness.definition.parameters import require_choice
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -27,7 +28,6 @@ from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 
-_SWITCH = ("on", "off")
 MOST_FLOWS = 4
 SAMPLING = Duration.parse("20ms")
 FIRST_PORT = 5001
@@ -59,8 +59,8 @@ class PlaygroundParameters(LinkParameters):
 
     def __post_init__(self) -> None:
         discipline(self.discipline)
-        _require("sack", self.sack, _SWITCH)
-        _require("ecn", self.ecn, _SWITCH)
+        require_choice("sack", self.sack, ("on", "off"))
+        require_choice("ecn", self.ecn, ("on", "off"))
 
     def channel(self) -> Channel:
         """One direction of the link."""
@@ -68,7 +68,7 @@ class PlaygroundParameters(LinkParameters):
 
 
 def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
-    """All flows go from h1 to h2, and all of them end together."""
+    """Send all flows from h1 to h2; they end together."""
     return ExperimentSpec(
         name="playground",
         claim=claim_of(__doc__),
@@ -83,7 +83,7 @@ def experiment(parameters: PlaygroundParameters) -> ExperimentSpec:
 
 
 def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkChange, ...]:
-    """Both ways of the link from then on: 5s bw=2mbit changes the rate after 5 s.
+    """Return changes of both ways of the link: 5s bw=2mbit changes the rate after 5 s.
 
     Raises UsageError.
     """
@@ -93,7 +93,7 @@ def changes_from(text: str, channel: Channel, duration: Duration) -> tuple[LinkC
     at = Duration.parse(when)
     if at >= duration or not settings:
         raise UsageError(
-            f"'{text[:60]}' changes nothing within {duration}.", "Write '5s bw=2mbit loss=1%'."
+            f"'{text[:60]}' changes no link within {duration}.", "Write '5s bw=2mbit loss=1%'."
         )
     new = dataclasses.replace(channel, **dict[str, Any](map(_changed, settings)))
     return tuple(LinkChange(at, port, new) for port in ("s1-eth1", "s1-eth2"))
@@ -110,7 +110,7 @@ def _changed(text: str) -> tuple[str, Any]:
 
 
 def flows_from(text: str, duration: Duration) -> tuple[Flow, ...]:
-    """Flows as `text` names them: in cubic+bbr@2s the second starts at 2 s. Raises UsageError."""
+    """Return the flows of a text: in cubic+bbr@2s the second starts at 2 s. Raises UsageError."""
     words = text.split("+")
     if len(words) > MOST_FLOWS:
         raise UsageError(
@@ -146,8 +146,3 @@ def _condition(parameters: PlaygroundParameters) -> Condition:
     ecn = ("net.ipv4.tcp_ecn", "1" if parameters.ecn == "on" else "0")
     proof = Proof("sack_permitted", parameters.sack)
     return Condition("as_set", "As set", (*settings.sysctls, ecn), (proof,))
-
-
-def _require(name: str, value: str, possible: tuple[str, ...]) -> None:
-    if value not in possible:
-        raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose from {', '.join(possible)}.")

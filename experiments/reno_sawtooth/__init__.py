@@ -32,7 +32,7 @@ class RenoSawtoothParameters(LinkParameters):
 
 
 def experiment(parameters: RenoSawtoothParameters) -> ExperimentSpec:
-    """One flow with Reno. Nothing is captured: the window is that of the socket's samples."""
+    """Send one flow with Reno. The window comes from the samples of the socket."""
     return ExperimentSpec(
         name="reno_sawtooth",
         claim=claim_of(__doc__),

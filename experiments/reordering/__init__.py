@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.harness.definition.parameters import settings_for
 from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
@@ -54,9 +55,7 @@ class ReorderingParameters(LinkParameters):
     threshold: Count = parameter(
         "3", Count, "tcp_reordering: by how many packets one may be late at first."
     )
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
         for algorithm in words(self.cc):
@@ -68,7 +67,7 @@ class ReorderingParameters(LinkParameters):
 
 
 def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
-    """From right to left; only what the router sends to left is delayed and varied."""
+    """Send from right to left; only the router's port towards left has a varying delay."""
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow1", "right", "left", parameters.duration, interval=Duration.parse("1s"))
     conditions = [_condition(algorithm, parameters.threshold) for algorithm in words(parameters.cc)]
@@ -85,17 +84,18 @@ def experiment(parameters: ReorderingParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: ReorderingParameters, condition: str) -> Headline | None:
-    """Retransmissions without a loss, and none with a high threshold; none of a steady delay."""
+    """Claim retransmissions of late packets, or with a high threshold none.
+
+    There is no claim with losses or with a steady delay.
+    """
     if not parameters.jitter.base or parameters.loss.base:
         return None
     raised = parameters.threshold >= _RAISED
     return Headline(
         question=(
-            f"Does a threshold of {parameters.threshold} keep TCP from retransmitting packets that"
-            " are only late?"
+            f"Does a threshold of {parameters.threshold} keep TCP from retransmitting late packets?"
             if raised
-            else f"Does TCP retransmit packets that are only late when the delay varies by"
-            f" {parameters.jitter}?"
+            else f"Does TCP retransmit late packets when the delay varies by {parameters.jitter}?"
         ),
         metric="metric.resent_percent",
         what="the share of segments retransmitted",
@@ -108,7 +108,7 @@ def _headline(parameters: ReorderingParameters, condition: str) -> Headline | No
 
 
 def _condition(algorithm: str, threshold: Count) -> Condition:
-    """tcp_reordering can be at most tcp_max_reordering, which is raised before it if need be."""
+    """Set tcp_reordering, and before it its maximum, tcp_max_reordering, if needed."""
     raised = (("net.ipv4.tcp_max_reordering", str(threshold)),)
     highest = raised if threshold.base > _DEFAULT_HIGHEST else ()
     condition = congestion_control(algorithm)

@@ -29,7 +29,7 @@ class SackParameters(LinkParameters):
 
 
 def experiment(parameters: SackParameters) -> ExperimentSpec:
-    """The same transfer twice. SACK is set in both hosts' namespaces and proved from both SYNs."""
+    """Measure one transfer without and with SACK, which is proved from both SYNs."""
     return ExperimentSpec(
         name="sack",
         claim=claim_of(__doc__),
@@ -38,10 +38,8 @@ def experiment(parameters: SackParameters) -> ExperimentSpec:
         conditions=(sack(on=False), sack(on=True)),
         captures=("h1-eth0", "h2-eth0"),
         headline=Headline(
-            question=(
-                "Does selective acknowledgement raise the throughput of one TCP flow when the path"
-                f" loses {parameters.loss} of its packets?"
-            ),
+            question="Is throughput larger with SACK on than with SACK off at"
+            f" {parameters.loss} loss?",
             metric="metric.goodput_kbit_s",
             what="the throughput",
             subject=Subject("sack_on"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.harness.definition.parameters import require_choice, settings_for
 from experiments.harness.definition.profiles import LINUX_3_10, under
 from experiments.spec import (
     ExperimentSpec,
@@ -21,47 +22,20 @@ from experiments.spec import (
     sack,
     word,
 )
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, TopologySpec
 from topologies.two_hosts import two_hosts
 
 LOSSES = (
-    "0.000001%",
-    "0.001%",
-    "0.002%",
-    "0.003%",
-    "0.004%",
-    "0.005%",
-    "0.006%",
-    "0.007%",
-    "0.008%",
-    "0.009%",
-    "0.01%",
-    "0.02%",
-    "0.03%",
-    "0.04%",
-    "0.05%",
-    "0.1%",
-    "0.2%",
-    "0.5%",
-    "1%",
-    "2%",
-    "3%",
-    "4%",
-    "5%",
-    "6%",
-    "7%",
-    "8%",
-    "9%",
-    "10%",
+    *("0.000001%", "0.001%", "0.002%", "0.003%", "0.004%", "0.005%", "0.006%", "0.007%"),
+    *("0.008%", "0.009%", "0.01%", "0.02%", "0.03%", "0.04%", "0.05%", "0.1%", "0.2%", "0.5%"),
+    *("1%", "2%", "3%", "4%", "5%", "6%", "7%", "8%", "9%", "10%"),
 )
 """The published loss rates."""
 GRID = {"loss": LOSSES}
 QUICK, FULL = {"duration": "30s"}, {"duration": "300s"}
 PROFILE = LINUX_3_10
 METRIC = "mean_second_kbit_s"
-_SWITCHES = {"tso": ("on", "off"), "place": ("path", "host")}
 _DIAGRAM = """\
 h1 ============= s1 ------------- h2
     the channel      plain cable
@@ -90,29 +64,23 @@ class SackLossSweepParameters(LinkParameters):
         "Where packets are lost and wait: path, at a switch; host, in the sender's own netem, as"
         " published.",
     )
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 3.10), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 3.10"))
 
     def __post_init__(self) -> None:
-        for name, choices in _SWITCHES.items():
-            if getattr(self, name) not in choices:
-                raise UsageError(
-                    f"{name} cannot be '{getattr(self, name)[:40]}'.",
-                    f"Choose {' or '.join(choices)}.",
-                )
+        require_choice("tso", self.tso, ("on", "off"))
+        require_choice("place", self.place, ("path", "host"))
 
     def network(self) -> TopologySpec:
-        """Two hosts; the path loses and queues packets, or the sender's own port."""
+        """Return two hosts; either the path loses and queues packets, or the sender's port."""
         path = self.channel()
         network = two_hosts(path, replace(path, loss=Share(0)))
         return network if self.place == "path" else self._of_host(network)
 
     def _of_host(self, network: TopologySpec) -> TopologySpec:
-        """The same round trip, all of its delay on the way back.
+        """Move the loss and the queue to the sender's port, and all delay to the way back.
 
-        No port behind the sender's own has a rate: each would cut buffers into frames. So the
-        receiver gets them whole, as from a card that puts frames together again (GRO).
+        No later port has a rate: each would cut buffers into frames. So the receiver gets whole
+        buffers, as from a card that joins frames (GRO).
         """
         own = Channel(self.bw, loss=self.loss, queue=self.queue, line=_OWN_LINE)
         back = replace(self.channel(), delay=self.delay + self.delay, loss=Share(0))
@@ -122,10 +90,7 @@ class SackLossSweepParameters(LinkParameters):
 
 
 def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
-    """The same transfer without and with SACK.
-
-    Nothing is captured: the sockets prove the condition.
-    """
+    """Measure one transfer without and with SACK; the sockets prove the condition."""
     flow = Flow("flow1", "h1", "h2", parameters.duration, interval=Duration.parse("1s"))
     conditions = under(PROFILE, parameters.period, (sack(on=False), sack(on=True)))
     off, on = conditions[0], conditions[len(conditions) // 2]
@@ -138,7 +103,8 @@ def experiment(parameters: SackLossSweepParameters) -> ExperimentSpec:
         flows=(flow,),
         conditions=conditions,
         headline=Headline(
-            question=f"Is TCP faster with SACK than without when {parameters.loss} is lost?",
+            question="Is the rate larger with SACK on than with SACK off at"
+            f" {parameters.loss} loss?",
             metric="metric.mean_second_kbit_s",
             what="the mean rate of the seconds",
             subject=Subject(on.name),

@@ -30,7 +30,7 @@ class SlowStartParameters(LinkParameters):
 
 
 def experiment(parameters: SlowStartParameters) -> ExperimentSpec:
-    """One flow with Reno, which leaves slow start at a loss only."""
+    """Send one flow with Reno, which leaves slow start at a loss only."""
     return ExperimentSpec(
         name="slow_start",
         claim=claim_of(__doc__),

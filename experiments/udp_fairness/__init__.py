@@ -1,16 +1,22 @@
-"""A UDP flow keeps its rate beside ten TCP flows in one FIFO queue; a fair queue cuts it down to
+"""A UDP flow keeps its rate next to ten TCP flows in one FIFO queue; a fair queue cuts it down to
 their share.
 
 After section 3.2 of the TCP assignment (published.csv): ten TCP flows from right and a UDP flow of
 20 Mbit/s from top meet at the router's port of 100 Mbit/s towards left. The assignment compared
-FIFO with sfq; fq_codel, fq, cake, pie and red are beside them here.
+FIFO with sfq; the study has fq_codel, fq, cake, pie and red as well.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.late_starts import MEANING, NONE, late_starts
+from experiments.harness.definition.parameters import (
+    MEANING,
+    NONE,
+    late_flows,
+    require_count,
+    settings_for,
+)
 from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     Condition,
@@ -24,13 +30,12 @@ from experiments.spec import (
     word,
 )
 from topologies.disciplines import DISCIPLINES, discipline
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.star import star
 from topologies.topology_spec import Channel
 
 FAIR = tuple(name for name, each in DISCIPLINES.items() if each.is_fair)
-"""Those that have a queue for each flow and serve them in turn."""
+"""Disciplines that have a queue for each flow and serve the queues in turn."""
 GRID = {"queueing": tuple(DISCIPLINES)}
 METRIC = "jain_index"
 PROFILE = LINUX_2_6
@@ -50,35 +55,21 @@ class UdpFairnessParameters:
     streams: Count = parameter("10", Count, "TCP flows.")
     duration: Duration = parameter("60s", Duration, "How long all of them send.")
     late: str = word(NONE, MEANING)
-    period: str = word(
-        "today", "The kernel's settings: today, period (for Linux 2.6), or today+period."
-    )
+    period: str = word("today", settings_for("for Linux 2.6"))
 
     def __post_init__(self) -> None:
         discipline(self.queueing)
-        if not 1 <= self.streams.base <= 500:
-            raise UsageError(f"{self.streams} TCP flows are not possible.", "Choose from 1 to 500.")
+        require_count(self.streams, 500, f"{self.streams} TCP flows")
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
-    """Towards left; all flows end together, and UDP is there from the start."""
+    """Send towards left; all flows end together, and UDP starts first."""
     shared = Channel(
         parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
     others = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
     udp = Flow("udp", "top", "left", parameters.duration, port=_UDP_PORT, rate=parameters.udp)
-    starts = late_starts(parameters.late, parameters.streams.base, parameters.duration)
-    tcp = (
-        Flow(
-            f"tcp{number}",
-            "right",
-            "left",
-            parameters.duration - start,
-            port=_TCP_PORT + number - 1,
-            start=start,
-        )
-        for number, start in enumerate(starts, 1)
-    )
+    tcp = Flow("tcp", "right", "left", parameters.duration, port=_TCP_PORT)
     condition = Condition(
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
@@ -87,30 +78,30 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         name="udp_fairness",
         claim=claim_of(__doc__),
         topology=star(shared, others),
-        flows=(udp, *tcp),
+        flows=(udp, *late_flows(tcp, parameters.late, parameters.streams)),
         conditions=conditions,
         headline=_headline(parameters, conditions[0].name),
     )
 
 
 def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:
-    """A fair queue cuts UDP to an even share of the link; any other lets it keep its rate."""
+    """Claim that a fair queue cuts UDP to an even share, and that any other keeps its rate."""
     even = parameters.bw.base / (parameters.streams.base + 1)
     cut = parameters.queueing in FAIR and parameters.udp.base > even
     flows = f"{parameters.streams} TCP flows"
     return Headline(
-        question=f"Does {parameters.queueing} cut a UDP flow of {parameters.udp} beside {flows}"
+        question=f"Does {parameters.queueing} cut a UDP flow of {parameters.udp} next to {flows}"
         " down to an even share?"
         if cut
-        else f"Does a UDP flow of {parameters.udp} keep its rate beside {flows} in"
+        else f"Does a UDP flow of {parameters.udp} keep its rate next to {flows} in"
         f" {parameters.queueing}?",
         metric="udp.rate",
-        what="what arrives of UDP",
+        what="the received rate of UDP",
         subject=Subject(condition),
         direction="within",
         low=None if cut else 0.9,
         high=1.1 if cut else None,
         expected=(even if cut else parameters.udp.base) / 1000,
-        expectation="an even share of the link" if cut else "what it sends",
+        expectation="an even share of the link" if cut else "its sending rate",
         repetitions=6,
     )

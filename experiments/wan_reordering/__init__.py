@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.harness.definition.parameters import require_choice, settings_for
 from experiments.harness.definition.profiles import LINUX_2_6_32, under
 from experiments.spec import (
     Condition,
@@ -21,7 +22,6 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import WHOLE, Duration, Packets, Rate, Share, Size
 from topologies.topology_spec import Channel, HostReordering
 from topologies.two_hosts import two_hosts
@@ -78,24 +78,15 @@ class WanReorderingParameters:
         "128MiB", Size, "Largest socket buffer, at both ends: README.md says why so much."
     )
     duration: Duration = parameter("60s", Duration, "How long the sender sends.")
-    period: str = word(
-        "today", "The kernel's settings: today, period (before Linux 3.19), or today+period."
-    )
+    period: str = word("today", settings_for("before Linux 3.19"))
 
     def __post_init__(self) -> None:
-        if self.case != "baseline" and self.case not in CASES:
-            raise UsageError(
-                f"There is no case '{self.case[:40]}'.", f"Choose baseline or {', '.join(CASES)}."
-            )
-        for name, words in _SWITCHES.items():
-            if getattr(self, name) not in words:
-                raise UsageError(
-                    f"{name} cannot be '{getattr(self, name)[:40]}'.",
-                    f"Choose {' or '.join(words)}.",
-                )
+        require_choice("case", self.case, ("baseline", *CASES))
+        for name, choices in _SWITCHES.items():
+            require_choice(name, getattr(self, name), choices)
 
     def reordering(self) -> tuple[HostReordering, ...]:
-        """Both hosts', as published.
+        """Return the reordering of both hosts, as published.
 
         Before Linux 3.6 netem let `gap` packets wait ahead of a draw; now one fewer.
         """
@@ -116,7 +107,7 @@ class WanReorderingParameters:
         return first, replace(first, host="h2", peer="h1")
 
     def sysctls(self) -> tuple[tuple[str, str], ...]:
-        """What this study sets beside the baseline."""
+        """Return the settings that differ from the baseline."""
         return (
             ("net.ipv4.tcp_sack", "1" if self.sack == "on" else "0"),
             # The kernel's own limits carry a tenth of 10 Gbit/s over 70 ms.
@@ -126,7 +117,7 @@ class WanReorderingParameters:
 
 
 def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
-    """One flow from h1 to h2 through both hosts' netem."""
+    """Send one flow from h1 to h2 through the netem of both hosts."""
     plain = two_hosts(Channel(parameters.bw, parameters.delay, queue=parameters.queue))
     topology = replace(
         plain,
@@ -150,9 +141,9 @@ def experiment(parameters: WanReorderingParameters) -> ExperimentSpec:
 
 
 def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Headline | None:
-    """Who keeps time sends nothing again, who counts packets does.
+    """Claim that a TCP with a timer retransmits no late packet, and one that counts does.
 
-    One repetition unless told: it takes a minute, and packets hardly differ between seeds.
+    One repetition is the default: it takes a minute, and seeds hardly differ.
     """
     if parameters.case == "baseline":
         return None
@@ -160,7 +151,7 @@ def _headline(parameters: WanReorderingParameters, conditions: list[str]) -> Hea
     counts = conditions[0].endswith("_period")
     return Headline(
         question=f"Does a TCP that {'counts packets' if counts else 'keeps time'} retransmit"
-        f" packets that come {late} late?",
+        f" packets that are {late} late?",
         metric="metric.resent_percent",
         what="the share of segments retransmitted",
         subject=Subject(conditions[0]),

@@ -34,7 +34,7 @@ class WindowLimitParameters(LinkParameters):
 
 
 def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
-    """One flow after the other, each with another buffer at the receiver."""
+    """Send one flow for each size of the receiver's buffer."""
     return ExperimentSpec(
         name="window_limit",
         claim=claim_of(__doc__),
@@ -45,7 +45,7 @@ def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
 
 
 def _receiving(buffer: str) -> Condition:
-    """`tcp_rmem` without room to grow: least, default and most are the same."""
+    """Set `tcp_rmem` without room to grow: minimum, default and maximum are equal."""
     size = Size.parse(buffer).base
     reno = congestion_control("reno")
     sysctls = (*reno.sysctls, ("net.ipv4.tcp_rmem", f"4096 {size} {size}"))

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.cubic_vs_reno import CubicVsRenoParameters, experiment
 from experiments.harness.definition.grid import with_field
-from experiments.harness.definition.late_starts import NONE, late_starts
+from experiments.harness.definition.parameters import NONE, late_starts
 from experiments.harness.published.target import targets
 from experiments.spec import ExperimentSpec, Flow
 from topologies.foundation.errors import UsageError
