@@ -17,6 +17,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.network.network_verdict import NetworkVerdict
+    from analysis.reporting.study_reports import ReportOf
 
 
 class _LazyCommands(click.Group):
@@ -66,7 +67,9 @@ def main() -> None:
     type=click.Path(path_type=Path),
     help="Write the report into this folder instead of the run's own.",
 )
+@click.pass_obj
 def report(
+    report_of: ReportOf | None,
     run_directory: Path | None,
     wait: bool,
     study: str | None,
@@ -74,10 +77,11 @@ def report(
     out: Path | None,
 ) -> None:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    _end(lambda: _report(run_directory, wait, study, descriptor, out))
+    _end(lambda: _report(report_of, run_directory, wait, study, descriptor, out))
 
 
 def _report(
+    report_of: ReportOf | None,
     run_directory: Path | None,
     wait: bool,
     study: str | None,
@@ -91,12 +95,14 @@ def _report(
         )
     from analysis.pages.run.run_page import make_report
     from analysis.pages.run.run_terminal import print_report
+    from analysis.reporting.study_reports import plain
 
+    report_of = report_of or plain
     if wait:
-        _load(study)
+        _load(report_of, study)
     network = None if descriptor is None else _judged(descriptor)
     path = _named_on_stdin() if run_directory is None else run_directory
-    made = make_report(path, out, network)
+    made = make_report(path, out, network, report_of)
     print_report(made)
     return made.sound
 
@@ -119,16 +125,18 @@ _out = click.option(
 @main.command()
 @_folder
 @_out
-def sweep(folder: Path, out: Path | None) -> None:
+@click.pass_obj
+def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> None:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
-    _end(lambda: _sweep(folder, out))
+    _end(lambda: _sweep(report_of, folder, out))
 
 
-def _sweep(folder: Path, out: Path | None) -> bool:
+def _sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> bool:
     from analysis.pages.sweep.sweep_page import make_sweep_report
     from analysis.pages.sweep.sweep_terminal import print_sweep
+    from analysis.reporting.study_reports import plain
 
-    made = make_sweep_report(folder, out)
+    made = make_sweep_report(folder, out, report_of or plain)
     print_sweep(made)
     return made.sound
 
@@ -179,20 +187,20 @@ def _judged(descriptor: int) -> NetworkVerdict:
     return verdict
 
 
-def _load(study: str | None) -> None:
+def _load(report_of: ReportOf, study: str | None) -> None:
     """Load all that takes time: the run goes on meanwhile."""
     from analysis import flows, graphs
     from analysis.network import network_verdict  # noqa: F401
     from analysis.pages.run import run_page
     from analysis.rendering import page_files
-    from analysis.reporting import packet_graphs, study_reports  # noqa: F401
+    from analysis.reporting import packet_graphs  # noqa: F401
 
     flows.find_engine("auto")
     graphs.page("", [])  # the first page compiles its templates
     for name in run_page.TEMPLATES:
         page_files.load(name)
     with suppress(TcplabError):  # which comes again when the report is made, and is told then
-        study_reports.report_of(study or "")
+        report_of(study or "")
 
 
 def _named_on_stdin() -> Path:
@@ -205,14 +213,17 @@ def _named_on_stdin() -> Path:
     return Path(name)
 
 
-def _start() -> None:
-    """A command that `tcplab` has become is called in its help as it was typed."""
+def start(report_of: ReportOf | None = None) -> None:
+    """Run the command line; `report_of` finds the reports of studies.
+
+    The help of a command that `tcplab` has become calls it as it was typed.
+    """
     typed, name = os.environ.pop("TCPLAB_COMMAND", None), next(iter(sys.argv[1:]), "")
     command = main.get_command(click.Context(main), name) if typed else None
     if command:
-        command.main(sys.argv[2:], prog_name=typed)
-    main()
+        command.main(sys.argv[2:], prog_name=typed, obj=report_of)
+    main(obj=report_of)
 
 
 if __name__ == "__main__":
-    _start()
+    start()

@@ -21,7 +21,7 @@ Content = bytes | Iterator[bytes]
 def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:
     """Writes all files of a page.
 
-    Raises TcplabError whose remedy is the analysis `command` that makes them again.
+    Raises TcplabError whose remedy is the `command` of tcplab that makes them again.
     """
     try:
         for name, content in files:
@@ -46,7 +46,7 @@ def _put(path: Path, content: Content) -> None:
 
 
 def _remedy(error: OSError, command: str) -> str:
-    again = f"python -m {__package__.removesuffix('.rendering')} {command}"
+    again = f"./tcplab {command}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"Free some space, then: {again}"
     return f"Name a folder that you may write to: {again} --out FOLDER"

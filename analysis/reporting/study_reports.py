@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from analysis.graphs.layers import GraphGroup
@@ -18,7 +17,6 @@ from analysis.reporting.answers import Answer
 from analysis.reporting.claim_of_run import claim_of_run
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict
-from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from analysis.records.run_directory import RunRecord
@@ -26,9 +24,6 @@ if TYPE_CHECKING:
     from analysis.reporting.sweep_summary import SweepStudy
     from analysis.reporting.swept_runs import MakeListings
     from analysis.statistics.sweep_samples import SweepSamples
-
-_EXPERIMENTS = f"{__name__.partition('analysis')[0]}experiments"
-"""Imported by name: the experiments may import the analysis, not the analysis them."""
 
 
 @dataclass(frozen=True)
@@ -56,20 +51,10 @@ class StudyReport:
     sweep_study: Callable[[SweepRecord, SweepSamples], SweepStudy | None] = lambda *_: None
 
 
-def report_of(experiment: str) -> StudyReport:
-    """The report of the experiment of that name, or the plain one.
+ReportOf = Callable[[str], StudyReport]
+"""Returns the report of the study of a name: who starts the analysis passes it in."""
 
-    The name comes from a stranger's folder: nothing is imported but a part of a known study.
-    Raises TcplabError if its module has no `REPORT`.
-    """
-    module = import_module(f"{_EXPERIMENTS}.harness.definition.catalogue").part(
-        experiment, "report"
-    )
-    if module is None:
-        return StudyReport()
-    report = getattr(module, "REPORT", None)
-    if not isinstance(report, StudyReport):
-        raise TcplabError(
-            f"{module.__file__} has no REPORT.", "Write REPORT = StudyReport(...) in it."
-        )
-    return report
+
+def plain(_experiment: str) -> StudyReport:
+    """Return the report of an experiment without tables or answers of its study."""
+    return StudyReport()

@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
 from analysis.pages.run import run_page
-from analysis.pages.run.run_page import make_report
+from experiments.harness.reporting.studies import make_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -26,7 +26,7 @@ HOSTILE = "<script>alert(1)</script>'\"&[x](javascript:1)|`\x1b[31m"
 
 
 def _report(*arguments: str | Path, stdin: str = "") -> Result:
-    return CliRunner().invoke(main, ["report", *map(str, arguments)], input=stdin)
+    return CliRunner().invoke(main, ["report", *map(str, arguments)], input=stdin, obj=report_of)
 
 
 def _change(path: Path, **changes: Any) -> None:

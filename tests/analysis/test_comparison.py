@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from analysis.pages.comparison.compared_sides import ComparedSide, side_of_points, side_of_run
 from analysis.pages.comparison.comparison import compared
-from analysis.pages.run.run_page import make_report
 from experiments.harness.cli.commands import tcplab
+from experiments.harness.reporting.studies import make_report
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 
 SAMPLE = Path(__file__).parent / "data" / "run"

@@ -13,13 +13,13 @@ from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.law_reports import LawComparison, law_report
-from analysis.reporting.study_reports import report_of
 from analysis.tabular.column_table import ColumnTable
 from analysis.theory.cubic_law import cubic_window, plateau_time
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine
 from analysis.theory.measured_path import loss_times, path_of
 from experiments.cubic_curve.report import epochs_of
+from experiments.harness.reporting.studies import report_of
 from experiments.loss_formula import LossFormulaParameters
 from experiments.slow_start.report import segments_by_round
 from tests.analysis.made_runs import flow, made_run

@@ -18,8 +18,9 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
-from analysis.pages.sweep.sweep_page import SweepReport, make_sweep_report
+from analysis.pages.sweep.sweep_page import SweepReport
 from analysis.records.run_directory import run_of
+from experiments.harness.reporting.studies import make_sweep_report, report_of
 from experiments.harness.sweep.measured_rows import _statistics
 from experiments.sack_loss_sweep.report import answers, published_lines
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
@@ -189,7 +190,7 @@ def test_a_sweep_that_varies_more_is_no_study(tmp_path: Path) -> None:
 
 def test_terminal_and_page_show_table_graph_and_answers(tmp_path: Path) -> None:
     folder = folder_of(tmp_path)
-    done = CliRunner().invoke(main, ["sweep", str(folder)])
+    done = CliRunner().invoke(main, ["sweep", str(folder)], obj=report_of)
     assert done.exit_code == 0, done.output
     assert re.search(r"SACK +Loss-Rate +retrans-% +Min +Average +Max", done.output)
     assert len(re.findall(r"^ [01] +[\d.]+ +[\d.]+", done.output, re.MULTILINE)) == 14

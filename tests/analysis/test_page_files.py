@@ -9,8 +9,9 @@ import pytest
 from jinja2 import Environment
 
 from analysis import graphs
-from analysis.pages.run.run_page import TEMPLATES, make_report
+from analysis.pages.run.run_page import TEMPLATES
 from analysis.rendering import page_files
+from experiments.harness.reporting.studies import make_report
 
 
 def test_what_is_loaded_ahead_is_all_that_a_report_needs(

@@ -19,9 +19,9 @@ from typing import Any
 
 import pytest
 
-from analysis.pages.run.run_page import make_report
 from analysis.pages.run.run_terminal import print_report
 from analysis.reporting import packet_graphs
+from experiments.harness.reporting.studies import make_report
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run
 
 SPEAKS_OF_THE_RUN = re.compile(

@@ -11,16 +11,17 @@ import polars as pl
 import pytest
 
 from analysis.measures import metric_keys
-from analysis.pages.run.run_page import RunReport, make_report
+from analysis.pages.run.run_page import RunReport
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.published_file import published_rows
-from analysis.reporting.study_reports import StudyReport, report_of
+from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.swept_runs import sweep_listings
 from analysis.reporting.tables import Listing
+from experiments.harness.reporting.studies import make_report, report_of
 from experiments.packet_dropper import report as packet_dropper
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 

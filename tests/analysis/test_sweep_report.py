@@ -21,13 +21,13 @@ from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
 from analysis.pages.sweep import sweep_page
-from analysis.pages.sweep.sweep_page import make_sweep_report
 from analysis.pages.sweep.sweep_terminal import print_sweep
 from analysis.records.problems import Problems
 from analysis.records.row_columns import METRICS
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from experiments.harness.reporting.studies import make_sweep_report, report_of
 from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +120,7 @@ def _change_rows(folder: Path, *columns: pl.Expr, keep: pl.Expr | bool = True) -
 
 
 def _sweep(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, ["sweep", *map(str, arguments)])
+    return CliRunner().invoke(main, ["sweep", *map(str, arguments)], obj=report_of)
 
 
 def _read(folder: Path) -> tuple[SweepRecord, SweepSamples, Problems]:

@@ -8,9 +8,9 @@ import pytest
 
 from analysis.measures.metric_keys import metric
 from analysis.reporting.claim_of_run import claim_of_run
-from analysis.reporting.study_reports import report_of
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import single
+from experiments.harness.reporting.studies import report_of
 from experiments.spec import ExperimentSpec, Headline, Subject
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import UsageError

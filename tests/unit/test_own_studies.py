@@ -173,7 +173,7 @@ def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path
 
 def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None:
     code = (
-        "from analysis.reporting.study_reports import report_of; "
+        "from experiments.harness.reporting.studies import report_of; "
         "print(report_of('room').answers(None)[0].paragraphs, "
         "report_of('alone').answers.__module__)"
     )

@@ -8,12 +8,12 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.pages.run.run_page import make_report
 from analysis.reporting.quantities import TRANSFER
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import single
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import chosen
+from experiments.harness.reporting.studies import make_report
 from experiments.harness.running.session import RunRequest, carry_out
 from experiments.harness.sweep.carrying_point import carry_captured
 from experiments.harness.sweep.python import sweep

@@ -12,11 +12,12 @@ import pytest
 
 import experiments
 from analysis.measures.run_results import RunResults
-from analysis.pages.run.run_page import RunReport, make_report
+from analysis.pages.run.run_page import RunReport
 from analysis.reporting.law_reports import LawComparison
 from analysis.theory.law import verdict_of
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import single
+from experiments.harness.reporting.studies import make_report
 from experiments.harness.running.session import RunRequest, carry_out
 from testbed.lab.ready import Lab
 

@@ -88,7 +88,7 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
     """
     record, folder = read_comparison(path), out or path
     report = KernelReport(record, folder / "kernels.html")
-    page_files.write(folder, _files(report), "kernels FOLDER")
+    page_files.write(folder, _files(report), "report FOLDER")
     return report
 
 

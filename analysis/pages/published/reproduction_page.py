@@ -140,7 +140,7 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     report = ReproductionReport(
         reproduction, studies, tuple(problems.found), folder / "reproduction.html"
     )
-    page_files.write(folder, _files(report), "reproduction FOLDER")
+    page_files.write(folder, _files(report), "report FOLDER")
     return report
 
 

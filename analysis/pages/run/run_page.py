@@ -22,7 +22,7 @@ from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.repeat_command import repeat_command
-from analysis.reporting.study_reports import StudyReport, report_of
+from analysis.reporting.study_reports import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportTable
 from analysis.statistics.claims import ClaimVerdict
 
@@ -57,11 +57,15 @@ class RunReport:
 
 
 def make_report(
-    path: Path, out: Path | None = None, network: NetworkVerdict | None = None
+    path: Path,
+    out: Path | None = None,
+    network: NetworkVerdict | None = None,
+    report_of: ReportOf = plain,
 ) -> RunReport:
     """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
 
-    `network` is the verdict on its network, if there is one already.
+    `network` is the verdict on its network, if it is known; `report_of` finds the report of its
+    study.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
     nothing can be written. Whatever else is missing or broken is told in the report and in

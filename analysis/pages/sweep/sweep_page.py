@@ -16,9 +16,10 @@ from analysis.records.problems import Problems, printable
 from analysis.records.published_row import checked_row
 from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.rendering import page_files
-from analysis.reporting.study_reports import report_of
+from analysis.reporting.study_reports import ReportOf, plain
 from analysis.reporting.sweep_summary import SweepStudy
 from analysis.reporting.swept_runs import sweep_listings
+from analysis.reporting.tables import Listing
 from analysis.statistics.comparisons import (
     LevelComparison,
     compare,
@@ -47,6 +48,7 @@ class SweepReport:
     page: Path
     published: PublishedNumbers
     study: SweepStudy | None = None
+    listings: tuple[Listing, ...] = ()
 
     @property
     def remarks(self) -> list[str]:
@@ -91,7 +93,9 @@ def _points(count: int) -> str:
     return "1 point" if count == 1 else f"{count:,} points"
 
 
-def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
+def make_sweep_report(
+    path: Path, out: Path | None = None, report_of: ReportOf = plain
+) -> SweepReport:
     """Analyses the sweep in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
@@ -100,7 +104,7 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
     """
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems)
-    samples = read_samples(sweep, problems)
+    samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
     comparisons = compare(sweep, samples)
     published = _published(sweep, problems)
     report = SweepReport(
@@ -110,9 +114,10 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
         tuple(problems.found),
         folder / "sweep.html",
         published,
-        report_of(sweep.experiment).sweep_study(sweep, samples),
+        study.sweep_study(sweep, samples),
+        sweep_listings(sweep, study.sweep_listings),
     )
-    page_files.write(folder, _files(report), "sweep FOLDER")
+    page_files.write(folder, _files(report), "report FOLDER")
     return report
 
 
@@ -154,7 +159,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "has_places": any(comparison.where for comparison in kept),
         "failures": sweep.failures[:MOST_ROWS],
         "failures_left": len(sweep.failures[MOST_ROWS:]),
-        "listings": sweep_listings(sweep, report_of(sweep.experiment).sweep_listings),
+        "listings": report.listings,
         **_cells(report),
         **_making(sweep, report.samples),
     }

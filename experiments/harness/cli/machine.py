@@ -16,6 +16,7 @@ from rich.console import Console
 
 from experiments.harness.cli.completion import folders_of_runs
 from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.reporting import program
 from testbed.doctor import __main__ as examination
 from testbed.host.code import CODE
 from testbed.host.naming import command
@@ -23,6 +24,14 @@ from testbed.native import clean
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+_KINDS = {
+    "sweep.json": "sweep",
+    "reproduction.json": "reproduction",
+    "comparison.json": "kernels",
+}
+"""Files of results that are no run, and the commands that make their pages."""
 
 
 @click.group(invoke_without_command=True)
@@ -82,7 +91,7 @@ def bench_scale(quick: bool) -> None:
 @click.pass_context
 def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
     """What reading a capture costs, ours beside tcptrace and others."""
-    _become(context, "bench", *arguments)
+    _become(context, command("analysis", "bench", *arguments))
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
@@ -90,13 +99,15 @@ def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
 @click.pass_context
 def report(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Make the report of a finished run again: report runs/sack/latest."""
-    _become(context, "report", *arguments)
+    folder = Path(next((word for word in arguments if not word.startswith("-")), ""))
+    kind = next((kind for name, kind in _KINDS.items() if (folder / name).is_file()), "report")
+    _become(context, program(kind, *arguments))
 
 
-def _become(context: click.Context, *words: str) -> None:
-    """Become a command of analysis, whose help calls it as it was typed here."""
+def _become(context: click.Context, started: list[str]) -> None:
+    """Become a program, whose help calls it as it was typed here."""
     typed = os.environ | {"TCPLAB_COMMAND": context.command_path}
-    os.execve(sys.executable, command("analysis", *words), typed)
+    os.execve(sys.executable, started, typed)
 
 
 _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import IO, Any
 
 import experiments
-from testbed.host.naming import PLACE, command
+from experiments.harness.reporting import program
+from testbed.host.naming import PLACE
 from testbed.host.sudo_user import invoking_user
 from topologies.foundation.errors import TcplabError
 
@@ -30,7 +31,7 @@ def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
 
 def _analysis(*words: str) -> list[str]:
     """The analysis, as a process that reads a folder as anyone's, never as root under sudo."""
-    return [*_as_caller(), *command("analysis", *words)]
+    return [*_as_caller(), *program(*words)]
 
 
 def _as_caller() -> list[str]:
