@@ -77,7 +77,7 @@ def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(
 
 
 def test_members_on_loopback_work_together_through_tunnels(ready_lab: Lab, tmp_path: Path) -> None:
-    """As docs/guides/sweeps.md recommends; each machine is a network namespace."""
+    """As docs/guides/clusters.md recommends; each machine is a network namespace."""
     folder = tmp_path / "cluster"
     output = on_cluster(folder, "tunnelled", "tunnelled")
     points = json.loads((Path(output.splitlines()[0]) / "sweep.json").read_text())["points"]

@@ -196,7 +196,7 @@ def has_no_page(port: int) -> bool:
 
 
 def test_dask_s_own_deployers_take_the_certificate(certified: Certificates) -> None:
-    """As docs/guides/sweeps.md has it for dask-jobqueue."""
+    """As docs/guides/clusters.md has it for dask-jobqueue."""
     with LocalCluster(
         n_workers=1, processes=False, protocol="tls://", security=security(), dashboard_address=None
     ) as cluster:
