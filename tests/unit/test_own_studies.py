@@ -17,7 +17,7 @@ from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.run import experiments as run_group
 from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
 from experiments.harness.published.target import chosen, published_study, targets
-from experiments.harness.reproduce.run import carry_out
+from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch
@@ -164,7 +164,9 @@ def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path
     add_studies([own])
     assert targets(True)[-1].experiment == "room"
     runner = PointRunner(LAB, Engine(measured), "two")
-    folder = carry_out(chosen(True, ["room"]), True, tmp_path / "runs", runner, SilentWatch())
+    folder = carry_out(
+        ReproductionRequest(chosen(True, ["room"]), True), tmp_path / "runs", runner, SilentWatch()
+    )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     (row,) = study["rows"]
     assert (study["source"], row["published"]) == ("A letter of mine", 700.0)

@@ -15,7 +15,7 @@ from experiments.harness.published import kernel as period_kernel
 from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import Target, chosen, published_study, targets
-from experiments.harness.reproduce.run import carry_out
+from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
 from experiments.harness.sweep.python import SilentWatch
@@ -49,8 +49,7 @@ def dropped(data: Any, seed: int) -> Record:
 def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -> None:
     engine = Engine(dropped)
     folder = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
+        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         SilentWatch(),
@@ -72,8 +71,7 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
     }
     assert (content["mode"], content["status"]) == ("quick", "complete")
     again = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
+        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         SilentWatch(),
@@ -104,7 +102,10 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
 
     engine = Engine(captured)
     folder = carry_out(
-        chosen(True, ["sack"]), True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
+        ReproductionRequest(chosen(True, ["sack"]), True),
+        tmp_path,
+        PointRunner(LAB, engine, "two"),
+        SilentWatch(),
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert [row["today"] for row in study["rows"]] == [
@@ -118,7 +119,9 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
         return dropped(data, seed)
 
     engine, wanted = Engine(swept), chosen(True, ["sack_loss_sweep"])
-    folder = carry_out(wanted, True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch())
+    folder = carry_out(
+        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
+    )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(engine.ran) == 28 * 2 * 6  # today and then have each a network of their own
     needing = [row for row in study["rows"] if row["needs"]]
@@ -131,14 +134,14 @@ def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None
     way = PointRunner(LAB, Engine(dropped), "two", slots=2)
     wanted = chosen(True, ["packet_dropper"])
     for _ in range(2):
-        carry_out(wanted, True, tmp_path, way, SilentWatch(), ["packet_dropper"], told.append)
+        carry_out(ReproductionRequest(wanted, True), tmp_path, way, SilentWatch(), told.append)
     seconds = published_study("packet_dropper").processor_seconds
     assert seconds
     minutes = [round(seconds[0] * 6 / 60 / slots) for slots in (1, 2)]
     whole, half = (f"{number} minute{'s' * (number > 1)}" for number in minutes)
     assert told == [
         f"This takes about {whole} of a processor, {half} with 2 at once.",
-        "Everything is known: nothing has to be run.",
+        "All results are known; no run is needed.",
     ]
 
 
@@ -158,21 +161,25 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     wanted = chosen(True, ["packet_dropper"])
     with pytest.raises(KeyboardInterrupt):
         carry_out(
-            wanted,
-            True,
+            ReproductionRequest(wanted, True),
             tmp_path,
             PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
             SilentWatch(),
         )
     engine = Engine(dropped)
-    carry_out(wanted, True, tmp_path, PointRunner(LAB, engine, "two"), SilentWatch())
+    carry_out(
+        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
+    )
     assert len(engine.ran) == 16 * 6 - 5
 
 
 def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
     target = Target("not_there", "somewhere", "rate", "Mbit/s", 1.5, (), "c", "client_kbit_s")
     folder = carry_out(
-        [target], True, tmp_path, PointRunner(LAB, Engine(dropped), "two"), SilentWatch()
+        ReproductionRequest([target], True),
+        tmp_path,
+        PointRunner(LAB, Engine(dropped), "two"),
+        SilentWatch(),
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     (row,) = study["rows"]
@@ -193,8 +200,7 @@ def test_failed_points_are_named(tmp_path: Path) -> None:
         return dropped(data, seed)
 
     folder = carry_out(
-        chosen(True, ["packet_dropper"]),
-        True,
+        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, Engine(made), "two"),
         SilentWatch(),
@@ -240,14 +246,11 @@ def test_the_kernel_of_its_time_has_a_column_of_its_own(
     kernels = {"packet_dropper": PeriodKernelChoice("packet_dropper", "3.13", ("Nearer is none.",))}
     way, engine = SilentWatch(), Engine(on_its_kernel)
     folder = carry_out(
-        wanted,
-        True,
+        ReproductionRequest(wanted, True, (), ["10 % dropped"], kernels=kernels),
         tmp_path,
         PointRunner(LAB, engine, "two"),
         way,
-        tell=told.append,
-        kernels=kernels,
-        rows=["10 % dropped"],
+        told.append,
     )
     content = json.loads((folder / "reproduction.json").read_text())
     (study,) = content["studies"]

@@ -112,7 +112,7 @@ def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
     from experiments.harness.published.kernel import period_kernels
     from experiments.harness.published.points import specs
     from experiments.harness.published.target import chosen
-    from experiments.harness.reproduce.run import carry_out, series_of
+    from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.running_points import way_to_workers
     from testbed.lab.kernel import kernel_choice
@@ -123,16 +123,6 @@ def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
     needed = list(specs(wanted, on, series_of(kernels)))
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
     way = way_to_workers(ready, needed, asked.workers, asked.scheduler, _LONGEST)
+    request = ReproductionRequest(wanted, rows.quick, rows.studies, rows.texts, on, kernels)
     with watching("reproduce") as watch:
-        return carry_out(
-            wanted,
-            rows.quick,
-            out,
-            way,
-            watch,
-            rows.studies,
-            watch.note,
-            on,
-            kernels,
-            rows.texts,
-        )
+        return carry_out(request, out, way, watch, watch.note)

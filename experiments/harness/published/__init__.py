@@ -1,1 +1,1 @@
-"""Published numbers as data: what was measured, with which settings, and why ours may differ."""
+"""Published numbers as data: values, their settings, and reasons for differences."""

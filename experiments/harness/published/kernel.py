@@ -1,4 +1,4 @@
-"""The kernel that a published study had, and which kernel of the lab is the nearest to it."""
+"""Kernels of published studies, and the nearest kernels of the lab."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from topologies.foundation.errors import TcplabError, UsageError
 class PeriodKernelChoice:
     """The kernel of the lab on which a study is repeated as in its time.
 
-    `series` is empty if none can be had here; `remarks` say which nearer kernels were passed over
-    and why.
+    `series` is empty if none is available here; `remarks` give the reason for each nearer kernel
+    that cannot be used.
     """
 
     study: str
@@ -26,19 +26,17 @@ class PeriodKernelChoice:
 
 
 def period_kernels(targets: Iterable[Target]) -> dict[str, PeriodKernelChoice]:
-    """For each study that names its kernel, the nearest one that is built and has what it needs."""
+    """Return for each study that names its kernel the nearest usable one that is built."""
     grouped: dict[str, list[Target]] = {}
     for target in targets:
         if target.is_run and published_study(target.experiment).kernel:
             grouped.setdefault(target.experiment, []).append(target)
-    return {name: _nearest(name, own) for name, own in grouped.items()}
+    return {name: _nearest(name, group) for name, group in grouped.items()}
 
 
 def _nearest(study: str, targets: list[Target]) -> PeriodKernelChoice:
-    kernel = published_study(study).kernel
-    assert kernel is not None
-    remarks: list[str] = []
-    for series in kernel.nearest:
+    kernel, remarks = published_study(study).kernel, list[str]()
+    for series in kernel.nearest if kernel else ():
         if not (obstacle := _obstacle(series, targets)):
             return PeriodKernelChoice(study, series, tuple(remarks))
         remarks.append(obstacle)
@@ -46,7 +44,7 @@ def _nearest(study: str, targets: list[Target]) -> PeriodKernelChoice:
 
 
 def _obstacle(series: str, targets: list[Target]) -> str:
-    """Why the study cannot run on that kernel here; empty if it can."""
+    """Return why the study cannot run on that kernel here; empty if it can."""
     if series not in all_series():
         return f"This tcplab does not know Linux {series}."
     try:
@@ -61,14 +59,14 @@ def _obstacle(series: str, targets: list[Target]) -> str:
 
 
 def how_to_build(series: str) -> str:
-    """The command that builds a kernel of the lab."""
+    """Return the command that builds a kernel of the lab."""
     kernel = kernel_version(series)
     source = "" if kernel.package else f" --source linux-{kernel.version}.tar.xz"
     return f"./tcplab kernel build {series}{source}"
 
 
 def told(choices: Iterable[PeriodKernelChoice]) -> Iterator[str]:
-    """A line for each kernel that is taken, and one for each that is passed over."""
+    """Yield a line for each kernel that is used, and for each that cannot be."""
     lines: dict[str, list[str]] = {}
     for choice in choices:
         for remark in choice.remarks:

@@ -21,7 +21,7 @@ from testbed.lab.kernel.kernel_version import as_numbers
 
 Time = Literal["today", "period", "period_kernel"]
 TIMES: tuple[Time, ...] = ("today", "period", "period_kernel")
-"""As today's kernel is; with the settings of the study's time; with these on a kernel of it."""
+"""Today's kernel; the settings of the study's time; these settings on a kernel of that time."""
 NO_KERNELS: Mapping[str, str] = {}
 
 
@@ -30,27 +30,23 @@ def combinations(
     kernel: str = DEFAULT_KERNEL,
     period_kernels: Mapping[str, str] = NO_KERNELS,
 ) -> dict[Target, dict[Time, Combination]]:
-    """What each target runs, today and in its time; today and the profile may be in one.
+    """Return the runs of each target that is run; today and the profile may share one.
 
-    Without those that are not run. `period_kernels` are the kernels of their time, by study; all
-    else runs on `kernel`. Raises UsageError if a kernel lacks something.
+    `period_kernels` are the kernels of their time, by study; everything else runs on `kernel`.
+    Raises UsageError if a kernel lacks something.
     """
     names = {named.name for named in catalogue()}
-    return {
-        target: {
-            time: _on(kernel if time != "period_kernel" else own, each)
-            for time, each in _combinations(target, own).items()
-        }
-        for target in targets
-        for own in [period_kernels.get(target.experiment, "")]
-        if target.is_run and target.experiment in names
-    }
-
-
-def _on(kernel: str, combination: Combination) -> Combination:
-    spec = replace(combination.spec, kernel=kernel)
-    refuse_what_is_lacking(spec)
-    return replace(combination, spec=spec)
+    found: dict[Target, dict[Time, Combination]] = {}
+    for target in targets:
+        if target.is_run and target.experiment in names:
+            own = period_kernels.get(target.experiment, "")
+            found[target] = {}
+            for time in (*times(target.experiment), *(TIMES[2:] if own else ())):
+                chosen = _combination(target.experiment, tuple(asked(target, time, own).items()))
+                spec = replace(chosen.spec, kernel=own if time == "period_kernel" else kernel)
+                refuse_what_is_lacking(spec)
+                found[target][time] = replace(chosen, spec=spec)
+    return found
 
 
 def specs(
@@ -58,34 +54,27 @@ def specs(
     kernel: str = DEFAULT_KERNEL,
     period_kernels: Mapping[str, str] = NO_KERNELS,
 ) -> Iterator[ExperimentSpec]:
-    """The spec of everything that the targets run."""
+    """Return the specs of all runs of the targets."""
     chosen = combinations(targets, kernel, period_kernels)
     return (combination.spec for each in chosen.values() for combination in each.values())
 
 
-def _combinations(target: Target, kernel: str) -> dict[Time, Combination]:
-    return {
-        time: _combination(target.experiment, tuple(asked(target, time, kernel).items()))
-        for time in (*times(target.experiment), *([TIMES[2]] if kernel else []))
-    }
-
-
 def times(experiment: str) -> tuple[Time, ...]:
-    """When a study is measured on one kernel: without a profile as today only."""
+    """Return when a study is measured on one kernel: without a profile as today only."""
     return TIMES[:2] if profile_of(experiment) else TIMES[:1]
 
 
 def condition_of(target: Target, time: Time) -> str:
-    """The name of the condition that gives a target's value."""
+    """Return the name of the condition that gives a target's value."""
     has_profile = profile_of(target.experiment) is not None
     return target.period_condition if time != "today" and has_profile else target.condition
 
 
 def asked(target: Target, time: Time, kernel: str = "") -> dict[str, str]:
-    """What `--set` is given for a target; `kernel` is the lab's one of its time.
+    """Return the values of `--set` for a target; `kernel` is the lab's kernel of its time.
 
-    Its own settings stay under a profile, but for what the row had `then`. If the network was
-    another one, each time has a run of its own.
+    The target's settings take precedence over a profile, and `then` over both. If the profile
+    changes the network, each time has a separate run.
     """
     profile, settings = profile_of(target.experiment), dict(target.settings)
     if profile is None:
@@ -103,7 +92,7 @@ def asked(target: Target, time: Time, kernel: str = "") -> dict[str, str]:
 
 
 def command(target: Target) -> str:
-    """How to run it with the settings of its time, if it has such."""
+    """Return the command that runs it with the settings of its time, if there are any."""
     chosen = asked(target, times(target.experiment)[-1])
     return f"./tcplab run {target.experiment} " + " ".join(
         f"--set {name}={value}" for name, value in chosen.items()
@@ -111,7 +100,7 @@ def command(target: Target) -> str:
 
 
 def described(target: Target) -> dict[str, Any]:
-    """What a row of published and own values says of the published one."""
+    """Return the published part of a row of values."""
     return {
         "where": target.where,
         "series": target.series,
@@ -131,7 +120,7 @@ def described(target: Target) -> dict[str, Any]:
 
 
 def profile_of(experiment: str) -> Profile | None:
-    """The profile that a study declares."""
+    """Return the profile that a study declares."""
     module = import_module(f"{experiments.__name__}.{experiment}")
     profile: Profile | None = getattr(module, "PROFILE", None)
     return profile
@@ -139,24 +128,20 @@ def profile_of(experiment: str) -> Profile | None:
 
 @cache
 def _combination(experiment: str, chosen: tuple[tuple[str, str], ...]) -> Combination:
-    """Several numbers of one run have one combination."""
+    """Return the combination of some settings; several numbers of one run share it."""
     return combination(find(experiment), dict(chosen))
-
-
-_Published = tuple[ExperimentSpec, Any]
-"""What a target runs, and what of it matters."""
 
 
 @dataclass(frozen=True)
 class MatchingTarget:
-    """A target, and the run's conditions that match it; None for one that the run does not have."""
+    """A target and the run's conditions that match it; None for a condition that is missing."""
 
     target: Target
     today: str | None
     period: str | None
 
     def described(self) -> dict[str, Any]:
-        """The row of a run's spec.json: what was published, and how the run's value is taken."""
+        """Return the row of a run's spec.json: the published value, and how to read the run's."""
         return described(self.target) | {
             "condition": self.today,
             "period_condition": self.period,
@@ -169,59 +154,43 @@ class MatchingTarget:
 
 
 def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
-    """One for each published number of the spec's study that was measured with its settings.
+    """Return the published numbers of the spec's study that were measured with its settings.
 
-    Everything but captures and other conditions must be the same. `quick` compares with the short
+    Everything except captures and other conditions must be equal. `quick` compares with the short
     forms of the published runs.
     """
-    measured = _what_matters(spec)
     rows = (
         MatchingTarget(
             target,
-            _shared(target.condition, today, spec, measured),
-            _shared(target.period_condition, period, spec, measured),
+            _shared(target.condition, both.get("today"), spec),
+            _shared(target.period_condition, both.get("period"), spec),
         )
-        for target, today, period in _of_study(spec.name, quick)
+        for target, both in _of_study(spec.name, quick).items()
     )
     return [row for row in rows if row.today or row.period]
 
 
 @cache
-def _of_study(name: str, quick: bool) -> list[tuple[Target, _Published | None, _Published | None]]:
-    """Each target with what it runs today and then; a sweep asks this for all of its points."""
-    chosen = combinations(targets_of(name, quick))
-    return [
-        (target, _published(both.get("today")), _published(both.get("period")))
-        for target, both in chosen.items()
-    ]
+def _of_study(name: str, quick: bool) -> dict[Target, dict[Time, Combination]]:
+    """Return the runs of each target; a sweep needs them for each of its points."""
+    return combinations(targets_of(name, quick))
 
 
-def _published(combination: Combination | None) -> _Published | None:
-    if combination is None:
+def _shared(name: str, published: Combination | None, spec: ExperimentSpec) -> str | None:
+    """Return the name of the condition if the run has an equal one over an equal network."""
+    if published is None:
         return None
-    return combination.spec, _what_matters(combination.spec)
-
-
-def _shared(
-    name: str, published: _Published | None, spec: ExperimentSpec, measured: Any
-) -> str | None:
-    """The name of the condition if the run has it, the same and over the same network."""
-    if published is None or published[1] != measured:
+    theirs = published.spec
+    if (theirs.topology, theirs.flows) != (spec.topology, spec.flows):
         return None
-    shared = set(published[0].conditions) & set(spec.conditions)
-    with_modules = set(published[0].modules) <= set(spec.modules)
-    return name if with_modules and name in {condition.name for condition in shared} else None
-
-
-def _what_matters(spec: ExperimentSpec) -> Any:
-    """What a run measures, without what is only watched and without the words that describe it."""
-    return spec.topology, spec.flows
+    shared = {condition.name for condition in {*theirs.conditions} & {*spec.conditions}}
+    return name if name in shared and {*theirs.modules} <= {*spec.modules} else None
 
 
 def taken(target: Target, condition: str | None, runs: Iterable[Iterable[Row]]) -> list[float]:
-    """What the runs' rows of this condition give for a target, in its unit.
+    """Return a value of each run's rows under this condition, in the target's unit.
 
-    A run that has no value is left out.
+    Runs without a value are left out.
     """
     chosen = ([row for row in rows if row["condition"] == condition] for rows in runs)
     values = (value_of(rows, target.metric, target.flow, target.among) for rows in chosen)

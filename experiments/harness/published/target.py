@@ -1,9 +1,9 @@
-"""Published numbers of studies: each with the run that gives ours, and why they differ."""
+"""Published numbers of studies: each with its run, and why the results may differ."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -17,19 +17,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A published number and how ours is measured.
+    """A published number and how a run measures it.
 
-    `settings` make the point of `experiment`; `condition` is the name of today's condition, to
-    which `_period` is added for the other. `metric` is a column of the sweep's rows, taken of
-    `flow`, or of the run if that is empty (the sum over flows if the metric is a flow's); `scale`
-    brings it to `unit`. `x` and `series` place it in a plot. If it is `captured`, `metric` is a key
-    of analysis.measures.trial_measures and comes from the captures. `then` is what this row had
-    in the study's time, other than its settings and the profile's path say.
+    `settings` make the point of `experiment`. `condition` names today's condition; `_period` is
+    added for the other one. `metric` is a column of the sweep's rows, of `flow`, or of the run if
+    that is empty (for a metric of flows their sum). `scale` converts it to `unit`. `x` and `series`
+    place it in a plot. If it is `captured`, `metric` is a key of analysis.measures.trial_measures
+    and comes from the captures. `then` are settings of the row in the study's time that differ from
+    `settings` and from the profile's path.
 
-    With `among` it is the least or the most of the flows. A number that is the mean of several
-    published runs has `mean_of`. `group` is the part of the study's table that it is in. A row of
-    the full form has in the short one `needs`, what it takes; one with `listed` is nothing that a
-    run measures, and it says why. Neither is run.
+    `among` picks the least or the most of the flows. `mean_of` is the number of published runs
+    whose mean this is. `group` is a part of the study's table. `needs` is the cost of a row of the
+    full form that the short one leaves out. `listed` is the reason why no run measures a row.
     """
 
     experiment: str
@@ -58,21 +57,21 @@ class Target:
 
     @property
     def is_run(self) -> bool:
-        """Whether a run gives the number, in this form."""
+        """True if a run gives the number, in this form."""
         return not (self.needs or self.listed)
 
     @property
     def period_condition(self) -> str:
-        """The condition under the profile of its time (see definition.profiles)."""
+        """The condition under the profile of its time (definition.profiles)."""
         return f"{self.condition}_period"
 
 
 @dataclass(frozen=True)
 class PublishedKernel:
-    """The kernel that a published study had.
+    """The kernel of a published study.
 
-    `linux` is its version as far as it is known, and `known` says how: from its text, or deduced
-    from what. `nearest` are kernels of the lab, the nearest first.
+    `linux` is its version as far as it is known, and `known` the source: its text, or how it was
+    deduced. `nearest` are kernels of the lab, the nearest first.
     """
 
     linux: str
@@ -82,15 +81,15 @@ class PublishedKernel:
 
 @dataclass(frozen=True)
 class PublishedStudy:
-    """What a reproduction says of a study, and how often it repeats it.
+    """Facts about all published numbers of a study, and how often a reproduction repeats them.
 
-    `kernel` is what it was measured on, None if nobody can tell. `notes` are sentences about its
-    published numbers. `short_form` is one for a short form that is not as long as what was
-    published. `plot` is the `plot` of reproduction.json. `seeds` is their number in the short and
-    in the full form: six at least, or its rows are not judged. `processor_seconds` is what one seed
-    of everything takes in each form on the computer that docs/scale.md names; the full form's is
-    the short one's by its longer runs. Studies are listed by `order`, those of the same order by
-    name.
+    `kernel` is None if it is unknown. `notes` are sentences about the published numbers.
+    `short_form` is one about a short form that is shorter than the published runs. `plot` is the
+    `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
+    six, or its rows are not judged. `processor_seconds` is the cost of one seed of everything in
+    each form on the computer of docs/scale.md; that of the full form is scaled up from the short
+    one. Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for rows and
+    a text; the first match counts.
     """
 
     source: str
@@ -105,7 +104,7 @@ class PublishedStudy:
 
 
 def as_number(printed: str) -> float:
-    """A published number: whole if it was printed so, which tells how exact it is."""
+    """Read a published number: whole if it was printed so, which shows its precision."""
     return int(printed) if printed.isdigit() else float(printed)
 
 
@@ -115,7 +114,7 @@ COUNTS = (
     " few segments follow that three cannot come, or if a retransmission is lost, they wait for the"
     " time-out: 200 ms or more on Linux (TCP_RTO_MIN in include/net/tcp.h; RFC 6298 asks for 1 s). "
 )
-"""A reason of studies on paths that lose packets at random."""
+"""Reason for studies on paths that lose packets at random."""
 
 
 def reason(experiment: str, row: str) -> str:
@@ -125,7 +124,7 @@ def reason(experiment: str, row: str) -> str:
 
 
 def published_study(experiment: str) -> PublishedStudy:
-    """What the study says of its published numbers; the usual if it has none."""
+    """Return the facts about a study's published numbers; the defaults if it has none."""
     module = part(experiment, "targets")
     study: PublishedStudy = module.STUDY if module else PublishedStudy("")
     return study
@@ -133,35 +132,28 @@ def published_study(experiment: str) -> PublishedStudy:
 
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
-    """Every target: all published numbers, study by study."""
-    return tuple(target for name in _in_order() for target in targets_of(name, quick))
+    """Return all published numbers, study by study."""
+    return tuple(target for name in _names() for target in targets_of(name, quick))
 
 
 @cache
 def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
-    """The published numbers of one study; none if it has no `targets`."""
-    rows = (
-        (target, f"{target.where}: {target.quantity}")
-        for target in _with_repetitions(tuple(_of_study(study, quick)))
-    )
+    """Return the published numbers of one study; none if it has no `targets`."""
+    module = part(study, "targets")
+    published: tuple[Target, ...] = tuple(module.targets(quick)) if module else ()
     return tuple(
-        replace(target, why=target.why or reason(target.experiment, row)) for target, row in rows
+        replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))
+        for target in _with_repetitions(published)
     )
 
 
-def _in_order() -> list[str]:
+def _names() -> list[str]:
     names = [named.name for named in catalogue() if part(named.name, "targets")]
     return sorted(names, key=lambda name: (published_study(name).order, name))
 
 
-def _of_study(name: str, quick: bool) -> Iterable[Target]:
-    module = part(name, "targets")
-    rows: Iterable[Target] = module.targets(quick) if module else ()
-    return rows
-
-
 def _with_repetitions(published: Sequence[Target]) -> Iterator[Target]:
-    """If the same was measured several times and each is a row: the range of all in each."""
+    """Add to each row the range of all rows that repeat the same measurement."""
     groups: dict[object, list[float]] = {}
     for target in published:
         if target.published is not None and not target.listed:
@@ -177,7 +169,7 @@ def _measured(target: Target) -> object:
 
 
 def chosen(quick: bool, names: Sequence[str], texts: Sequence[str] = ()) -> list[Target]:
-    """The targets of these experiments whose place has one of the texts, or all.
+    """Return the targets of these studies whose place has one of the texts, or all.
 
     Raises UsageError for an experiment or a text that has none.
     """

@@ -1,1 +1,1 @@
-"""Published numbers beside ours: which run gives each, all runs on the engine, one page."""
+"""Reproduction of published numbers: the run of each, all on the engine, and one page."""

@@ -24,7 +24,7 @@ from experiments.harness.sweep.point import Record
 
 @dataclass
 class ReproducedRuns:
-    """What is known: what each target runs, and the record of each of its seeds.
+    """The combinations of each target, and the records of their seeds that are known.
 
     `kernels` are those of the studies' times, by study.
     """
@@ -34,7 +34,7 @@ class ReproducedRuns:
     kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
 
     def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
-        """The seeds of a target in order, with their records."""
+        """Return the seeds of a target in order, with their records."""
         combination = self.combinations.get(target, {}).get(time)
         if combination is None:
             return []
@@ -48,7 +48,7 @@ class ReproducedRuns:
 def studies(
     targets: Sequence[Target], carried: ReproducedRuns, quick: bool
 ) -> list[dict[str, Any]]:
-    """The studies in the order of their targets."""
+    """Return the studies in the order of their targets."""
     names = list(dict.fromkeys(target.experiment for target in targets))
     return [
         _study(name, [target for target in targets if target.experiment == name], carried, quick)
@@ -80,7 +80,7 @@ def _study(
 
 
 def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | None:
-    """The kernel of the study's time, and that of the lab on which it was repeated, if any."""
+    """Return the published kernel, and the lab's kernel on which it was repeated, if any."""
     kernel = published_study(name).kernel
     if kernel is None:
         return None
@@ -93,26 +93,22 @@ def _kernel(name: str, choice: PeriodKernelChoice | None) -> dict[str, Any] | No
 
 
 def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
-    runs = {time: _proved(carried.of(target, time)) for time in TIMES}
+    values, proved = dict[str, list[float]](), set[int]()
+    for time in TIMES:
+        runs = [run for run in carried.of(target, time) if run[1]["status"] == "complete"]
+        rows = (record["rows"] for _, record in runs)
+        values[time] = taken(target, condition_of(target, time), rows) if runs else []
+        proved |= {seed for seed, _ in runs}
     return {
         **described(target),
-        **{time: _values(target, time, seeds) for time, seeds in runs.items()},
-        "seeds": sorted({seed for seeds in runs.values() for seed, _ in seeds}),
+        **values,
+        "seeds": sorted(proved),
         "command": command(target) if carried.combinations.get(target) else None,
     }
 
 
-def _values(target: Target, time: Time, seeds: Sequence[tuple[int, Record]]) -> list[float]:
-    rows = (record["rows"] for _, record in seeds)
-    return taken(target, condition_of(target, time), rows) if seeds else []
-
-
-def _proved(runs: Iterable[tuple[int, Record]]) -> list[tuple[int, Record]]:
-    return [(seed, record) for seed, record in runs if record["status"] == "complete"]
-
-
 def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[dict[str, Any]]:
-    """One line for each target and problem, with its seeds."""
+    """Yield a line for each target and problem, with its seeds."""
     seeds: dict[tuple[str, str], set[int]] = {}
     for target in targets:
         for seed, record in [run for time in TIMES for run in carried.of(target, time)]:
@@ -129,8 +125,8 @@ def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[di
 def _notes(name: str, is_experiment: bool, quick: bool) -> list[str]:
     if not is_experiment:
         return [
-            "This study is not an experiment of this version yet: its published numbers are listed,"
-            " ours are not."
+            "This study is not an experiment of this version yet: only its published numbers are"
+            " listed."
         ]
     study = published_study(name)
     return [*([study.short_form] if quick and study.short_form else []), *study.notes]

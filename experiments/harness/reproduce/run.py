@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +17,42 @@ from experiments.harness.running.session import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep import network_verdicts
 from experiments.harness.sweep.point import CAPTURES, ROWS, Point, origin
-from experiments.harness.sweep.point_store import PointStore, results
-from experiments.harness.sweep.running_points import PointRunner, Watch, run_points
+from experiments.harness.sweep.point_store import results
+from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.ready import Lab
 
-NO_CHOICES: Mapping[str, PeriodKernelChoice] = {}
+
+@dataclass(frozen=True)
+class ReproductionRequest:
+    """Targets to reproduce, in the short or in the full form.
+
+    `only` are names of studies and `rows` texts of rows, if some were chosen. `kernels` are those
+    of the studies' times; everything else runs on `kernel`.
+    """
+
+    targets: Sequence[Target]
+    quick: bool
+    only: Sequence[str] = ()
+    rows: Sequence[str] = ()
+    kernel: str = DEFAULT_KERNEL
+    kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
 
 
 def carry_out(
-    targets: Sequence[Target],
-    quick: bool,
+    request: ReproductionRequest,
     out: Path,
     way: PointRunner,
     watch: Watch,
-    only: Sequence[str] = (),
     tell: Callable[[str], None] = lambda _: None,
-    kernel: str = DEFAULT_KERNEL,
-    kernels: Mapping[str, PeriodKernelChoice] = NO_CHOICES,
-    rows: Sequence[str] = (),
 ) -> Path:
-    """Run what is not known yet, and return the finished folder with reproduction.json.
+    """Run the points that are not known yet, and return the folder with reproduction.json.
 
-    What was run is kept in any case: the same call goes on. `only` names the studies and `rows` the
-    texts of rows, if some were chosen. `tell` gets sentences on how long it may take, and on
-    `kernels`, those of the studies' times; all else runs on `kernel`.
+    Finished runs are kept in any case: the same call continues. `tell` gets sentences about the
+    kernels and the time that it may take.
     """
-    carried = ReproducedRuns(kernels=kernels)
-    mode = "quick" if quick else "full"
+    carried = ReproducedRuns(kernels=request.kernels)
+    mode = "quick" if request.quick else "full"
 
     def write(run: RunFolder, facts: Facts) -> dict[str, Any]:
         totals = _totals(carried)
@@ -51,48 +60,34 @@ def carry_out(
             "format": 1,
             "id": run.identifier,
             "mode": mode,
-            "only": list(only),
-            "rows": list(rows),
+            "only": list(request.only),
+            "rows": list(request.rows),
             **for_page(way.lab),
             **facts,
             **totals,
             network_verdicts.NETWORK: network_verdicts.counted(carried.records.values()),
-            "studies": studies(targets, carried, quick),
+            "studies": studies(request.targets, carried, request.quick),
         }
         (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")
         kind = {"kind": "reproduction", "experiment": "all"}
         return kind | lab_facts(way.lab) | facts | totals
 
     with results(out) as memory, result_folder(out / "reproductions", mode, write) as run:
-        carried.combinations = combinations(targets, kernel, series_of(kernels))
-        _fill(carried, quick, way, memory, watch, tell)
+        on = series_of(request.kernels)
+        carried.combinations = combinations(request.targets, request.kernel, on)
+        points = _points(carried, request.quick, way.lab)
+        known = memory.done(point.key for point in points)
+        missing = [point for point in points if point.key not in known]
+        lines = told(request.kernels.values())
+        for line in (*lines, estimated(missing, request.quick, way.slots)):
+            tell(line)
+        for point, record in known_and_run(points, way, memory, watch):
+            carried.records[point.combination.digest, point.seed] = record
     return run.place
 
 
-def _fill(
-    carried: ReproducedRuns,
-    quick: bool,
-    way: PointRunner,
-    memory: PointStore,
-    watch: Watch,
-    tell: Callable[[str], None],
-) -> None:
-    """Run the points that are not known."""
-    points = _points(quick, carried, way.lab)
-    kept = memory.done(point.key for point in points)
-    watch.wanted(len(points), len(kept))
-    for point in points:
-        if point.key in kept:
-            carried.records[point.combination.digest, point.seed] = kept[point.key]
-    missing = [point for point in points if point.key not in kept]
-    for line in (*told(carried.kernels.values()), estimated(missing, quick, way.slots)):
-        tell(line)
-    for point, record in run_points(missing, way, memory, watch):
-        carried.records[point.combination.digest, point.seed] = record
-
-
 def series_of(kernels: Mapping[str, PeriodKernelChoice]) -> dict[str, str]:
-    """The kernel of each study that can be repeated on one of its time."""
+    """Return the kernel of each study that can run on one of its time."""
     return {name: choice.series for name, choice in kernels.items() if choice.series}
 
 
@@ -104,60 +99,54 @@ def _totals(carried: ReproducedRuns) -> dict[str, float]:
     }
 
 
-def _points(quick: bool, carried: ReproducedRuns, lab: Lab) -> list[Point]:
-    """Every point once, seed by seed, so that an interrupted run has a first seed of everything."""
+def _points(carried: ReproducedRuns, quick: bool, lab: Lab) -> list[Point]:
+    """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
     sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
     unique = {
         combination.digest: (combination, target)
         for target, both in carried.combinations.items()
         for combination in both.values()
     }
-    seeds = {
-        digest: published_study(target.experiment).seeds[not quick]
-        for digest, (_, target) in unique.items()
-    }
-    return [
+    points = [
         sources[target.captured].point(combination, seed)
-        for seed in range(1, max(seeds.values(), default=0) + 1)
-        for digest, (combination, target) in unique.items()
-        if seed <= seeds[digest]
+        for combination, target in unique.values()
+        for seed in range(1, published_study(target.experiment).seeds[not quick] + 1)
     ]
+    return sorted(points, key=lambda point: point.seed)
 
 
 def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
-    """A sentence with the time of what is missing, by what each study says that a seed takes.
+    """Return a sentence with the time of the missing points, from each study's time for a seed.
 
-    A run on a kernel of the study's time is taken to cost as much as another. `slots` guests run at
-    once; None if that is not known, as on a cluster.
+    A run on a kernel of the study's time counts like any other. `slots` guests run in parallel;
+    None if that is unknown, as on a cluster.
     """
     if not missing:
-        return "Everything is known: nothing has to be run."
+        return "All results are known; no run is needed."
     left = Counter(point.combination.spec.name for point in missing)
-    costs = {name: published_study(name) for name in left}
+    costs = {name: published_study(name).processor_seconds for name in left}
     seconds = sum(
-        study.processor_seconds[not quick] * left[name] / _runs_of_a_seed(name, quick)
-        for name, study in costs.items()
-        if study.processor_seconds
+        cost[not quick] * left[name] / _runs_of_a_seed(name, quick)
+        for name, cost in costs.items()
+        if cost
     )
-    silent = sorted(name for name, study in costs.items() if not study.processor_seconds)
-    known = [_sentence(seconds, slots)] if seconds else []
-    unknown = [f"How long {', '.join(silent)} takes is not known."] if silent else []
-    return " ".join(known + unknown)
+    sentences = []
+    if seconds:
+        parallel = f", {_long(seconds / slots)} with {slots} at once" if slots else ""
+        sentences.append(f"This takes about {_long(seconds)} of a processor{parallel}.")
+    if silent := sorted(name for name, cost in costs.items() if not cost):
+        sentences.append(f"How long {', '.join(silent)} takes is not known.")
+    return " ".join(sentences)
 
 
 def _runs_of_a_seed(name: str, quick: bool) -> int:
-    """How many guests one seed of everything that the study published takes."""
+    """Return the number of guests for one seed of all published numbers of a study."""
     own = combinations(target for target in targets(quick) if target.experiment == name)
     return len({each.digest for both in own.values() for each in both.values()})
 
 
-def _sentence(seconds: float, slots: int | None) -> str:
-    whole = f"This takes about {_long(seconds)} of a processor"
-    return f"{whole}, {_long(seconds / slots)} with {slots} at once." if slots else f"{whole}."
-
-
 def _long(seconds: float) -> str:
-    """Minutes up to two hours, then hours."""
+    """Write minutes up to two hours, then hours."""
     minutes = max(round(seconds / 60), 1)
     if minutes < 120:
         return "1 minute" if minutes == 1 else f"{minutes} minutes"
