@@ -240,7 +240,7 @@ class Subject:
 class Headline:
     """A question that a run decides, and the claim that answers it, as data.
 
-    `metric` is the name of a measure that analysis/measures/metric_keys.py declares; of a single
+    `metric` is the name of a measure that analysis/measures/metrics.py declares; of a single
     flow it is one of those that begin with `metric.`. `what` is its name in a sentence, such as
     "the throughput". The claim is that the measure of `subject` is `direction`: larger or smaller
     than that of `against` under the same seed, equal to it but for `margin`, or within `low` to

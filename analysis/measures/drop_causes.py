@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.measures import metric_keys
-from analysis.measures.metric_keys import MetricKey
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial
 
@@ -100,17 +98,3 @@ def _unasked(grown: list[Counts], due: float) -> float | None:
     missing = due - sum(counts[_ARRIVED] for counts in grown)
     doubtful = sum(counts.get(_TWICE, 0.0) for counts in grown)
     return max(0.0, missing - doubtful) if missing >= 0 else missing
-
-
-def values_of(run: RunRecord, trial: Trial) -> dict[MetricKey, float]:
-    """The causes as measures of the trial."""
-    causes = drop_causes(run, trial)
-    if causes is None:
-        return {}
-    values = {
-        metric_keys.DROPS_RANDOM: causes.random,
-        metric_keys.DROPS_FULL: causes.full_queue,
-        metric_keys.DROPS_MANAGED: causes.managed,
-        metric_keys.DROPS_HOSTS: sum(causes.hosts.values()),
-    }
-    return values | ({} if causes.unasked is None else {metric_keys.DROPS_UNASKED: causes.unasked})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.measures.run_results import MINUS
+from analysis.measures.results import MINUS
 from analysis.network.asked_network import FRAME_HEADER, TrialNetwork, Way, carried, channels
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, outcome_of, unmeasured
 from analysis.network.packet_traffic import TrialTraffic

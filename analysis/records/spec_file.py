@@ -64,7 +64,7 @@ class ConditionEntry(Struct, frozen=True):
 class MeasuredEntry(RowEntry, frozen=True):
     """A published number, and which measure of which condition and flow it is compared with.
 
-    `flow` and `among` are as in analysis.measures.flow_rows.value_of; `scale` brings the measure to
+    `flow` and `among` are as in analysis.measures.results.value_of; `scale` brings the measure to
     the unit.
     """
 

@@ -9,8 +9,7 @@ import numpy as np
 from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import TIME, Axis, Graph, GraphGroup, Layer
 from analysis.graphs.plain_layers import RATE, level
-from analysis.measures.flow_measures import FlowMeasures
-from analysis.measures.trial_measures import Measured
+from analysis.measures.results import FlowMeasures, Measured
 from analysis.reporting.run_graphs import SEGMENTS
 
 _SECOND = 1_000_000_000

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from analysis.measures.run_results import NOTHING, RunResults, written
-from analysis.measures.trial_measures import Measured
+from analysis.measures.results import NOTHING, Measured, RunResults, written
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.claim_of_run import enough, oriented
 from analysis.reporting.repeat_command import repeat_command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analysis.measures.run_results import NOTHING, RunResults, spread
+from analysis.measures.results import NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.claim_of_run import oriented
 from analysis.reporting.tables import ReportQuantity

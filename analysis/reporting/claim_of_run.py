@@ -5,10 +5,8 @@ from __future__ import annotations
 from math import nan
 from typing import Literal
 
-from analysis.measures import metric_keys
-from analysis.measures.metric_keys import MetricKey, UnknownMetric
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.metrics import Metric, UnknownMetric, metric
+from analysis.measures.results import Measured, RunResults
 from analysis.records.problems import printable
 from analysis.records.run_directory import RunCondition, RunRecord
 from analysis.records.spec_file import HeadlineEntry, SubjectEntry
@@ -33,12 +31,12 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
     if headline is None:
         return None
     try:
-        return _judged(results, headline, metric_keys.metric(headline.metric))
+        return _judged(results, headline, metric(headline.metric))
     except (UnknownMetric, UsageError) as error:
         return ClaimVerdict(headline.question, headline.question, "not shown", printable(error))
 
 
-def _judged(results: RunResults, headline: HeadlineEntry, key: MetricKey) -> ClaimVerdict:
+def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
     """The verdict by the claim's direction. Raises UsageError if that is none."""
     if headline.direction == "within":
         return _within(results, headline, key)
@@ -75,7 +73,7 @@ def enough(run: RunRecord) -> int:
     return max(FEWEST, headline.repetitions if headline else FEWEST)
 
 
-def _within(results: RunResults, headline: HeadlineEntry, key: MetricKey) -> ClaimVerdict:
+def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
     expected = headline.expected if headline.expected > 0 else 1.0
     values = [value / expected for value in _samples(results, key, headline.subject)]
     claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
@@ -95,7 +93,7 @@ def _name(
     return f"of the flow {subject.flow} with {label}"
 
 
-def _samples(results: RunResults, key: MetricKey, subject: SubjectEntry) -> list[float]:
+def _samples(results: RunResults, key: Metric, subject: SubjectEntry) -> list[float]:
     """A value for each seed, NaN for a seed without one."""
     trials = {
         measured.trial.seed: measured
@@ -105,7 +103,7 @@ def _samples(results: RunResults, key: MetricKey, subject: SubjectEntry) -> list
     return [_value(trials.get(seed), key, subject.flow) for seed in results.run.seeds]
 
 
-def _value(measured: Measured | None, key: MetricKey, flow: str) -> float:
+def _value(measured: Measured | None, key: Metric, flow: str) -> float:
     if measured is None:
         return nan
     if not flow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.measures.run_results import RunResults, written
+from analysis.measures.results import RunResults, written
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.answer_wording import listed, middle
 from analysis.reporting.quantities import (

@@ -12,20 +12,17 @@ from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
 from analysis.graphs.looks import SeriesLook
 from analysis.graphs.plain_layers import MIDDLE, RATE
-from analysis.measures.metric_keys import FLOWS, TCP
-from analysis.measures.run_results import RunResults, spread, written
-from analysis.measures.trial_measures import Measured
+from analysis.measures.metrics import metric
+from analysis.measures.results import Measured, RunResults, spread, written
 from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.tables import Listing
-
-_GROUPS = {"flows": FLOWS, "tcp": TCP}
 
 
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
 
     `group` is `flows` for all of them, `tcp` for those beside a UDP flow
-    (analysis.measures.flow_measures). None for a single flow.
+    (analysis.measures.readings). None for a single flow.
     """
     if len(results.run.flows) < 2:
         return None
@@ -41,15 +38,10 @@ def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
 
 
 def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
-    condition, keys = trial.trial.condition, _GROUPS[group]
+    condition = trial.trial.condition
     cells = [
-        spread([scale * value for value in results.values(key, condition)])
-        for key, scale in (
-            (keys.total, 1e-3),
-            (keys.jain, 1.0),
-            (keys.least, 1e-3),
-            (keys.most, 1e-3),
-        )
+        spread([scale * value for value in results.values(metric(f"{group}.{name}"), condition)])
+        for name, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
     ]
     meant = [flow for flow in trial.flows if group == "flows" or flow.flow.protocol == group]
     rates = sorted(

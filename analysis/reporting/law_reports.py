@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
 from analysis.graphs.looks import SeriesLook
-from analysis.measures.run_results import RunResults, written
+from analysis.measures.results import RunResults, written
 from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.reporting.answers import Answer
 from analysis.reporting.study_reports import StudyReport

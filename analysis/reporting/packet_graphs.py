@@ -8,8 +8,8 @@ from analysis import graphs
 from analysis.graphs.all_graphs import Samples
 from analysis.graphs.capture import CaptureDirection, directions
 from analysis.graphs.xplot_files import text
-from analysis.measures.trial_captures import End, at_port
-from analysis.measures.trial_measures import Measured
+from analysis.measures.captures import End, at_port
+from analysis.measures.results import Measured
 
 _FILES = {"time_sequence": "tsg", "rtt": "rtt"}
 """Our names of the files, and tcptrace's of the graphs: what its options -S and -R write."""

@@ -5,8 +5,8 @@ Each sentence is made of figures of the run; a figure that was not measured is n
 
 from __future__ import annotations
 
-from analysis.measures import metric_keys
-from analysis.measures.run_results import RunResults
+from analysis.measures.metrics import metric
+from analysis.measures.results import RunResults
 from analysis.reporting import quantities as q
 from analysis.reporting.answer_wording import each, more_repetitions, ratios
 from analysis.reporting.answers import Answer, facts
@@ -14,7 +14,7 @@ from analysis.reporting.drop_wording import causes
 from analysis.reporting.tables import ReportQuantity
 
 GOODPUT = ReportQuantity(
-    "Goodput of all flows", "kbit/s", metric_keys.FLOWS.total, "last lines of all .server.txt"
+    "Goodput of all flows", "kbit/s", metric("flows.total"), "last lines of all .server.txt"
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from analysis.measures.run_results import NOTHING, RunResults
+from analysis.measures.results import NOTHING, RunResults
 from analysis.records.run_directory import RunFlow
 from analysis.reporting.quantities import (
     CAUSES,

@@ -14,16 +14,13 @@ from analysis.graphs.capture import CaptureDirection, Numbers
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone, graph
 from analysis.graphs.looks import RETRANSMITTED, SeriesLook
 from analysis.graphs.plain_layers import DOT, RATE, bars, level, named
-from analysis.measures import metric_keys
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.metrics import PAUSE, counter, metric
+from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting import packet_graphs
 
-PAUSED = SeriesLook(
-    f"no data was sent for {metric_keys.PAUSE:g} s or more", ORANGE, fit=False, faint=True
-)
+PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=False, faint=True)
 TRIP = SeriesLook("", BLUE, "circle")
 THRESHOLD = SeriesLook("", BLUE, dash=True, fit=False)
 SEGMENTS = Axis("segments", "", zero=True)
@@ -126,7 +123,7 @@ def _time_sequence(course: DrawnCourse) -> Graph | None:
 def _pauses(way: CaptureDirection) -> list[Layer]:
     """From when to when the sender sent no data, as boxes as high as the graph."""
     times = np.sort(way.sent.time)
-    (before,) = np.nonzero(np.diff(times) >= metric_keys.PAUSE * 1e9)
+    (before,) = np.nonzero(np.diff(times) >= PAUSE * 1e9)
     if not len(before):
         return []
     low, top = np.zeros(len(before)), np.full(len(before), float(way.sent.high.max()))
@@ -234,11 +231,11 @@ def _window(course: DrawnCourse, series: int) -> list[Layer]:
 def repetitions(results: RunResults) -> GraphGroup | None:
     """What every seed gave under every condition; None for one seed."""
     compared = (
-        ("Throughput", RATE, metric_keys.SERVER_RATE),
+        ("Throughput", RATE, metric("server.rate")),
         (
             "Time-outs",
             Axis("TcpExtTCPTimeouts", "", zero=True),
-            metric_keys.counter("TcpExtTCPTimeouts"),
+            counter("TcpExtTCPTimeouts"),
         ),
     )
     drawn = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from analysis.graphs.layers import GraphGroup
-from analysis.measures.run_results import RunResults
+from analysis.measures.results import RunResults
 from analysis.reporting import plain_answers, plain_table, run_graphs
 from analysis.reporting.answers import Answer
 from analysis.reporting.claim_of_run import claim_of_run
@@ -19,8 +19,8 @@ from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict
 
 if TYPE_CHECKING:
+    from analysis.measures.sweep_folder import SweepRecord
     from analysis.records.run_directory import RunRecord
-    from analysis.records.sweep_folder import SweepRecord
     from analysis.reporting.sweep_summary import SweepStudy
     from analysis.reporting.swept_runs import MakeListings
     from analysis.statistics.sweep_samples import SweepSamples

@@ -7,10 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.measures.flow_rows import value_of
-from analysis.measures.run_results import spread
-from analysis.records.sweep_folder import SweepRecord
-from analysis.records.sweep_rows import read_rows
+from analysis.measures.results import spread, value_of
+from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.reporting.tables import Listing
 from topologies.foundation.untrusted import StrangeFile
 

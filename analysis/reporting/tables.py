@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from analysis.measures.metric_keys import MetricKey
-from analysis.measures.run_results import MINUS, NOTHING, RunResults, spread
+from analysis.measures.metrics import Metric
+from analysis.measures.results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.published_file import published_rows
 
@@ -22,7 +22,7 @@ class ReportQuantity:
 
     name: str
     unit: str
-    key: MetricKey
+    key: Metric
     source: str
     total: bool = False
     scale: float = 1.0

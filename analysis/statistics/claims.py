@@ -13,7 +13,7 @@ from math import inf, isnan
 from statistics import median
 from typing import Any, Literal
 
-from analysis.measures.run_results import written
+from analysis.measures.results import written
 from analysis.statistics.metric_wording import decimals, fixed, probability, signed
 from analysis.statistics.paired_tests import (
     FEWEST,

@@ -11,8 +11,8 @@ from itertools import combinations
 
 import numpy as np
 
-from analysis.measures.run_results import NOTHING, written
-from analysis.records.sweep_folder import SweepRecord
+from analysis.measures.results import NOTHING, written
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics import paired_tests
 from analysis.statistics.metric_wording import called, probability, verb
 from analysis.statistics.paired_tests import Paired

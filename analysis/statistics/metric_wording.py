@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from math import floor, isfinite, log10
 
-from analysis.measures.run_results import MINUS, NOTHING, written
-from analysis.records.row_columns import Metric
+from analysis.measures.metrics import Metric
+from analysis.measures.results import MINUS, NOTHING, written
 
 _MOST_DECIMALS = 6
 

@@ -9,10 +9,9 @@ from math import isfinite, prod
 
 import numpy as np
 
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.sweep_folder import ROWS, SweepRecord, SweptFactor, read_rows
 from analysis.records.problems import Problems
-from analysis.records.row_columns import METRICS, Metric
-from analysis.records.sweep_folder import SweepRecord, SweptFactor
-from analysis.records.sweep_rows import ROWS, read_rows
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from analysis.tabular.column_table import ColumnTable, TableColumn
 from analysis.tabular.row_groups import RowGroups
@@ -88,14 +87,14 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
     """
     rows = _usable(_read(sweep, problems), sweep, problems)
     groups = RowGroups(rows["cell"].values, rows["seed"].values)
-    runs = {metric.name: _of_run(rows[metric.name].values, groups, metric) for metric in METRICS}
+    runs = {name: _of_run(rows[name].values, groups, metric) for name, metric in columns().items()}
     missing = int(np.isnan(runs[sweep.metric.name]).sum())
     if missing:
         problems.add(
             f"{missing:,} of {len(groups):,} runs have no value of the chosen metric: they are left"
             " out."
         )
-    units = {metric.name: _unit(metric, runs[metric.name]) for metric in METRICS}
+    units = {name: _unit(metric, runs[name]) for name, metric in columns().items()}
     unit, divisor = units[sweep.metric.name]
     first = rows.rows(groups.first)
     seeds = tuple(np.unique(first["seed"].values).tolist())
@@ -116,7 +115,7 @@ def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
     """All columns that are needed, without rows if the file cannot be used."""
     needed = {"seed", *(factor.name for factor in sweep.factors), sweep.metric.name}
     amounts = {factor.column for factor in sweep.factors if factor.is_quantity}
-    every = [*needed, *amounts, *(metric.name for metric in METRICS)]
+    every = [*needed, *amounts, *columns()]
     nothing = ColumnTable({name: TableColumn.of([]) for name in every})
     try:
         rows = read_rows(sweep)
@@ -149,7 +148,7 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
         problems.add(
             f"{lost} rows of {ROWS} have a value that sweep.json does not list: they are left out."
         )
-    metrics = {metric.name: _finite(rows[metric.name]) for metric in METRICS}
+    metrics = {name: _finite(rows[name]) for name in columns()}
     numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
     return numbered.rows(is_known)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from analysis.records.sweep_folder import SweepRecord
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics.comparisons import LevelComparison, overall, too_few
 from analysis.statistics.metric_wording import called, verb
 from analysis.statistics.paired_wording import UNSHOWN, Verdict

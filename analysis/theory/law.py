@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from analysis.measures.run_results import written
+from analysis.measures.results import written
 from analysis.statistics.claims import ClaimVerdict, ClaimWord
 from analysis.statistics.paired_tests import FEWEST
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.theory.window_laws import FilledPath
 from topologies.foundation.units import Duration, Packets, Rate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from analysis.measures.run_results import RunResults
+from analysis.measures.results import RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.theory.cubic_law import (

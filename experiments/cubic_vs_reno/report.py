@@ -12,10 +12,8 @@ import numpy as np
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
 from analysis.graphs.looks import SeriesLook
 from analysis.graphs.plain_layers import DOT, MARKS, REFERENCE
-from analysis.measures import metric_keys
-from analysis.measures.run_results import NOTHING, RunResults, spread, written
-from analysis.measures.trial_measures import Measured
-from analysis.records import row_columns
+from analysis.measures.metrics import metric
+from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
 from analysis.reporting.all_flows import all_flows
@@ -32,56 +30,56 @@ from analysis.reporting.answer_wording import (
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.drop_wording import causes
 from analysis.reporting.flow_tables import rates_of_flows, sharing
-from analysis.reporting.quantities import counter
+from analysis.reporting.quantities import quantity
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
 RATE = ReportQuantity(
     "Rate of all flows at the senders",
     "Mbit/s",
-    metric_keys.FLOWS.sent,
+    metric("flows.sent"),
     "last lines of .client.txt",
     scale=1e-3,
 )
 GOODPUT = ReportQuantity(
     "Goodput of all flows",
     "Mbit/s",
-    metric_keys.FLOWS.total,
+    metric("flows.total"),
     "last lines of .server.txt",
     scale=1e-3,
 )
 FAIRNESS = ReportQuantity(
-    "Jain's fairness index", "", metric_keys.FLOWS.jain, "the last lines of all flows' .server.txt"
+    "Jain's fairness index", "", metric("flows.jain"), "the last lines of all flows' .server.txt"
 )
 SLOWEST = ReportQuantity(
-    "Slowest flow", "Mbit/s", metric_keys.FLOWS.least, "last lines of .server.txt", scale=1e-3
+    "Slowest flow", "Mbit/s", metric("flows.least"), "last lines of .server.txt", scale=1e-3
 )
 FASTEST = ReportQuantity(
-    "Fastest flow", "Mbit/s", metric_keys.FLOWS.most, "last lines of .server.txt", scale=1e-3
+    "Fastest flow", "Mbit/s", metric("flows.most"), "last lines of .server.txt", scale=1e-3
 )
-AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
+AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
 RESENT = ReportQuantity(
     "Share of segments retransmitted",
     "%",
-    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    metric("metric.resent_percent"),
     "counters.json, all senders",
 )
-TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
-SACKED = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
-COUNTED = counter("Fast recoveries by counting duplicate ACKs", "TcpExtTCPRenoRecovery")
+TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
+SACKED = quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK")
+COUNTED = quantity("nstat.TcpExtTCPRenoRecovery", "Fast recoveries by counting duplicate ACKs")
 DROPS = ReportQuantity(
     "Packets dropped by full queues",
     "",
-    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    metric("metric.queue_drops"),
     "qdiscs.json",
 )
 LOST = ReportQuantity(
-    "Share of packets lost at random", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
+    "Share of packets lost at random", "%", metric("path.share"), "qdiscs.json, netem"
 )
 TRIP = ReportQuantity(
     "Median smoothed round trip",
     "ms",
-    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    metric("metric.rtt_median_ms"),
     "the sender's sockets",
 )
 

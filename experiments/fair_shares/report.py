@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.measures.flow_rows import jain
-from analysis.measures.run_results import RunResults
+from analysis.measures.readings import jain
+from analysis.measures.results import RunResults
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine

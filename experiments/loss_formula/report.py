@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from analysis.measures.run_results import RunResults, written
-from analysis.measures.trial_measures import Measured
-from analysis.records import row_columns
+from analysis.measures.results import Measured, RunResults, written
 from analysis.records.problems import Problems
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.reporting.tables import Listing
@@ -88,7 +86,7 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
     for at, of_flow in enumerate(measured.flows):
         grown = counters.growth(of_flow.flow.sender)
         events = sum(grown.get(name, 0.0) for name in _EVENTS)
-        samples, seconds = samples_of(measured, at), of_flow.number(row_columns.SECONDS)
+        samples, seconds = samples_of(measured, at), of_flow.number("seconds")
         if not (events and samples and seconds and _EVENTS[-1] in grown):
             continue
         flows.append(

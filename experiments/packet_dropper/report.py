@@ -10,11 +10,10 @@ import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
 from analysis.graphs.plain_layers import DOT, bars, named, spread
-from analysis.measures import metric_keys
-from analysis.measures.run_results import NOTHING, RunResults, written
-from analysis.records import row_columns
+from analysis.measures.metrics import metric
+from analysis.measures.results import NOTHING, RunResults, written
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.run_directory import RunCondition
-from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.answer_wording import (
     called,
     each,
@@ -25,7 +24,7 @@ from analysis.reporting.answer_wording import (
 )
 from analysis.reporting.answers import Answer, facts
 from analysis.reporting.published_file import published_rows
-from analysis.reporting.quantities import counter
+from analysis.reporting.quantities import quantity
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.swept_runs import SweptCell, varied
 from analysis.reporting.tables import Listing, ReportQuantity
@@ -126,20 +125,20 @@ def _settings(sweep: SweepRecord, cell: SweptCell) -> dict[str, str]:
 ELAPSED = ReportQuantity(
     "Elapsed time",
     "s",
-    metric_keys.of_metric(row_columns.SENDER_SECONDS),
+    metric("metric.client_seconds"),
     "last line of flow1.client.txt",
 )
 DROPPED = ReportQuantity(
-    "Share of packets that the router dropped", "%", metric_keys.PATH_SHARE, "qdiscs.json, netem"
+    "Share of packets that the router dropped", "%", metric("path.share"), "qdiscs.json, netem"
 )
-AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
-FAST = counter("Segments retransmitted in fast recovery", "TcpExtTCPFastRetrans")
-TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
-PROBES = counter("Tail loss probes", "TcpExtTCPLossProbes")
+AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
+FAST = quantity("nstat.TcpExtTCPFastRetrans", "Segments retransmitted in fast recovery")
+TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
+PROBES = quantity("nstat.TcpExtTCPLossProbes", "Tail loss probes")
 TRIP = ReportQuantity(
     "Median smoothed round trip",
     "ms",
-    metric_keys.of_metric(row_columns.RTT_MEDIAN),
+    metric("metric.rtt_median_ms"),
     "the sender's sockets",
 )
 SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)

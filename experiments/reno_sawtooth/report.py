@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from analysis.measures.run_results import RunResults
+from analysis.measures.results import RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.theory.law import Law, LawPoint

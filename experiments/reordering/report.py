@@ -6,11 +6,9 @@ import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import SeriesLook
-from analysis.measures import metric_keys
-from analysis.measures.arrival_order import DUPLICATES
-from analysis.measures.run_results import RunResults, spread, written
-from analysis.measures.trial_measures import Measured
-from analysis.records import row_columns
+from analysis.measures.captures import DUPLICATES
+from analysis.measures.metrics import metric
+from analysis.measures.results import Measured, RunResults, spread, written
 from analysis.records.run_directory import RunCondition
 from analysis.rendering.colours import GREY
 from analysis.reporting.answer_wording import (
@@ -23,7 +21,7 @@ from analysis.reporting.answer_wording import (
     ratios,
 )
 from analysis.reporting.answers import Answer, facts
-from analysis.reporting.quantities import counter
+from analysis.reporting.quantities import quantity
 from analysis.reporting.run_graphs import graphs as usual
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
@@ -32,75 +30,77 @@ _CAPTURES = "both captures, RFC 4737"
 RATE = ReportQuantity(
     "Rate at the sender",
     "Mbit/s",
-    metric_keys.FLOWS.sent,
+    metric("flows.sent"),
     "last line of flow1.client.txt",
     scale=1e-3,
 )
-ARRIVED = ReportQuantity("Packets that arrived", "", metric_keys.ORDER_ARRIVED, _CAPTURES)
-MISSING = ReportQuantity("Packets that did not arrive", "", metric_keys.ORDER_LOST, _CAPTURES)
-LATE = ReportQuantity("Reordered packets", "", metric_keys.ORDER_LATE, f"{_CAPTURES}, section 3")
+ARRIVED = ReportQuantity("Packets that arrived", "", metric("order.arrived"), _CAPTURES)
+MISSING = ReportQuantity("Packets that did not arrive", "", metric("order.lost"), _CAPTURES)
+LATE = ReportQuantity("Reordered packets", "", metric("order.late"), f"{_CAPTURES}, section 3")
 SHARE = ReportQuantity(
     "Share of packets that were reordered",
     "%",
-    metric_keys.ORDER_SHARE,
+    metric("order.share"),
     f"{_CAPTURES}, section 4.1",
 )
 SHARE_3 = ReportQuantity(
     f"Share that was {DUPLICATES}-reordered",
     "%",
-    metric_keys.ORDER_SHARE_3,
+    metric("order.share_3"),
     f"{_CAPTURES}, section 5",
 )
 EXTENT = ReportQuantity(
     "Reordering extent, median",
     "packets",
-    metric_keys.ORDER_EXTENT.median,
+    metric("order.extent_median"),
     f"{_CAPTURES}, section 4.2",
 )
 EXTENT_P95 = ReportQuantity(
     "Reordering extent, 95th percentile",
     "packets",
-    metric_keys.ORDER_EXTENT.p95,
+    metric("order.extent_p95"),
     f"{_CAPTURES}, section 4.2",
 )
 EXTENT_MOST = ReportQuantity(
     "Reordering extent, greatest",
     "packets",
-    metric_keys.ORDER_EXTENT.most,
+    metric("order.extent_most"),
     f"{_CAPTURES}, section 4.2",
 )
 TIME = ReportQuantity(
-    "Late time, median", "ms", metric_keys.ORDER_TIME.median, f"{_CAPTURES}, section 4.3"
+    "Late time, median", "ms", metric("order.time_median"), f"{_CAPTURES}, section 4.3"
 )
 TIME_P95 = ReportQuantity(
-    "Late time, 95th percentile", "ms", metric_keys.ORDER_TIME.p95, f"{_CAPTURES}, section 4.3"
+    "Late time, 95th percentile", "ms", metric("order.time_p95"), f"{_CAPTURES}, section 4.3"
 )
 TIME_MOST = ReportQuantity(
-    "Late time, greatest", "ms", metric_keys.ORDER_TIME.most, f"{_CAPTURES}, section 4.3"
+    "Late time, greatest", "ms", metric("order.time_most"), f"{_CAPTURES}, section 4.3"
 )
-DELAY_LEAST = ReportQuantity("One-way delay, least", "ms", metric_keys.DELAY_LEAST, "both captures")
+DELAY_LEAST = ReportQuantity(
+    "One-way delay, least", "ms", metric("order.delay_least"), "both captures"
+)
 DELAY_MOST = ReportQuantity(
-    "One-way delay, greatest", "ms", metric_keys.DELAY_MOST, "both captures"
+    "One-way delay, greatest", "ms", metric("order.delay_most"), "both captures"
 )
-AGAIN = counter("Retransmitted segments", "TcpRetransSegs")
-DSACKS = counter("Retransmitted segments that had arrived (DSACK)", "TcpExtTCPDSACKRecv")
-BY_SACK = counter("Reordering seen by SACK", "TcpExtTCPSACKReorder")
-BY_RENO = counter("Reordering seen by duplicate ACKs", "TcpExtTCPRenoReorder")
-BY_TIME = counter("Reordering seen by timestamps", "TcpExtTCPTSReorder")
-RECOVERIES = counter("Fast recoveries by SACK", "TcpExtTCPSackRecovery")
-UNDONE = counter("Window cuts taken back after DSACKs", "TcpExtTCPDSACKUndo")
-TIMEOUTS = counter("Retransmission time-outs", "TcpExtTCPTimeouts")
+AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
+DSACKS = quantity("nstat.TcpExtTCPDSACKRecv", "Retransmitted segments that had arrived (DSACK)")
+BY_SACK = quantity("nstat.TcpExtTCPSACKReorder", "Reordering seen by SACK")
+BY_RENO = quantity("nstat.TcpExtTCPRenoReorder", "Reordering seen by duplicate ACKs")
+BY_TIME = quantity("nstat.TcpExtTCPTSReorder", "Reordering seen by timestamps")
+RECOVERIES = quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK")
+UNDONE = quantity("nstat.TcpExtTCPDSACKUndo", "Window cuts taken back after DSACKs")
+TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
 THRESHOLD = ReportQuantity(
     "Highest threshold of the connection",
     "packets",
-    metric_keys.SOCKET_REORDERING,
+    metric("socket.reordering"),
     "ss -ti: reordering",
 )
 LEAST_RTT = ReportQuantity(
-    "Least round trip that TCP knew", "ms", metric_keys.SOCKET_LEAST_RTT, "ss -ti: minrtt"
+    "Least round trip that TCP knew", "ms", metric("socket.least_rtt"), "ss -ti: minrtt"
 )
 SMOOTHED = ReportQuantity(
-    "Median smoothed round trip", "ms", metric_keys.of_metric(row_columns.RTT_MEDIAN), "ss -ti: rtt"
+    "Median smoothed round trip", "ms", metric("metric.rtt_median_ms"), "ss -ti: rtt"
 )
 SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
 _PATH = (
@@ -176,7 +176,7 @@ def _lateness(results: RunResults) -> GraphGroup | None:
     if not late:
         return None
     trips = [
-        trip for measured in results.first if (trip := measured.value(metric_keys.SOCKET_LEAST_RTT))
+        trip for measured in results.first if (trip := measured.value(metric("socket.least_rtt")))
     ]
     threshold = parameter(results, "threshold")
     places = float(threshold) if threshold.isdigit() else None
@@ -215,7 +215,7 @@ def _late_by(
 def _late_curve(measured: Measured, column: str, scale: float, number: int) -> Layer:
     assert measured.late is not None
     ordered = np.sort(measured.late[column].values) * scale
-    arrived = max(measured.value(metric_keys.ORDER_ARRIVED) or 0.0, 1.0)
+    arrived = max(measured.value(metric("order.arrived")) or 0.0, 1.0)
     shares = 100 * np.arange(len(ordered), 0, -1) / arrived
     label = measured.trial.condition.label
     return Layer("share", "stairs", ordered, shares, words=label, series=number)

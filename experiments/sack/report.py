@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from statistics import median
 
-from analysis.measures import metric_keys
-from analysis.measures.metric_keys import PAUSE, MetricKey
-from analysis.measures.run_results import NOTHING, RunResults, spread, written
+from analysis.measures.metrics import PAUSE, Metric, metric
+from analysis.measures.results import NOTHING, RunResults, spread, written
 from analysis.reporting import plain_answers, plain_table, quantities
 from analysis.reporting import quantities as q
 from analysis.reporting.answer_wording import each, more_repetitions, ratios
@@ -294,7 +293,7 @@ def _factor_note(results: RunResults) -> list[str]:
     rates = read_published(_PUBLISHED)["iperf client"].values
     ours = [
         off_on[1] / off_on[0]
-        for off_on in results.pairs(metric_keys.CLIENT_RATE, results.run.conditions)
+        for off_on in results.pairs(metric("client.rate"), results.run.conditions)
         if off_on[0] > 0
     ]
     if not ours:
@@ -306,7 +305,7 @@ def _factor_note(results: RunResults) -> list[str]:
 
 
 def _window_note(results: RunResults) -> list[str]:
-    window = _median(results, metric_keys.RECEIVER.back_max_win_adv)
+    window = _median(results, metric("receiver.back.max_win_adv"))
     return (
         [f"The largest window that our receiver advertised is {written(window)} bytes."]
         if window
@@ -316,12 +315,12 @@ def _window_note(results: RunResults) -> list[str]:
 
 def _first_segment_note(results: RunResults) -> list[str]:
     smallest, initial = (
-        _median(results, metric_keys.RECEIVER.min_segm_size),
-        _median(results, metric_keys.RECEIVER.initial_window_bytes),
+        _median(results, metric("receiver.min_segm_size")),
+        _median(results, metric("receiver.initial_window_bytes")),
     )
     if smallest is None or initial is None or initial > 10 * smallest:
         return []
-    sent = _median(results, metric_keys.SENDER.initial_window_bytes)
+    sent = _median(results, metric("sender.initial_window_bytes"))
     sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
     return [
         f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
@@ -331,7 +330,7 @@ def _first_segment_note(results: RunResults) -> list[str]:
 
 def _loss_note(results: RunResults) -> list[str]:
     shares = [
-        spread(results.values(metric_keys.PATH_SHARE, condition))
+        spread(results.values(metric("path.share"), condition))
         for condition in results.run.conditions
     ]
     if NOTHING in shares:
@@ -345,7 +344,7 @@ def _loss_note(results: RunResults) -> list[str]:
     ]
 
 
-def _median(results: RunResults, key: MetricKey) -> float | None:
+def _median(results: RunResults, key: Metric) -> float | None:
     values = [
         value for condition in results.run.conditions for value in results.values(key, condition)
     ]

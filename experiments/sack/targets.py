@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.measures.metric_keys import RECEIVER
+from analysis.measures.metrics import metric
 from analysis.reporting.published_file import published_rows
 from analysis.reporting.quantities import TRANSFER
 from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
@@ -70,16 +70,16 @@ STUDY = PublishedStudy(
     reasons=_REASONS,
 )
 _CAPTURED = {
-    "tcptrace sack pkts sent b->a": RECEIVER.back_sack_pkts_sent,
-    "tcptrace actual data pkts a->b": RECEIVER.actual_data_pkts,
-    "tcptrace pushed data pkts a->b": RECEIVER.pushed_data_pkts,
-    "tcptrace max segm size a->b": RECEIVER.max_segm_size,
-    "tcptrace min segm size a->b": RECEIVER.min_segm_size,
-    "tcptrace avg segm size a->b": RECEIVER.avg_segm_size,
-    "tcptrace min win adv b->a": RECEIVER.back_min_win_adv,
-    "tcptrace avg win adv b->a": RECEIVER.back_avg_win_adv,
-    "tcptrace initial window pkts a->b": RECEIVER.initial_window_pkts,
-    "tcptrace idletime max b->a": RECEIVER.back_idletime_max,
+    "tcptrace sack pkts sent b->a": metric("receiver.back.sack_pkts_sent"),
+    "tcptrace actual data pkts a->b": metric("receiver.actual_data_pkts"),
+    "tcptrace pushed data pkts a->b": metric("receiver.pushed_data_pkts"),
+    "tcptrace max segm size a->b": metric("receiver.max_segm_size"),
+    "tcptrace min segm size a->b": metric("receiver.min_segm_size"),
+    "tcptrace avg segm size a->b": metric("receiver.avg_segm_size"),
+    "tcptrace min win adv b->a": metric("receiver.back.min_win_adv"),
+    "tcptrace avg win adv b->a": metric("receiver.back.avg_win_adv"),
+    "tcptrace initial window pkts a->b": metric("receiver.initial_window_pkts"),
+    "tcptrace idletime max b->a": metric("receiver.back.idletime_max"),
 }
 """What is published besides the quantities of the report's table."""
 _COLUMNS = {

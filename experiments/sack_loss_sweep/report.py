@@ -12,9 +12,9 @@ import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import SeriesLook
-from analysis.measures.run_results import NOTHING, written
+from analysis.measures.results import NOTHING, written
+from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.records.run_directory import RunRecord
-from analysis.records.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.rendering.colours import BLUE, VERMILLION
 from analysis.reporting.answers import Answer
 from analysis.reporting.published_file import published_rows

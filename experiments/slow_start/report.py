@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.measures import metric_keys
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.metrics import counter
+from analysis.measures.results import Measured, RunResults
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.tabular.column_table import ColumnTable
 from analysis.theory.law import Law, LawPoint
@@ -23,7 +22,7 @@ def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
     A round trip ends with the first ACK of anything that was sent in it: what is sent from then on
     is let out by its ACKs. `packets` are those of one connection in the order of the sender's
     capture, with the sequence numbers of their direction; `by_a` as in
-    analysis.measures.trial_captures.End. Empty if nothing was sent.
+    analysis.measures.captures.End. Empty if nothing was sent.
     """
     rounds, sent, highest, end = [], 0, 0, None
     columns = (packets[name].to_list() for name in _COLUMNS)
@@ -46,7 +45,7 @@ LAW = Law(
     " moves a few from one to the next.",
 )
 _ACK_COUNTING = 1.5
-_AGAIN = metric_keys.counter("TcpRetransSegs")
+_AGAIN = counter("TcpRetransSegs")
 
 
 def compare(results: RunResults) -> LawComparison:

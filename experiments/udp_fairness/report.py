@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.graphs.layers import GraphGroup
-from analysis.measures import metric_keys
-from analysis.measures.flow_rows import jain
-from analysis.measures.run_results import RunResults, spread, written
-from analysis.records import row_columns
+from analysis.measures.metrics import metric
+from analysis.measures.readings import jain
+from analysis.measures.results import RunResults, spread, written
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.run_directory import RunCondition
-from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.answer_wording import (
     called,
     each,
@@ -69,38 +68,36 @@ _UDP_SERVER, _TCP_SERVERS = (
     "udp.server.txt, last line",
     "the last lines of the TCP flows' .server.txt",
 )
-SENT = ReportQuantity("UDP, sent", "Mbit/s", metric_keys.UDP_SENT, "udp.client.txt", scale=1e-3)
-RECEIVED = ReportQuantity("UDP, received", "Mbit/s", metric_keys.UDP_RATE, _UDP_SERVER, scale=1e-3)
-LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", metric_keys.UDP_SHARE, _UDP_SERVER)
-LOST = ReportQuantity("UDP datagrams lost", "", metric_keys.UDP_LOST, _UDP_SERVER)
-DATAGRAMS = ReportQuantity("UDP datagrams sent", "", metric_keys.UDP_DATAGRAMS, _UDP_SERVER)
-JITTER = ReportQuantity("UDP jitter", "ms", metric_keys.UDP_JITTER, _UDP_SERVER)
+SENT = ReportQuantity("UDP, sent", "Mbit/s", metric("udp.sent"), "udp.client.txt", scale=1e-3)
+RECEIVED = ReportQuantity("UDP, received", "Mbit/s", metric("udp.rate"), _UDP_SERVER, scale=1e-3)
+LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", metric("udp.share"), _UDP_SERVER)
+LOST = ReportQuantity("UDP datagrams lost", "", metric("udp.lost"), _UDP_SERVER)
+DATAGRAMS = ReportQuantity("UDP datagrams sent", "", metric("udp.datagrams"), _UDP_SERVER)
+JITTER = ReportQuantity("UDP jitter", "ms", metric("udp.jitter"), _UDP_SERVER)
 TCP = ReportQuantity(
-    "TCP, sum of the flows", "Mbit/s", metric_keys.TCP.total, _TCP_SERVERS, scale=1e-3
+    "TCP, sum of the flows", "Mbit/s", metric("tcp.total"), _TCP_SERVERS, scale=1e-3
 )
-JAIN = ReportQuantity("Jain's index of the TCP flows", "", metric_keys.TCP.jain, _TCP_SERVERS)
+JAIN = ReportQuantity("Jain's index of the TCP flows", "", metric("tcp.jain"), _TCP_SERVERS)
 SLOWEST = ReportQuantity(
-    "Slowest TCP flow", "Mbit/s", metric_keys.TCP.least, _TCP_SERVERS, scale=1e-3
+    "Slowest TCP flow", "Mbit/s", metric("tcp.least"), _TCP_SERVERS, scale=1e-3
 )
-FASTEST = ReportQuantity(
-    "Fastest TCP flow", "Mbit/s", metric_keys.TCP.most, _TCP_SERVERS, scale=1e-3
-)
+FASTEST = ReportQuantity("Fastest TCP flow", "Mbit/s", metric("tcp.most"), _TCP_SERVERS, scale=1e-3)
 TIMEOUTS = ReportQuantity(
     "Retransmission time-outs of TCP",
     "",
-    metric_keys.of_metric(row_columns.TIMEOUTS),
+    metric("metric.timeouts"),
     "counters.json, all senders",
 )
 RESENT = ReportQuantity(
     "TCP segments retransmitted",
     "%",
-    metric_keys.of_metric(row_columns.RETRANSMITTED_SHARE),
+    metric("metric.resent_percent"),
     "counters.json, all senders",
 )
 DROPS = ReportQuantity(
     "Packets dropped by the queue",
     "",
-    metric_keys.of_metric(row_columns.QUEUE_DROPS),
+    metric("metric.queue_drops"),
     "qdiscs.json",
 )
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)

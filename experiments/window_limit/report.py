@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.law_reports import LawComparison, law_report
 from analysis.theory.law import Law, LawPoint

@@ -25,7 +25,7 @@ PREFIX = "frame."
 _MOST = 3000
 """Frames of one event; what is more frequent is no evidence, since any guess would be right."""
 _PAUSE = 250_000_000
-"""ns without a segment of data, as in analysis.measures.trial_measures."""
+"""ns without a segment of data, as in analysis.measures.results."""
 
 
 def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:

@@ -1,8 +1,8 @@
 """What the raw files of a run tell, as numbers by condition and key, for a lab's key.
 
-Keys are those of analysis.measures.metric_keys (server.rate, nstat.TcpRetransSegs,
+Keys are those of analysis.measures.metrics (server.rate, nstat.TcpRetransSegs,
 sender.rexmt_data_pkts, pauses.total, ...), for each flow FLOW.METRIC and for all of them
-run.METRIC with the metrics of analysis.records.row_columns.
+run.METRIC with the columns of a sweep.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from analysis.measures.flow_rows import rows_of_trial
-from analysis.measures.metric_keys import metric
-from analysis.measures.trial_measures import measure
+from analysis.measures.metrics import columns, metric
+from analysis.measures.readings import TrialReadings
+from analysis.measures.results import measure
 from analysis.records.problems import Problems
-from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from labs.measuring.evidence_frames import PREFIX, frame_values, line_values
@@ -32,8 +31,8 @@ Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
-_OF_RUN = {column.name for column in METRICS if column.of_run}
-_OF_FLOW = {column.name for column in METRICS if not column.of_run}
+_OF_RUN = {column.name for column in columns().values() if column.of_run}
+_OF_FLOW = {column.name for column in columns().values() if not column.of_run}
 _WITNESSES = {"ss.bytes_sent", "ss.bytes_retrans", "tcpdump.sender", "tcpdump.receiver"}
 
 
@@ -120,7 +119,7 @@ def values_of(folder: str) -> dict[str, Any]:
 
 
 def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:
-    # One flow is what analysis.measures.trial_measures follows; a study of many is in its rows.
+    # One flow is what analysis.measures.results follows; a study of many is in its rows.
     values = measure(run, trial, problems, draw=False).by_name
     try:
         values |= _rows(run, trial) | _witnesses(run, trial)
@@ -132,7 +131,7 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
 
 def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
     values: dict[str, float] = {}
-    for row in rows_of_trial(run, trial):
+    for row in TrialReadings(run, trial).rows:
         for name, value in row.items():
             if isinstance(value, float | int):
                 key = f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}"

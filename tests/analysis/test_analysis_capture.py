@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from analysis.agreement import tcptrace
-from analysis.measures import metric_keys
-from analysis.measures.trial_captures import COLUMNS, End, pauses, read_end, resent
+from analysis.measures.captures import End, pauses, read_end, resent
+from analysis.measures.metrics import OF_DATA
 from analysis.records.problems import Problems
 from analysis.records.run_directory import run_of
 from topologies.foundation.errors import CommandError, TcplabError
@@ -72,14 +72,14 @@ def test_the_values_are_of_the_data_and_of_the_acks(build_capture: Build, end: R
     assert found is not None
     values = found.values()
     assert (
-        values[metric_keys.SENDER.rexmt_data_pkts],
-        values[metric_keys.SENDER.rexmt_data_bytes],
+        values["rexmt_data_pkts"],
+        values["rexmt_data_bytes"],
     ) == (1, 1000)
     assert (
-        values[metric_keys.SENDER.total_packets],
-        values[metric_keys.SENDER.back_total_packets],
+        values["total_packets"],
+        values["back.total_packets"],
     ) == (4, 1)
-    assert values[metric_keys.SENDER.both_total_packets] == 5
+    assert values["both.total_packets"] == 5
 
 
 def test_data_that_the_connection_s_second_end_sent_is_found(
@@ -88,7 +88,7 @@ def test_data_that_the_connection_s_second_end_sent_is_found(
     """The capture begins with an ACK."""
     found, _ = end(build_capture(SENT_TWICE[2:3] + SENT_TWICE))
     assert found is not None
-    assert (found.by_a, len(found.data), found.values()[metric_keys.SENDER.total_packets]) == (
+    assert (found.by_a, len(found.data), found.values()["total_packets"]) == (
         False,
         4,
         4,
@@ -131,11 +131,11 @@ def test_the_values_are_tcptraces_in_a_real_capture(
     (row,) = tcptrace.long_report(path)
     assert row["port_b"] == "5001"
     values = found.values()
-    for name in COLUMNS:
-        if name != "RTT_min" or values[metric_keys.SENDER.RTT_min]:
-            assert values[getattr(metric_keys.SENDER, name)] == pytest.approx(
-                float(row[f"{name}_a2b"]), abs=0.51, rel=1e-3
-            ), name
+    for name in OF_DATA:
+        if name != "RTT_min" or values["RTT_min"]:
+            assert values[name] == pytest.approx(float(row[f"{name}_a2b"]), abs=0.51, rel=1e-3), (
+                name
+            )
     assert host == "h2" or resent(found.data) == int(row["rexmt_data_pkts_a2b"]) != 0
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from analysis.measures.metrics import metric
 from analysis.pages.kernels.kernel_page import make_kernel_report
 from analysis.pages.kernels.kernel_terminal import print_kernels
-from analysis.records.row_columns import GOODPUT, SECONDS
 from experiments.harness.kernels.cases import (
     KernelCase,
     KernelMeasure,
@@ -85,10 +85,15 @@ def test_a_figure_may_be_the_largest_of_all_flows() -> None:
     ]
     rows += [{"condition": "reno", "flow": "a", "seconds": 9}, {**rows[0], "seconds": None}]
     whole = {"rows": rows}
-    assert value_in(whole, KernelMeasure("", "cubic", SECONDS)) == 2
-    assert value_in(whole, KernelMeasure("", "cubic", SECONDS, pick="largest")) == 3
-    assert value_in(whole, KernelMeasure("", "cubic", SECONDS, "b")) == 3
-    assert str(value_in({"rows": []}, KernelMeasure("", "cubic", GOODPUT))) == "nan"
+    assert value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"))) == 2
+    assert (
+        value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"), pick="largest")) == 3
+    )
+    assert value_in(whole, KernelMeasure("", "cubic", metric("metric.seconds"), "b")) == 3
+    assert (
+        str(value_in({"rows": []}, KernelMeasure("", "cubic", metric("metric.goodput_kbit_s"))))
+        == "nan"
+    )
 
 
 def write(folder: Path, comparison: KernelComparison, **changed: Any) -> Path:

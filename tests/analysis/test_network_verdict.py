@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.measures import metric_keys
-from analysis.measures.drop_causes import values_of
+from analysis.measures.readings import TrialReadings
 from analysis.network import (
     drawn_loss,
     line_spacing,
@@ -260,9 +259,9 @@ def _make_real(run: Path, late: float) -> None:
 def test_drops_by_cause_are_measures_of_the_trial(tmp_path: Path) -> None:
     made = MadeNetwork(random=(3, 4), vanished=(5,), counters={"UdpRcvbufErrors": 2})
     run = read_run(made.write(tmp_path), Problems())
-    values = values_of(run, run.trials[0])
-    assert values[metric_keys.DROPS_RANDOM] == 2
-    assert values[metric_keys.DROPS_FULL] > 0
-    assert values[metric_keys.DROPS_HOSTS] == 2
-    assert values[metric_keys.DROPS_UNASKED] == 1
-    assert values[metric_keys.DROPS_MANAGED] == 0
+    values = TrialReadings(run, run.trials[0]).drops
+    assert values["random"] == 2
+    assert values["full_queue"] > 0
+    assert values["hosts"] == 2
+    assert values["unasked"] == 1
+    assert values["active_queue_management"] == 0

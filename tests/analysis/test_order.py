@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.measures import metric_keys
-from analysis.measures.arrival_order import late, order, values_of
-from analysis.measures.trial_captures import End
+from analysis.measures.captures import End, late, order, values_of_order
 from analysis.tabular.column_table import ColumnTable
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
@@ -58,13 +56,13 @@ def both(end: Callable[..., End], *places: int) -> ColumnTable:
 
 def test_in_order_nothing_is_late(end: Callable[..., End]) -> None:
     result = both(end, 0, 1, 2, 3, 4)
-    values = values_of(result)
+    values = values_of_order(result)
     assert (
-        values[metric_keys.ORDER_SENT],
-        values[metric_keys.ORDER_ARRIVED],
-        values[metric_keys.ORDER_LATE],
+        values["sent"],
+        values["arrived"],
+        values["late"],
     ) == (5, 5, 0)
-    assert (values[metric_keys.DELAY_LEAST], values[metric_keys.DELAY_MOST]) == (1000, 1000)
+    assert (values["delay_least"], values["delay_most"]) == (1000, 1000)
     assert not len(late(result))
 
 
@@ -74,14 +72,14 @@ def test_the_values_are_in_percent_packets_and_milliseconds(end: Callable[..., E
     It is three places and 30 ms late, right after three that were sent later.
     """
     result = both(end, 0, 2, 3, 4, 1)
-    values = values_of(result)
+    values = values_of_order(result)
     assert late(result).to_polars().rows() == [(3, 30_000_000, 3)]
-    assert (values[metric_keys.ORDER_SHARE], values[metric_keys.ORDER_SHARE_3]) == (20, 20)
-    assert (values[metric_keys.ORDER_EXTENT.median], values[metric_keys.ORDER_EXTENT.most]) == (
+    assert (values["share"], values["share_3"]) == (20, 20)
+    assert (values["extent_median"], values["extent_most"]) == (
         3,
         3,
     )
-    assert values[metric_keys.ORDER_TIME.median] == pytest.approx(30)
+    assert values["time_median"] == pytest.approx(30)
 
 
 def test_extent_counts_from_the_first_that_overtook_and_n_only_what_is_right_before(
@@ -101,11 +99,11 @@ def test_a_packet_is_recognised_by_its_identification(end: Callable[..., End]) -
         end("sender", (0.1, 0, 7), (0.2, 1, 8), (0.3, 0, 9)),
         end("receiver", (1.0, 0, 9), (1.25, 1, 8)),
     )
-    values = values_of(result)
-    assert (values[metric_keys.ORDER_ARRIVED], values[metric_keys.ORDER_LOST]) == (2, 1)
+    values = values_of_order(result)
+    assert (values["arrived"], values["lost"]) == (2, 1)
     assert late(result).to_polars().rows() == [(1, 250_000_000, 1)]
 
 
 def test_where_nothing_arrived_there_are_no_values(end: Callable[..., End]) -> None:
-    assert values_of(order(end("sender", (0.1, 0, 7)), end("receiver", (0.2, 0, 8)))) == {}
-    assert values_of(ColumnTable({})) == {}
+    assert values_of_order(order(end("sender", (0.1, 0, 7)), end("receiver", (0.2, 0, 8)))) == {}
+    assert values_of_order(ColumnTable({})) == {}

@@ -10,13 +10,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis.measures import metric_keys
+from analysis.measures.metrics import columns, metric
+from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run.run_page import RunReport
 from analysis.pages.run.run_terminal import print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
-from analysis.records.row_columns import METRICS
-from analysis.records.sweep_folder import read_sweep
 from analysis.reporting.published_file import published_rows
 from analysis.reporting.study_reports import StudyReport
 from analysis.reporting.swept_runs import sweep_listings
@@ -91,7 +90,7 @@ def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
     )
     assert cells(tcp, "together") == ("2", "18", "0.988", "8", "10", "10  8")
     values = fair.results.measured[0].values
-    assert values[metric_keys.FLOWS.total] == pytest.approx(26_840)
+    assert values[metric("flows.total")] == pytest.approx(26_840)
 
 
 def test_a_udp_flow_has_its_own_sources_and_no_counters_of_tcp(tmp_path: Path) -> None:
@@ -248,7 +247,7 @@ def swept(
     folder: Path, experiment: str, rows: list[dict[str, Any]], parameters: dict[str, str]
 ) -> tuple[Listing, ...]:
     """The own tables of a sweep over `level` with these rows."""
-    blank = dict.fromkeys((metric.name for metric in METRICS), None)
+    blank = dict.fromkeys((metric.name for metric in columns().values()), None)
     pl.DataFrame(
         [{"condition": "only", **blank, **row} for row in rows], infer_schema_length=None
     ).write_csv(folder / "rows.csv")

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from analysis.graphs import swept_places
+from analysis.measures.metrics import columns
+from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
-from analysis.records.row_columns import METRICS
-from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics import comparisons
 from analysis.statistics.comparisons import compare
 from analysis.statistics.metric_wording import called, decimals, fixed, probability, verb
@@ -26,7 +26,7 @@ def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
         SweptFactor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
         for name, values in (("cell", names), ("cc", ("one", "two", "three")))
     )
-    sweep = SweepRecord(Path(), {}, factors, METRICS[0], 1, ())
+    sweep = SweepRecord(Path(), {}, factors, columns()["goodput_kbit_s"], 1, ())
     chance, false_claims = np.random.default_rng(8), 0
     for _ in range(200):
         values = chance.lognormal(0, 0.5, (6, 1, 12)) * chance.lognormal(0, 0.3, (6, 3, 12))
@@ -62,7 +62,7 @@ def test_figures_have_the_digits_that_the_interval_supports() -> None:
 
 
 def test_metrics_are_called_by_grammatical_names() -> None:
-    named = {metric.name: f"{called(metric)} {verb(metric)}" for metric in METRICS}
+    named = {metric.name: f"{called(metric)} {verb(metric)}" for metric in columns().values()}
     assert named["goodput_kbit_s"] == "goodput at the receiver is"
     assert named["timeouts"] == "retransmission time-outs of all senders are"
     assert named["jain_index"] == "Jain's fairness index of the flows' goodput is"

@@ -20,11 +20,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
+from analysis.measures.metrics import columns
+from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep import sweep_page
 from analysis.pages.sweep.sweep_terminal import print_sweep
 from analysis.records.problems import Problems
-from analysis.records.row_columns import METRICS
-from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from experiments.harness.reporting.studies import make_sweep_report, report_of
@@ -56,7 +56,7 @@ def write_sweep(
             "flow": f"flow{flow}",
             "seed": seed + 1,
         }
-        | dict.fromkeys((metric.name for metric in METRICS), 1.0)
+        | dict.fromkeys((metric.name for metric in columns().values()), 1.0)
         | {
             "goodput_kbit_s": (
                 scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1)
@@ -498,7 +498,7 @@ def test_many_levels_are_rows_of_the_terminals_table(
             "flow": "flow1",
             "seed": 1,
         }
-        | dict.fromkeys((metric.name for metric in METRICS), 1000.0 * number)
+        | dict.fromkeys((metric.name for metric in columns().values()), 1000.0 * number)
         for number, (delay, value) in enumerate(levels.items(), 1)
     ]
     factor = {

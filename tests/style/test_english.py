@@ -38,9 +38,7 @@ _BANNED = re.compile(
     r"\b(?:nothing|nobody|whoever|anew|besides?|mend(?:s|ed|ing)?|yours|ours|theirs)\b",
     re.IGNORECASE,
 )
-_CODE = re.compile(
-    r"^ *```.*?^ *```$|^(?: {4}.*\n)+|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL
-)
+_CODE = re.compile(r"^ *```.*?^ *```$|^(?: {4}.*\n)+|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 _SUBJECT = re.compile(r"(?:[a-z][\w-]*)(?:, [\w-]+)*: \S.*")
 _MACHINE_PATH = re.compile(r"(?<![\w.])/(?:home|work|root|tmp|Users|srv|opt|mnt)/")
 _VOICE = {

@@ -32,7 +32,7 @@ OTHER_FILES = {
     "analysis/flows/columns.py": "the package's own tables",
     "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
     "analysis/flows/installed_engines.py": "a pipe that is named on the command line",
-    "analysis/measures/metric_keys.py": "the package's own list of counters",
+    "analysis/measures/metrics.py": "the package's own list of counters",
     "analysis/reporting/published_file.py": "a study's own table",
     "analysis/rendering/page_files.py": "files that are written",
     "labs/definition/assignment.py": "a student's own assignment",

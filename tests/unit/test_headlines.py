@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from analysis.measures.metric_keys import metric
+from analysis.measures.metrics import metric
 from analysis.reporting.claim_of_run import claim_of_run
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import single
@@ -29,7 +29,7 @@ def test_every_study_asks_a_question_and_names_a_measure_that_is_declared(study:
         assert report_of(study).verdict is not claim_of_run
         return
     assert headline.question.endswith("?")
-    assert metric(headline.metric).name == headline.metric
+    assert metric(headline.metric).key == headline.metric
 
 
 @pytest.mark.parametrize("study", STUDIES)

@@ -74,7 +74,7 @@ def nothing_cached() -> Iterator[None]:
 
 
 def test_what_measuring_needs_is_in_the_key() -> None:
-    assert {"analysis/measures/flow_rows.py", "analysis/records/iperf.py"} <= names(ROWS)
+    assert {"analysis/measures/results.py", "analysis/records/iperf.py"} <= names(ROWS)
     # The verdict on the network is among the rows, and it reads captures.
     assert {"analysis/flows/reader.py", "analysis/flows/plain/losses.py"} <= names(ROWS)
     assert {"analysis/flows/columns.csv", "analysis/flows/kinds.csv"} <= names(ROWS)

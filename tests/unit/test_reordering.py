@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures.flow_rows import rows_of
+from analysis.measures.results import rows_of
 from experiments.harness.running.seed import needed_mib
 from experiments.proof import reorderings
 from experiments.spec import ExperimentSpec

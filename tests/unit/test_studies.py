@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from analysis.measures import metric_keys
-from analysis.records.row_columns import METRICS, Row
+from analysis.measures.metrics import Row, columns, metric
 from analysis.reporting.published_file import published_rows
 from experiments.harness.definition.catalogue import Experiment, catalogue, find
 from experiments.harness.definition.grid import combination, single
@@ -75,7 +74,7 @@ def test_forms_and_grid_of_an_experiment_are_possible(named: Experiment) -> None
     for form in ({}, named.preset("quick"), named.preset("full")):
         values = {name: (value,) for name, value in form.items()} | named.grid()
         assert plan(SweepDefinition(named.name, tuple(values.items()), (1,))).combinations
-    assert named.metric() in {metric.name for metric in METRICS}
+    assert named.metric() in columns()
     assert named.claim.endswith(".")
 
 
@@ -158,9 +157,8 @@ def test_the_short_form_of_the_long_path_is_compared_with_its_first_seconds() ->
 
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
-    columns = {metric.name for metric in METRICS}
     for target, both in combinations(targets(quick=False)).items():
-        assert target.metric in columns or metric_keys.metric(target.metric)
+        assert target.metric in columns() or metric(target.metric)
         assert set(both) == set(times(target.experiment))
         for time, timed in both.items():
             name = f"{target.condition}_period" if time == "period" else target.condition
@@ -223,7 +221,7 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
-    names = {metric.name for metric in METRICS}
+    names = {*columns()}
     mean, *times = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
     row = mean.described()
     assert row["metric"] in names and row["published_low"] == 30.21

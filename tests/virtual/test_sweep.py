@@ -14,7 +14,7 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.measures.flow_rows import rows_of
+from analysis.measures.results import rows_of
 from experiments.harness.sweep.point_store import FILE, results
 from experiments.harness.sweep.python import sweep
 from testbed.lab.ready import Lab

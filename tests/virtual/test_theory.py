@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import experiments
-from analysis.measures.run_results import RunResults
+from analysis.measures.results import RunResults
 from analysis.pages.run.run_page import RunReport
 from analysis.reporting.law_reports import LawComparison
 from analysis.theory.law import verdict_of

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from analysis.measures.run_results import RunResults, measure_all
+from analysis.measures.metrics import columns
+from analysis.measures.results import RunResults, measure_all
 from analysis.records.problems import Problems
-from analysis.records.row_columns import METRICS
 from analysis.records.run_directory import read_run
 
 Values = dict[tuple[str, str], dict[int, float]]
@@ -85,10 +85,10 @@ def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
     """The mean over the flows of a run, because flows of one run depend on each other."""
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for condition, seed, row in rows:
-        for metric in METRICS:
-            value = row.get(metric.name)
+        for name in columns():
+            value = row.get(name)
             if isinstance(value, int | float):
-                by_seed = found.setdefault((condition, metric.name), {})
+                by_seed = found.setdefault((condition, name), {})
                 by_seed.setdefault(seed, []).append(float(value))
     return {
         place: {seed: fmean(values) for seed, values in by_seed.items()}

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from analysis.measures.run_results import written
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import written
 from analysis.pages.comparison.compared_sides import ComparedSide
-from analysis.records.row_columns import METRICS, Metric
 from analysis.statistics.metric_wording import decimals, fixed
 from analysis.statistics.paired_tests import (
     FEWEST,
@@ -112,7 +112,7 @@ def _results(sides: Sequence[ComparedSide]) -> tuple[ComparedResult, ...]:
     places = [
         (condition, metric)
         for condition in conditions
-        for metric in METRICS
+        for metric in columns().values()
         if any((condition, metric.name) in side.values for side in sides)
     ]
     pairs = [[_paired(sides[0], side, place) for side in sides[1:]] for place in places]
@@ -128,7 +128,7 @@ def _corrected(
 ) -> dict[tuple[int, int], float]:
     """By row and side the p-value after Holm's correction: for a quantity's rows and sides."""
     found = dict[tuple[int, int], float]()
-    for metric in METRICS:
+    for metric in columns().values():
         tested = [
             (row, at, pair.p)
             for row, (_, of) in enumerate(places)

@@ -21,7 +21,7 @@ from analysis.graphs.ranged_values import (
     rows,
 )
 from analysis.graphs.stored_graphs import board_data
-from analysis.measures.run_results import written
+from analysis.measures.results import written
 from analysis.pages.kernels.script_sentences import script_sentences
 from analysis.records.kernel_folder import (
     ComparedCase,

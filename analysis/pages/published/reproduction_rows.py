@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from io import StringIO
 
-from analysis.measures.run_results import MINUS, NOTHING
+from analysis.measures.results import MINUS, NOTHING
 from analysis.statistics.judgement import Counts, Judged, JudgedStudy, count
 from analysis.statistics.metric_wording import signed
 from analysis.statistics.prediction import ValueSpan

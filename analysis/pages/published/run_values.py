@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from analysis.measures.flow_rows import value_of
-from analysis.measures.metric_keys import UnknownMetric
-from analysis.measures.run_results import RunResults
-from analysis.measures.trial_measures import Measured
+from analysis.measures.metrics import Row, UnknownMetric
+from analysis.measures.results import Measured, RunResults, value_of
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.records.problems import Problems
 from analysis.records.published_row import PublishedRow, checked_row
-from analysis.records.row_columns import Row
 from analysis.records.spec_file import MeasuredEntry
 from analysis.statistics.judgement import judge_row
 

@@ -5,7 +5,7 @@ A template has no such sentence of its own; tests/analysis/test_sentences.py hol
 
 from __future__ import annotations
 
-from analysis.measures.run_results import RunResults
+from analysis.measures.results import RunResults
 from analysis.records.evidence import Evidence
 from analysis.records.run_directory import RunRecord
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored_graphs import board_data
-from analysis.measures.run_results import RunResults, measure_all
-from analysis.measures.trial_measures import Measured
+from analysis.measures.results import Measured, RunResults, measure_all
 from analysis.network.network_verdict import NetworkVerdict, judge_network
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.published.run_values import published_beside

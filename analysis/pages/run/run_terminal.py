@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from analysis.measures.run_results import spread
+from analysis.measures.results import spread
 from analysis.network.network_verdict import CARE, GOOD, NetworkVerdict
 from analysis.pages.run.claim_lines import first_lines
 from analysis.pages.run.run_page import RunReport

@@ -6,33 +6,30 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.measures.run_results import NOTHING
-from analysis.records import row_columns
-from analysis.records.row_columns import METRICS, Metric
-from analysis.records.sweep_folder import SweepRecord
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import NOTHING
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics.metric_wording import decimals, fixed, labelled, signed
 from analysis.statistics.sweep_samples import Place, SweepSamples
 
 _MAIN = (
-    row_columns.GOODPUT,
-    row_columns.RTT_MEDIAN,
-    row_columns.RETRANSMITTED_BYTES,
-    row_columns.TIMEOUTS,
-    row_columns.LOST,
-    row_columns.QUEUE_DROPS,
+    "goodput_kbit_s",
+    "rtt_median_ms",
+    "retransmitted_percent",
+    "timeouts",
+    "lost_percent",
+    "queue_drops",
 )
-_OF_MANY_FLOWS = (row_columns.TOTAL_GOODPUT, row_columns.JAIN_INDEX)
+_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
 
 
 def shown_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    """The metrics beside the chosen one that have a column."""
-    columns = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
+    """Return the metrics next to the chosen one that have a column."""
+    shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
     return [
         metric
-        for metric in METRICS
-        if metric in columns
-        and metric != sweep.metric
-        and not np.isnan(samples.medians[metric.name]).all()
+        for name, metric in columns().items()
+        if name in shown and metric != sweep.metric and not np.isnan(samples.medians[name]).all()
     ]
 
 

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from analysis.records.sweep_folder import SweepRecord, SweptFactor
+from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics.sweep_samples import Place
 
 Levels = dict[int, int]

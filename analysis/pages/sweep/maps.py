@@ -9,9 +9,9 @@ import numpy as np
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import SeriesLook
 from analysis.graphs.plain_layers import spans_decades
+from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
-from analysis.records.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.metric_wording import labelled
 from analysis.statistics.paired_tests import Numbers

@@ -11,10 +11,10 @@ from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
 from analysis.graphs.looks import SeriesLook
 from analysis.graphs.plain_layers import DOT, holding, level, line, marked, named, spread
 from analysis.graphs.swept_places import SweptAxis, swept, ticked
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
-from analysis.records.sweep_folder import SweepRecord
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.metric_wording import called, labelled
 from analysis.statistics.paired_tests import FEWEST, Numbers

@@ -9,12 +9,12 @@ from typing import Any
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored_graphs import board_data
+from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published.published_table import PublishedNumbers
 from analysis.pages.sweep import cells
 from analysis.pages.sweep.sweep_graphs import graphs
 from analysis.records.problems import Problems, printable
 from analysis.records.published_row import checked_row
-from analysis.records.sweep_folder import SweepRecord, read_sweep
 from analysis.rendering import page_files
 from analysis.reporting.study_reports import ReportOf, plain
 from analysis.reporting.sweep_summary import SweepStudy

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep.sweep_page import SweepReport
-from analysis.records.sweep_folder import SweepRecord
 from analysis.reporting.sweep_summary import SweepStudy
 from analysis.statistics.comparisons import sentence
 from analysis.statistics.metric_wording import labelled, signed

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from analysis.agreement.policy import policy
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE, Column
-from analysis.measures.metric_keys import declared
-from analysis.records.row_columns import METRICS
+from analysis.measures.metrics import columns, measures
 from experiments.harness.documentation.table_cells import cell
 
 _CONNECTIONS = (
@@ -47,7 +46,8 @@ _ROWS = (
     " base unit), `condition`, `flow`, `seed`, `network` (the verdict), and these."
 )
 _MEASURES = (
-    "A headline's `metric` is one of these; `nstat.NAME` is a counter of the kernel besides."
+    "A headline's `metric` is one of these, `metric.NAME` with a column of a sweep, or `nstat.NAME`"
+    " with a counter of the kernel."
     " `tcplab.report(folder).results` gives what was measured, trial by trial."
 )
 _PACKETS = "`tcplab analyze --write packets` and `tcplab.read(file, packets=True)` give these."
@@ -59,14 +59,14 @@ def _page(title: str, introduction: str, lines: Iterable[str]) -> str:
 
 def _metrics() -> Iterator[str]:
     yield from ("| column | unit | of | meaning |", "| --- | --- | --- | --- |")
-    for metric in METRICS:
+    for metric in columns().values():
         of = "the run" if metric.of_run else "a flow"
         yield f"| `{metric.name}` | {metric.unit} | {of} | {metric.title} |"
 
 
 def _measures() -> Iterator[str]:
     yield from ("| measure | unit | read from |", "| --- | --- | --- |")
-    for key in declared():
+    for key in measures():
         yield f"| `{key.name}` | {key.unit} | {key.source} |"
 
 

@@ -12,7 +12,7 @@ from math import log2
 from pathlib import Path
 from statistics import median
 
-from analysis.records.row_columns import METRICS
+from analysis.measures.metrics import columns
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, single
 from experiments.harness.sweep.point import origin
@@ -117,7 +117,7 @@ class MeasuredFigure:
     seeds: Sequence[int]
 
     def __post_init__(self) -> None:
-        names = [metric.name for metric in METRICS]
+        names = list(columns())
         if self.metric not in names:
             raise UsageError(
                 f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."

@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from analysis.records import row_columns
-from analysis.records.row_columns import Metric
+from analysis.measures.metrics import Metric, metric
 from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control, sack
 from topologies.dumbbell import dumbbell
 from topologies.foundation.errors import UsageError
@@ -19,6 +18,11 @@ from topologies.foundation.units import Duration, Packets, Rate, Share, Size
 from topologies.separate_pairs import separate_pairs
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
+
+_GOODPUT, _RTT, _RESENT, _SECONDS = (
+    metric(f"metric.{name}")
+    for name in ("goodput_kbit_s", "rtt_median_ms", "retransmitted_percent", "seconds")
+)
 
 Pick = Literal["mean", "largest"]
 _FRAME = 1514  # bytes
@@ -98,8 +102,8 @@ _USUAL = Condition("usual", "CUBIC, as usual")
 _BULK = Flow("", "", "", Duration.parse("10s"))
 _PATH = Channel(Rate.parse("20mbit"), Duration.parse("20ms"), queue=Packets(1000))
 _DURATIONS = (
-    KernelMeasure("all flows", _USUAL.name, row_columns.SECONDS),
-    KernelMeasure("the slowest flow", _USUAL.name, row_columns.SECONDS, pick="largest"),
+    KernelMeasure("all flows", _USUAL.name, _SECONDS),
+    KernelMeasure("the slowest flow", _USUAL.name, _SECONDS, pick="largest"),
 )
 
 
@@ -112,7 +116,10 @@ def _buffers() -> KernelCase:
         for share in (0.1, 1, 4)
     }
     algorithms = tuple(map(congestion_control, ("cubic", "reno", "bbr")))
-    also = {" 4 BDP": row_columns.RTT_MEDIAN, " 0.1 BDP": row_columns.RETRANSMITTED_BYTES}
+    also = {
+        " 4 BDP": _RTT,
+        " 0.1 BDP": _RESENT,
+    }
     return _case(
         "buffers",
         "One flow of CUBIC, Reno or BBR over 20 Mbit/s, with short and long buffers.",
@@ -124,7 +131,7 @@ def _buffers() -> KernelCase:
             for each in algorithms
             for label in paths
             for metric in (
-                row_columns.GOODPUT,
+                _GOODPUT,
                 *(metric for end, metric in also.items() if label.endswith(end)),
             )
         ),
@@ -149,7 +156,7 @@ def _losses() -> KernelCase:
         _BULK,
         conditions,
         (
-            KernelMeasure(f"{each.label}, {label}", each.name, row_columns.GOODPUT, _named(label))
+            KernelMeasure(f"{each.label}, {label}", each.name, _GOODPUT, _named(label))
             for each in conditions
             for label in paths
         ),
@@ -171,7 +178,7 @@ def _out_of_order() -> KernelCase:
         (
             KernelMeasure(label, cubic.name, metric, _named(label))
             for label in paths
-            for metric in (row_columns.GOODPUT, row_columns.RETRANSMITTED_BYTES)
+            for metric in (_GOODPUT, _RESENT)
         ),
     )
 
@@ -206,7 +213,11 @@ def _incast() -> KernelCase:
 
 def _marking() -> KernelCase:
     ecn = Condition("ecn", "ECN", (("net.ipv4.tcp_ecn", "1"),))
-    metrics = (row_columns.GOODPUT, row_columns.RTT_MEDIAN, row_columns.RETRANSMITTED_BYTES)
+    metrics = (
+        _GOODPUT,
+        _RTT,
+        _RESENT,
+    )
     return _case(
         "marking",
         "CUBIC with ECN through fq_codel, which marks instead of dropping.",
@@ -225,7 +236,7 @@ def _ten_gigabit() -> KernelCase:
     return KernelCase(
         "CUBIC over 10 Gbit/s and 1 ms.",
         spec,
-        (KernelMeasure("CUBIC", cubic.name, row_columns.GOODPUT, flow.name),),
+        (KernelMeasure("CUBIC", cubic.name, _GOODPUT, flow.name),),
     )
 
 

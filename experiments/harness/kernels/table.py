@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 
-from analysis.measures.run_results import written
+from analysis.measures.results import written
 from analysis.statistics.paired_tests import median_interval
 from experiments.harness.definition.grid import Combination
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure, chosen_cases

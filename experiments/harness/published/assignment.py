@@ -11,7 +11,7 @@ from experiments.harness.published.target import PublishedKernel, Target
 from topologies.foundation.units import Duration
 
 if TYPE_CHECKING:
-    from analysis.measures.flow_rows import Among
+    from analysis.measures.results import Among
 
 Row = dict[str, str]
 RATES, FLOWS = "rates", "slowest and fastest of parallel flows"

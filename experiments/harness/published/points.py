@@ -9,8 +9,8 @@ from importlib import import_module
 from typing import Any, Literal
 
 import experiments
-from analysis.measures.flow_rows import value_of
-from analysis.records.row_columns import Row
+from analysis.measures.metrics import Row
+from analysis.measures.results import value_of
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import Combination, combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking

@@ -12,7 +12,7 @@ from experiments.harness.definition.catalogue import catalogue, part
 from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
-    from analysis.measures.flow_rows import Among
+    from analysis.measures.results import Among
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Target:
     `settings` make the point of `experiment`. `condition` names today's condition; `_period` is
     added for the other one. `metric` is a column of the sweep's rows, of `flow`, or of the run if
     that is empty (for a metric of flows their sum). `scale` converts it to `unit`. `x` and `series`
-    place it in a plot. If it is `captured`, `metric` is a key of analysis.measures.trial_measures
+    place it in a plot. If it is `captured`, `metric` is a key of analysis.measures.results
     and comes from the captures. `then` are settings of the row in the study's time that differ from
     `settings` and from the profile's path.
 

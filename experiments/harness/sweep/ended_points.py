@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
-from analysis.records.row_columns import Row
+from analysis.measures.metrics import Row
 from experiments.harness.definition.grid import Combination
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.point_store import PointStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.trial_measures import measure_raw
+from analysis.measures.results import measure_raw
 from experiments.harness.sweep import measured_rows
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.flow_rows import rows_of
+from analysis.measures.results import rows_of
 from analysis.network.network_verdict import judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.definition.catalogue import part

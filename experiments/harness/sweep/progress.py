@@ -20,16 +20,13 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from analysis.measures.run_results import written
-from analysis.records.row_columns import METRICS, Metric
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import written
 from analysis.statistics.metric_wording import called
 from experiments.harness.sweep.point import Point, Record
 
 _BETWEEN = 30.0  # seconds between two lines if the output is no terminal
 _PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
-
-
-_METRICS = {metric.name: metric for metric in METRICS}
 
 
 @dataclass
@@ -53,7 +50,7 @@ class PrintedProgress:
             if self.metrics and reused < points:
                 self.note(
                     "Each run as it ends:"
-                    f" {'; '.join(called(_METRICS[name]) for name in self.metrics)}."
+                    f" {'; '.join(called(columns()[name]) for name in self.metrics)}."
                 )
         self.points, self.done = points, max(self.done, reused)
         # Not an update: points that were known would count for the speed, and the time left would
@@ -107,7 +104,7 @@ def _lines(
     )
     for row in record["rows"] if metrics else ():
         flow = f", {row['flow']}" if several else ""
-        measured = ", ".join(_written(_METRICS[name], row.get(name)) for name in metrics)
+        measured = ", ".join(_written(columns()[name], row.get(name)) for name in metrics)
         yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {measured}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from analysis.records.row_columns import Row
+from analysis.measures.metrics import Row
 from experiments.harness.published.points import command, described, published_beside, taken
 from experiments.harness.published.target import Target, published_study
 from experiments.spec import ExperimentSpec

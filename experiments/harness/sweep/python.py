@@ -18,9 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.measures.sweep_folder import read_rows, read_sweep
 from analysis.records.problems import Problems
-from analysis.records.sweep_folder import read_sweep
-from analysis.records.sweep_rows import read_rows
 from analysis.tabular.column_table import ColumnTable
 from experiments.harness.sweep.carrying_out import carry_out
 from experiments.harness.sweep.plan import plan

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from analysis.records.row_columns import METRICS
-from analysis.records.sweep_rows import ROWS
+from analysis.measures.metrics import columns
+from analysis.measures.sweep_folder import ROWS
 from experiments.harness.definition.grid import Factor
 from experiments.harness.sweep.network_verdicts import NETWORK, verdict_of
 from experiments.harness.sweep.point import Point, Record
@@ -36,7 +36,7 @@ def _kinds(factors: Sequence[Factor]) -> dict[str, type]:
         if factor.column != factor.name:
             of_factors[factor.column] = float
     own = {"condition": str, "flow": str, "seed": int, NETWORK: str}
-    return {"point": str, **of_factors, **own, **{metric.name: float for metric in METRICS}}
+    return {"point": str, **of_factors, **own, **dict.fromkeys(columns(), float)}
 
 
 def _rows(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.records.row_columns import METRICS
+from analysis.measures.metrics import columns
 from experiments.harness.definition.grid import settings_from
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Share
@@ -38,7 +38,7 @@ class SweepDefinition:
     compare: str = ""
 
     def __post_init__(self) -> None:
-        names = [metric.name for metric in METRICS]
+        names = list(columns())
         if self.metric not in names:
             raise UsageError(
                 f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."

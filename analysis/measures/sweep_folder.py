@@ -1,4 +1,4 @@
-"""A sweep folder's sweep.json as frozen records."""
+"""A sweep's folder: sweep.json as frozen records, and rows.csv as a table."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
+from analysis.measures.metrics import Metric, columns
 from analysis.records.json_reader import read_main
 from analysis.records.manifest import Provenance
 from analysis.records.problems import Problems, printable
 from analysis.records.published_row import RowEntry
-from analysis.records.row_columns import METRICS, Metric
 from analysis.records.spec_file import HeadlineEntry
+from analysis.tabular.column_table import ColumnTable
+from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
 NEWEST_FORMAT = 1
 """The newest sweep.json format that this analysis understands."""
+ROWS = "rows.csv"
+"""A row for each flow, condition, seed and combination."""
 MOST_CELLS = 1_000_000
 CONDITION = "condition"
 """The name of the factor that the conditions of the experiment make."""
@@ -186,9 +190,8 @@ def read_sweep(path: Path, problems: Problems) -> SweepRecord:
 
 
 def _metric(facts: SweepFile) -> Metric:
-    for metric in METRICS:
-        if metric.name == facts.metric:
-            return metric
+    if facts.metric in columns():
+        return columns()[facts.metric]
     raise TcplabError(
         f"sweep.json names the metric '{facts.metric}', which this tcplab does not know.",
         "Update tcplab.",
@@ -208,10 +211,9 @@ def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
 
 
 def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
-    others = ["point", "flow", "seed", "network", *(metric.name for metric in METRICS)]
-    columns = [column for factor in factors for column in (factor.name, factor.column) if column]
-    twice = [column for column, count in Counter(columns + others).items() if count > 1]
-    if twice:
+    of_factors = (name for factor in factors for name in (factor.name, factor.column) if name)
+    counts = Counter([*of_factors, "point", "flow", "seed", "network", *columns()])
+    if twice := [name for name, count in counts.items() if count > 1]:
         raise TcplabError(
             f"sweep.json has two columns named '{twice[0]}'.",
             "Rename the parameter of the experiment.",
@@ -257,3 +259,14 @@ def _failure(entry: FailureEntry) -> FailedPoint:
     seed = f"seed {entry.seed}"
     log = entry.log if _LOG.fullmatch(entry.log) else ""
     return FailedPoint(f"{point}, {seed}" if point else seed, entry.problem, log, entry.repeat)
+
+
+def read_rows(sweep: SweepRecord) -> ColumnTable:
+    """Read rows.csv: amounts of factors and metrics as floats, seeds as whole numbers, else text.
+
+    A cell that is no number in such a column is missing. Raises OSError, StrangeFile, and
+    ValueError for a file that is no table.
+    """
+    amounts = {factor.column: float for factor in sweep.factors if factor.is_quantity}
+    content = untrusted.content(sweep.path, ROWS).decode()
+    return ColumnTable.of_csv(content, {"seed": int, **amounts, **dict.fromkeys(columns(), float)})

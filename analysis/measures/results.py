@@ -1,0 +1,249 @@
+"""The values of a trial, of a run and of a sweep's rows, as the table of metrics computes them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any, Literal
+
+from analysis.measures.metrics import Metric, Row, columns, counter, measures, metric
+from analysis.measures.readings import TrialReadings, note_unread
+from analysis.records import iperf
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunCondition, RunFlow, RunRecord, Trial, run_of
+from analysis.records.socket_samples import SocketSample
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import Rate
+
+if TYPE_CHECKING:
+    from analysis.measures.captures import End
+    from analysis.tabular.column_table import ColumnTable
+
+NOTHING = "\N{EN DASH}"
+"""The cell of a table without a value."""
+MINUS = "\N{MINUS SIGN}"
+
+Among = Literal["", "least", "most"]
+"""Which of several flows is meant, by its value; empty for all of them."""
+
+
+@dataclass(frozen=True)
+class FlowMeasures:
+    """A flow of a trial: its `row` of a sweep's table, the client's lines of `iperf -i`, samples.
+
+    The samples of the sending socket are kept only if they are drawn.
+    """
+
+    flow: RunFlow
+    row: Row
+    intervals: tuple[iperf.IperfInterval, ...]
+    samples: tuple[SocketSample, ...]
+
+    @property
+    def goodput(self) -> float | None:
+        """At the receiver, kbit/s."""
+        return self.number("goodput_kbit_s")
+
+    def number(self, column: str) -> float | None:
+        """Return the flow's value in a column of its row, or None if it has none."""
+        value = self.row[column]
+        return None if value is None else float(value)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A trial with its `values`; a metric that could not be measured has none.
+
+    Only if the trial is drawn it has packets: those that came `late` (captures.late), and the
+    captures at the `ends`, the sender's first.
+    """
+
+    trial: Trial
+    values: dict[Metric, float]
+    flows: tuple[FlowMeasures, ...]
+    late: ColumnTable | None = None
+    ends: tuple[End, ...] = ()
+
+    def value(self, key: Metric) -> float | None:
+        """Return the value, or None if there is none. Raises TypeError for a text."""
+        if not isinstance(key, Metric):
+            raise TypeError(f"{key!r} is no Metric: analysis.measures.metrics.metric finds it.")
+        return self.values.get(key)
+
+    @property
+    def by_name(self) -> dict[str, float]:
+        """The values by the keys of their metrics, as sweeps and labs keep them."""
+        return {each.key: value for each, value in self.values.items()}
+
+    @property
+    def samples(self) -> tuple[SocketSample, ...]:
+        """The samples of the first flow's socket, with times in seconds since 1970."""
+        return self.flows[0].samples if self.flows else ()
+
+
+@dataclass(frozen=True)
+class RunResults:
+    """A run with its measured trials, in the order of seeds and conditions."""
+
+    run: RunRecord
+    measured: tuple[Measured, ...]
+
+    def values(self, key: Metric, condition: RunCondition) -> list[float]:
+        """Return the values under `condition`, one for each seed that has one."""
+        return [
+            value
+            for trial in self.measured
+            if trial.trial.condition == condition and (value := trial.value(key)) is not None
+        ]
+
+    def pairs(self, key: Metric, conditions: Sequence[RunCondition]) -> list[tuple[float, ...]]:
+        """Return the values under all `conditions` for each seed that has every one of them."""
+        values = {
+            (trial.trial.seed, trial.trial.condition): trial.value(key) for trial in self.measured
+        }
+        rows = (
+            tuple(values.get((seed, condition)) for condition in conditions)
+            for seed in self.run.seeds
+        )
+        return [
+            tuple(value for value in row if value is not None) for row in rows if None not in row
+        ]
+
+    @property
+    def link_rate(self) -> float | None:
+        """The rate of the run's link in kbit/s, or None if its parameters do not say."""
+        try:
+            return Rate.parse(self.run.parameters.get("bw", "")).base / 1000
+        except UsageError:
+            return None
+
+    @property
+    def first(self) -> list[Measured]:
+        """The trials that the graphs show: those of the first seed that has any."""
+        seed = self.measured[0].trial.seed if self.measured else None
+        return [trial for trial in self.measured if trial.trial.seed == seed]
+
+
+def measure_all(run: RunRecord, problems: Problems) -> RunResults:
+    """Measure every trial, a thread on each core: the engine reads captures without the lock."""
+    drawn = run.trials[0].seed if run.trials else None
+    apart = [Problems() for _ in run.trials]
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, len(run.trials)) or 1) as pool:
+        tasks = [
+            pool.submit(measure, run, trial, own, trial.seed == drawn)
+            for trial, own in zip(run.trials, apart, strict=True)
+        ]
+        measured = tuple(task.result() for task in tasks)
+    for own in apart:
+        for sentence in own.found:
+            problems.add(sentence)
+    return RunResults(run, measured)
+
+
+def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Measured:
+    """Measure all metrics of `trial`; with `draw` keep what the graphs need too."""
+    readings = TrialReadings(run, trial, problems)
+    for side in ("client", "server"):
+        _note_printed(readings, side, problems)
+    values = {each: value for each in measures() if (value := each.value(readings)) is not None}
+    values |= {counter(name): value for name, value in readings.grown.items()}
+    rows = readings.rows
+    values |= {
+        each: float(cell)
+        for each in columns().values()
+        if (each.of_run or len(rows) == 1) and (cell := rows[0][each.name]) is not None
+    }
+    flows = tuple(
+        FlowMeasures(of.flow, row, of.intervals, tuple(of.samples) if draw else ())
+        for of, row in zip(readings.by_flow, rows, strict=True)
+    )
+    if not draw:
+        return Measured(trial, values, flows)
+    from analysis.measures.captures import late  # late: a run has no use for its libraries
+
+    arrived = readings.arrived
+    return Measured(trial, values, flows, None if arrived is None else late(arrived), readings.ends)
+
+
+def _note_printed(readings: TrialReadings, side: str, problems: Problems) -> None:
+    """Note what is wrong with the output of the first flow's `client` or `server`."""
+    trial, name = readings.trial, f"{readings.run.flow.name}.{side}.txt"
+    try:
+        untrusted.content(trial.folder, name)
+    except (OSError, untrusted.StrangeFile) as error:
+        note_unread(f"{trial.name}/{name}", error, problems)
+        return
+    if not getattr(readings, side):
+        problems.add(f"{trial.name}/{name} holds no iperf summary: its throughput is left out.")
+
+
+def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[str, float]]:
+    """Measure each condition and its first flow, with captures, for rows of a reproduction.
+
+    The raw files are in `raw`; `spec` is the content of spec.json. Raises TcplabError if a
+    condition's captures gave nothing.
+    """
+    run, problems = run_of(raw, spec), Problems()
+    measured = [measure(run, trial, problems, draw=False) for trial in run.trials]
+    packets = metric("receiver.both.total_packets")
+    if any(trial.value(packets) is None for trial in measured):
+        raise TcplabError(
+            " ".join(problems.found), "Run the experiment alone and look at its report."
+        )
+    return {(trial.trial.condition.name, run.flow.name): trial.by_name for trial in measured}
+
+
+def rows_of(raw: Path, spec: dict[str, Any]) -> list[Row]:
+    """Return the rows of a run of one seed: a row for each condition and flow.
+
+    The raw files are in `raw` (a `raw/seed-N`), and `spec` is the content of spec.json. Captures
+    are not read. Raises ValueError for a broken file of samples.
+    """
+    run = run_of(raw, spec)
+    return [row for trial in run.trials for row in TrialReadings(run, trial).rows]
+
+
+_SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}
+"""Columns whose values add up over the flows of a run."""
+_EXTREMES: dict[str, Callable[[Sequence[float]], float]] = {"least": min, "most": max}
+
+
+def value_of(
+    rows: Iterable[Row], name: str, flow: str = "", among: Among | str = ""
+) -> float | None:
+    """Return a run's value of one `flow`, of those whose names begin so (`tcp*`), or of all if "".
+
+    `name` is that of a column, or of a measure if captures were read for the rows. Rates and
+    amounts add up; for others the mean is taken. `among` takes the least or most instead. The value
+    is None if a flow has none. Raises UnknownMetric.
+    """
+    if name not in columns():
+        metric(name)
+    prefix = flow.removesuffix("*")
+    values = [row.get(name) for row in rows if str(row["flow"]).startswith(prefix)]
+    numbers = [float(value) for value in values if value is not None]
+    if not numbers or len(numbers) < len(values):
+        return None
+    if among in _EXTREMES:
+        return _EXTREMES[among](numbers)
+    return sum(numbers) if name in _SHARED else fmean(numbers)
+
+
+def written(value: float) -> str:
+    """Write a figure for a reader: whole numbers in full, others to three digits."""
+    if value == int(value) or abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Write the median, and the range if several values differ as written; a dash for no value."""
+    if not values:
+        return NOTHING
+    low, high = written(min(values)), written(max(values))
+    return written(median(values)) + (f" ({low} to {high})" if low != high else "")
