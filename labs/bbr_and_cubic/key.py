@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, first, full_packets, ratio
-from labs.measuring.lab_measures import MeasuredRun, Runs
+from labs.definition.key import Key, Variables, compared, first, full_packets, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 CONDITION = "cubic"
 CUBIC, BBR = "flow1.goodput_kbit_s", "beside.goodput_kbit_s"

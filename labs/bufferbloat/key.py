@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, full_packets, ratio
-from labs.measuring.lab_measures import MeasuredRun, Runs
+from labs.definition.key import Key, Variables, full_packets, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
 

@@ -10,8 +10,8 @@ import click
 
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import workers_option
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import read_course
+from labs.definition import catalogue
+from labs.definition.assignment import read_course
 
 if TYPE_CHECKING:
     from labs.instructor.lint import LintFinding
@@ -47,13 +47,12 @@ def preview_command(
     name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
 ) -> None:
     """Show handouts, keys, the spread of answers, and where the points go."""
-    from labs.instructor.preview import run_variants
-    from labs.instructor.preview_page import write_preview
+    from labs.instructor.preview import run_variants, write_preview
 
     with one_clear_message():
         folder = out or _folder(name)
         folder.mkdir(parents=True, exist_ok=True)
-        lab, course = lab_catalogue.find(name), read_course(course_file)
+        lab, course = catalogue.find(name), read_course(course_file)
         found = run_variants(lab, variants, folder, course, workers)
         click.echo(write_preview(found, folder))
         click.echo(found.summary)
@@ -73,7 +72,7 @@ def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> 
     """Say what is wrong with labs, in every language; without a name with all."""
     with one_clear_message():
         found = 0
-        for name in names or lab_catalogue.names():
+        for name in names or catalogue.names():
             for where, finding in _findings(name, variants, workers):
                 click.echo(f"{where}, {finding.where}: {finding.text}")
                 found += 1
@@ -84,12 +83,11 @@ def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> 
 def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, LintFinding]]:
     """Of the texts in each language, then of that many variants."""
     from labs.instructor.lint import lint
-    from labs.instructor.lint_variants import lint_variants
-    from labs.instructor.preview import run_variants
+    from labs.instructor.preview import lint_variants, run_variants
 
-    lab = lab_catalogue.find(name)
-    for language in lab_texts.languages(lab_catalogue.folder_of(name)):
-        for finding in lint(lab_catalogue.find(name, language)):
+    lab = catalogue.find(name)
+    for language in catalogue.languages(catalogue.folder_of(name)):
+        for finding in lint(catalogue.find(name, language)):
             yield f"{name} ({language})", finding
     if variants:
         for finding in lint_variants(run_variants(lab, variants, _folder(name), workers=workers)):
@@ -105,7 +103,7 @@ def _folder(name: str) -> Path:
 @click.argument("name", metavar="NAME")
 def new_command(name: str) -> None:
     """Begin a lab of your own: a small one that runs, to be changed."""
-    from labs.instructor.scaffold import new_lab
+    from labs.definition.catalogue import new_lab
 
     with one_clear_message():
         folder = new_lab(name)

@@ -10,8 +10,8 @@ import click
 from experiments.harness.cli.messages import one_clear_message, ready_lab
 from experiments.harness.cli.options import workers_option
 from labs.cli.instructor import course_option, lint_command, new_command, preview_command
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import class_file, new_course, read_course, variant, variant_from
+from labs.definition import catalogue
+from labs.definition.assignment import class_file, new_course, read_course, variant, variant_from
 from topologies.foundation.errors import UsageError
 
 _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
@@ -30,8 +30,8 @@ for _command in (preview_command, lint_command, new_command):
 def list_command() -> None:
     """Every lab with its question."""
     with one_clear_message():
-        for name in lab_catalogue.names():
-            spec = lab_catalogue.find(name)
+        for name in catalogue.names():
+            spec = catalogue.find(name)
             click.echo(f"{name:<24} {spec.minutes:>4} min  {spec.points:>3} points  {spec.asks}")
 
 
@@ -48,7 +48,7 @@ def list_command() -> None:
 @course_option
 @click.option(
     "--language",
-    default=lab_texts.FIRST_LANGUAGE,
+    default=catalogue.FIRST_LANGUAGE,
     show_default=True,
     metavar="LANGUAGE",
     help="Of the handout, if the lab is written in it.",
@@ -63,11 +63,11 @@ def start_command(
     out: Path | None,
 ) -> None:
     """Make a folder with the handout, the runs to do, and answers.toml."""
-    from labs.student.packing import safe_name
-    from labs.student.starting import start
+    from labs.student.hand_in import safe_name
+    from labs.student.handout import start
 
     with one_clear_message():
-        spec = lab_catalogue.find(name, language)
+        spec = catalogue.find(name, language)
         if variants_file and course_file:
             raise UsageError(
                 "--variants and --course exclude each other.", "Students use --variants."
@@ -96,7 +96,7 @@ def start_command(
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Record your predictions and do the lab's runs that are not there yet."""
     from labs.definition.assignment import read_assignment
-    from labs.student.student_runs import carry_out_run, runs_to_make
+    from labs.student.runs import carry_out_run, runs_to_make
 
     with one_clear_message():
         assignment = read_assignment(folder)
@@ -119,7 +119,7 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
 def check_command(folder: Path) -> None:
     """Say what is missing or implausible; show no points."""
     from labs.definition.assignment import read_assignment
-    from labs.student.checking import check
+    from labs.student.hand_in import check
 
     with one_clear_message():
         findings = check(read_assignment(folder))
@@ -136,7 +136,7 @@ def check_command(folder: Path) -> None:
 def print_command(folder: Path, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
     from labs.definition.assignment import read_assignment
-    from labs.student.printing import print_handout
+    from labs.student.handout import print_handout
 
     with one_clear_message():
         click.echo(print_handout(read_assignment(folder), out))
@@ -148,8 +148,7 @@ def print_command(folder: Path, out: Path | None) -> None:
 def pack_command(folder: Path, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.definition.assignment import read_assignment
-    from labs.student.checking import check
-    from labs.student.packing import blanks, pack
+    from labs.student.hand_in import blanks, check, pack
 
     with one_clear_message():
         assignment = read_assignment(folder)
@@ -196,7 +195,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
     from labs.grading.roster import read_roster
 
     with one_clear_message():
-        spec = lab_catalogue.find(name)
+        spec = catalogue.find(name)
         ids = [person.id for person in read_roster(roster)]
         target = out or Path(f"{name}-variants.json")
         target.write_text(class_file(read_course(course_file), spec, ids))
@@ -228,7 +227,7 @@ def key_command(
     from labs.measuring.ranges import carry_out
 
     with one_clear_message():
-        spec = lab_catalogue.find(name)
+        spec = catalogue.find(name)
         own_variant = variant(read_course(course_file), spec, student)
         key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
         marker = Marker(spec, key, {}, {}, {}, {})
@@ -260,7 +259,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     from labs.measuring.ranges import check_ranges
 
     with one_clear_message():
-        corners = check_ranges(lab_catalogue.find(name), seeds, out, workers)
+        corners = check_ranges(catalogue.find(name), seeds, out, workers)
         for corner in corners:
             if not corner.lesson:
                 values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
@@ -317,8 +316,8 @@ def grade(
     SUBMISSIONS is a folder, or a download of Moodle or Canvas.
     """
     with one_clear_message():
+        from labs.grading.files import CourseFiles
         from labs.grading.grade import grade_all
-        from labs.grading.grade_files import CourseFiles
         from labs.grading.gradescope import read_submission
         from labs.grading.roster import read_roster
 
@@ -326,6 +325,6 @@ def grade(
         people = read_roster(roster) if roster else []
         submission = read_submission(gradescope_metadata) if gradescope_metadata else None
         given = CourseFiles(worksheet, roster)
-        lab = lab_catalogue.find(name)
+        lab = catalogue.find(name)
         folder = grade_all(submissions, lab, course, people, out, workers, given, submission)
         click.echo(f"{folder / 'class.html'}")

@@ -1,17 +1,186 @@
-"""A student's assignment: the lab and the variant that a folder of `tcplab lab start` holds."""
+"""The course, the variant that it draws for a student's id, and the student's assignment.
+
+A variant is the parameters and the seed of the runs. It is drawn by HMAC-SHA256 (RFC 2104) from the
+course's secret, the lab and the id. Students do not know the secret: their instructor gives them a
+file that holds every variant of the class, under a hash of each id. A student who studies alone
+uses the course `self-study`, whose secret is public.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
-from dataclasses import dataclass
+import os
+import secrets
+import tomllib
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import Variant
-from labs.definition.lab_spec import LabSpec
-from labs.definition.texts import decoded
+from labs.definition import catalogue
+from labs.definition.files import decoded
+from labs.definition.spec import LabSpec
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError, UsageError
+
+_SEEDS = 2**31
+_LONGEST_ID = 64
+_CLASS_FORMAT = 1
+_COURSE_FILE = """\
+# Keep this file to yourself: whoever has it can compute every variant. Keep a copy: without it
+# nothing can be graded.
+name = {name}
+secret = {secret}
+# true: runs in real time (vagrant up) are accepted although they cannot be repeated.
+native = false
+"""
+
+
+@dataclass(frozen=True)
+class Course:
+    """A course.
+
+    `native` says whether runs in real time, which cannot be repeated, are accepted without a look.
+    """
+
+    name: str
+    secret: str
+    native: bool = False
+
+
+SELF_STUDY = Course("self-study", "the secret of self-study is known to everybody")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What one student runs.
+
+    `values` are the drawn parameters, name and text, in the order of the lab's ranges.
+    """
+
+    lab: str
+    student: str
+    course: str
+    values: tuple[tuple[str, str], ...]
+    seed: int
+
+
+def student_id(text: str) -> str:
+    """An id as it is compared: without space around it, small letters, one Unicode form.
+
+    Raises UsageError.
+    """
+    student = unicodedata.normalize("NFKC", text).strip().lower()
+    if (
+        not 1 <= len(student) <= _LONGEST_ID
+        or not student.isprintable()
+        or student.startswith((".", "-"))
+    ):
+        raise UsageError(
+            f"'{text[:40]}' cannot be a student's id.",
+            f"Use 1 to {_LONGEST_ID} letters and digits.",
+        )
+    return student
+
+
+def variant(course: Course, lab: LabSpec, student: str) -> Variant:
+    """The student's variant.
+
+    Each value is drawn by a number of its own, so that a new range changes no other value.
+    """
+    student = student_id(student)
+
+    def drawn(what: str, among: int) -> int:
+        words = "\0".join((lab.name, student, what)).encode()
+        return int.from_bytes(hmac.digest(course.secret.encode(), words, "sha256"), "big") % among
+
+    values = tuple(
+        (parameter.name, parameter.values[drawn(parameter.name, len(parameter.values))])
+        for parameter in lab.varies
+    )
+    return Variant(lab.name, student, course.name, values, drawn("seed", _SEEDS))
+
+
+def new_course(file: Path, name: str) -> Course:
+    """Write a course file with a fresh secret, readable by its owner only.
+
+    Raises UsageError if there is one already.
+    """
+    course = Course(name, secrets.token_hex(32))
+    text = _COURSE_FILE.format(name=json.dumps(name), secret=json.dumps(course.secret))
+    try:
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise UsageError(
+            f"{file} is there already.", "A new secret would change every variant."
+        ) from None
+    with os.fdopen(descriptor, "w") as stream:
+        stream.write(text)
+    return course
+
+
+def read_course(file: Path | None) -> Course:
+    """The course of a file, or self-study. Raises UsageError."""
+    if file is None:
+        return SELF_STUDY
+    try:
+        content = tomllib.loads(decoded(file.read_bytes()))
+    except (OSError, ValueError) as error:
+        raise UsageError(
+            f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE"
+        ) from None
+    course: Course = from_data(Course, content, str(file))
+    if len(course.secret) < 16:
+        raise UsageError(
+            f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE"
+        )
+    return course
+
+
+def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
+    """The file for students: every variant of a class.
+
+    Each is under a hash of the id, so the file names nobody.
+    """
+    variants = {
+        _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}
+        for student in students
+    }
+    return (
+        json.dumps(
+            {"format": _CLASS_FORMAT, "lab": lab.name, "course": course.name, "variants": variants},
+            indent=1,
+        )
+        + "\n"
+    )
+
+
+def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
+    """The student's variant out of the class's file. Raises UsageError, TcplabError."""
+    student = student_id(student)
+    try:
+        content = json.loads(decoded(file.read_bytes()))
+        variants = content["variants"] if content["lab"] == lab.name else {}
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise TcplabError(
+            f"{file} cannot be read as a file of variants: {error}.", "Ask for it again."
+        ) from None
+    if _hidden(lab.name, student) not in variants:
+        raise UsageError(
+            f"{file} has no variant of {lab.name} for '{student}'.",
+            "Is the id spelt as in your course?",
+        )
+    found: Variant = from_data(
+        Variant, variants[_hidden(lab.name, student)] | {"student": student}, str(file)
+    )
+    return found
+
+
+def _hidden(lab: str, student: str) -> str:
+    return hashlib.sha256(f"{lab}\0{student_id(student)}".encode()).hexdigest()[:24]
+
 
 FILE, ANSWERS = "assignment.json", "answers.toml"
 _FORMAT = 1
@@ -49,5 +218,5 @@ def read_assignment(folder: Path) -> Assignment:
             "Update tcplab, or start the lab again.",
         )
     variant: Variant = from_data(Variant, content.get("variant"), FILE)
-    language = str(content.get("language", lab_texts.FIRST_LANGUAGE))
-    return Assignment(folder, lab_catalogue.find(variant.lab, language), variant)
+    language = str(content.get("language", catalogue.FIRST_LANGUAGE))
+    return Assignment(folder, catalogue.find(variant.lab, language), variant)

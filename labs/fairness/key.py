@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import median
 
-from labs.definition.answer_key import Key, Variables, ratio
-from labs.measuring.lab_measures import MeasuredRun, Runs
+from labs.definition.key import Key, Variables, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, UDP = "together", "udp.goodput_kbit_s"
 _TCP = tuple(f"tcp{number}.goodput_kbit_s" for number in (1, 2, 3))

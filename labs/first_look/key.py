@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared
-from labs.measuring.lab_measures import MeasuredRun, Runs
+from labs.definition.key import Key, Variables, compared
+from labs.measuring.measures import MeasuredRun, Runs
 
 RENO, CAPTURE = "reno", "reno/h1-eth0"
 

@@ -10,16 +10,33 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.harness.running.verify import Difference
-from labs.definition.course import Variant
-from labs.definition.lab_runs import NO_PARTS
-from labs.definition.own_parts import OwnParts
-from labs.grading.answer_mark import AnswerMark
+from labs.definition.answers import OwnParts
+from labs.definition.assignment import Variant
+from labs.definition.runs import NO_PARTS
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from labs.grading.script_trials import ScriptTrial
-from labs.measuring.lab_measures import Values
+from labs.measuring.measures import Values
 from testbed.packetdrill.script_files import Script
+
+
+@dataclass(frozen=True)
+class AnswerMark:
+    """What an answer earned: `points` is None if a person is to read it.
+
+    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read, given,
+    late or by hand.
+    """
+
+    question: str
+    given: str
+    expected: str
+    points: float | None
+    verdict: str
+    note: str = ""
+    mistake: str = ""
+
 
 State = Literal["graded", "look", "marked by hand", "could not grade"]
 
@@ -73,7 +90,7 @@ class Case:
     """Flags that a person has looked at."""
     notes: list[str] = field(default_factory=list)
     digest: str = ""
-    """Of what was handed in (labs.grading.hand_in_digest): what people decided is bound to it."""
+    """Of what was handed in (labs.grading.inspection): what people decided is bound to it."""
 
     @property
     def student(self) -> str:

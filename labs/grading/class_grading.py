@@ -1,21 +1,31 @@
-"""What is the same for a whole class: the lab, the course, and the runs that keys come from."""
+"""The class: lab, course, references of all runs, and each hand-in opened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import StatisticsError
 
 from experiments.harness.sweep.point import Point
-from labs.definition import lab_catalogue, lab_runs
-from labs.definition.answer_key import Key
-from labs.definition.course import Course, Variant
-from labs.definition.lab_spec import LabRun, LabSpec
-from labs.definition.own_parts import OwnParts
-from labs.grading.roster import Person
-from labs.measuring.lab_measures import MeasuredRun, Values
+from labs.definition import catalogue
+from labs.definition.answers import OwnParts, parts_of
+from labs.definition.assignment import FILE, Course, Variant, student_id, variant
+from labs.definition.key import Key
+from labs.definition.runs import MODULE, combination_of, is_possible, seeds_of, variables_of
+from labs.definition.scripts import handed_in_script
+from labs.definition.spec import LabRun, LabSpec
+from labs.grading.case import Case
+from labs.grading.failure_domain import Stage, at_once, failure_domain
+from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
+from labs.grading.intake import HandIn
+from labs.grading.roster import Person, owner, ownership_doubt
+from labs.grading.script_trials import ScriptTrial
+from labs.measuring.contained import contained_as
+from labs.measuring.measures import MeasuredRun, Values
 from labs.measuring.references import References
+from testbed.packetdrill.script_files import Script
+from topologies.foundation.errors import TcplabError, UsageError
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
@@ -26,9 +36,9 @@ RunValues = Mapping[str, Sequence[Values]]
 def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:
     """The key by these runs; None if they do not tell."""
     measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
-    key_module = lab_catalogue.key_module(lab.name)
+    key_module = catalogue.key_module(lab.name)
     try:
-        key: Key = key_module.key(measured, lab_runs.variables_of(lab, variant))
+        key: Key = key_module.key(measured, variables_of(lab, variant))
     except (KeyError, ZeroDivisionError, StatisticsError, ValueError):
         return None
     return key
@@ -62,10 +72,10 @@ class ClassGrading:
         """
         points = {}
         for run in self.lab.runs:
-            if not lab_runs.is_possible(run, own):
+            if not is_possible(run, own):
                 continue
-            combination = lab_runs.combination_of(run, variant, own)
-            run_seeds = lab_runs.seeds_of(run, variant) if seeds is None else seeds
+            combination = combination_of(run, variant, own)
+            run_seeds = seeds_of(run, variant) if seeds is None else seeds
             points[run] = [self.references.point(combination, seed) for seed in run_seeds]
         return points
 
@@ -85,3 +95,98 @@ class ClassGrading:
             if all(record["status"] == "complete" for record in records.values()):
                 spread.append({name: [record["values"]] for name, record in records.items()})
         return spread
+
+
+def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
+    """The case of each hand-in; as many are opened at once as there are processors."""
+    folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
+    cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
+    yield from at_once(lambda case: _opened(case, grading), cases)
+
+
+def _opened(case: Case, grading: ClassGrading) -> Case:
+    case.folder.mkdir(parents=True)
+    with failure_domain(case, Stage.OWNER):
+        case.person = owner(case.hand_in, grading.people)
+    if case.hand_in.problem:
+        case.refuse(case.hand_in.problem)
+    if not case.refused:
+        with failure_domain(case, Stage.OPEN):
+            _open(case, grading.lab)
+    if not case.refused:
+        with failure_domain(case, Stage.OWNER):
+            _identify(case, grading)
+    if case.inspected.refused:  # after its owner is known
+        case.refuse(case.inspected.refused)
+    return case
+
+
+def _open(case: Case, lab: LabSpec) -> None:
+    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
+    place = str(case.hand_in.place.absolute())
+    case.digest = contained_as(str, fingerprint, place)
+    case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
+    answers, module = case.inspected.answers, case.folder / MODULE
+    case.own = parts_of(lab, answers, module if module.is_file() else None)
+    scripts = {each.id for each in lab.questions if each.kind == "script"}
+    for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
+        read = contained_as(ReadScript, read_script, str(case.folder), answers[name][0])
+        if read.refusal:
+            case.trials[name] = ScriptTrial(refusal=read.refusal)
+        else:
+            case.scripts[name] = Script(answers[name][0], read.text, {})
+
+
+@dataclass(frozen=True)
+class ReadScript:
+    """The text of a script that was handed in, or why it cannot be run."""
+
+    text: str = ""
+    refusal: str = ""
+
+
+def read_script(folder: str, name: str) -> dict[str, str]:
+    """Return a ReadScript as plain data, in a process of its own."""
+    try:
+        return {"text": handed_in_script(Path(folder), name).text}
+    except UsageError as error:
+        return {"refusal": str(error)}
+
+
+def _identify(case: Case, grading: ClassGrading) -> None:
+    """Find whose hand-in it is: the course system's word counts, then what it says itself.
+
+    Raises UsageError for a strange id.
+    """
+    claimed = case.inspected.student
+    if case.person is None:
+        _believe(case, grading)
+    elif claimed and student_id(claimed) != case.person.id:
+        reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
+        case.flag("whose", reason, claimed)
+    case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+
+
+def _believe(case: Case, grading: ClassGrading) -> None:
+    """Take the hand-in's own word, and flag it if it may be another's."""
+    claimed = case.inspected.student
+    if not claimed:
+        problem = f"It is not known whose it is: {FILE} is missing, broken or names nobody."
+        raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
+    student = student_id(claimed)
+    people = {person.id: person for person in grading.people}
+    case.person = people.get(student)
+    if people and case.person is None:
+        remedy = "Start the lab with the id of the course."
+        raise TcplabError(f"'{student}' is not in the class.", remedy)
+    if reason := ownership_doubt(case.hand_in, grading.people, case.person):
+        case.flag("whose", reason, claimed)
+
+
+def require_course(cases: Sequence[Case], course: Course) -> None:
+    """Raises UsageError if every hand-in names another course: no variant would be right."""
+    courses = {case.inspected.course for case in cases if not case.refused}
+    if courses and course.name not in courses:
+        started = min(courses)
+        problem = f"The hand-ins were started in the course '{started}', and you grade "
+        raise UsageError(f"{problem}'{course.name}'.", "Name the right file with --course.")

@@ -12,28 +12,29 @@ from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.running_points import PointRunner, way_to_workers
-from labs.definition import lab_runs
-from labs.definition.answer_key import Key
-from labs.definition.course import Course, Variant
-from labs.definition.lab_spec import LabRun, LabSpec
-from labs.definition.own_parts import examples_of
-from labs.grading import grade_files, shared_work
-from labs.grading.acceptances import apply_acceptances, read_acceptances
-from labs.grading.bands import has_real_time
+from labs.definition.answers import examples_of
+from labs.definition.assignment import Course, Variant
+from labs.definition.key import Key
+from labs.definition.runs import combination_of, example_module
+from labs.definition.spec import LabRun, LabSpec
+from labs.grading import files, shared_work
 from labs.grading.case import Case
-from labs.grading.class_grading import ClassGrading, key_of
-from labs.grading.counting_hand_in import counting_hand_ins
-from labs.grading.download_report import report_on
+from labs.grading.class_grading import ClassGrading, key_of, opened_cases, require_course
+from labs.grading.comparison import compare, settle
+from labs.grading.decisions import (
+    apply_acceptances,
+    apply_overrides,
+    read_acceptances,
+    read_overrides,
+)
 from labs.grading.failure_domain import Stage, at_once, failure_domain
-from labs.grading.grade_files import CourseFiles, GradedClass
+from labs.grading.files import CourseFiles, GradedClass
 from labs.grading.gradescope import Submission, check_submitter
 from labs.grading.intake import receive
-from labs.grading.marked_case import Marked, Ruler, fits, mark
+from labs.grading.intake_report import counting_hand_ins, report_on
+from labs.grading.marked_case import Marked, Ruler, fits, has_real_time, mark
 from labs.grading.marking import tolerances
-from labs.grading.opened_hand_ins import opened_cases, require_course
-from labs.grading.overrides import apply_overrides, read_overrides
 from labs.grading.roster import Person
-from labs.grading.run_comparison import compare, settle
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
 from labs.measuring.references import References, place_of
@@ -66,7 +67,7 @@ def grade_all(
     """
     out.mkdir(parents=True, exist_ok=True)
     given = given or CourseFiles()
-    grade_files.check_given(given, lab)
+    files.check_given(given, lab)
     overrides, acceptances = read_overrides(out, lab), read_acceptances(out)
     with (
         TemporaryDirectory() as modules,
@@ -75,7 +76,7 @@ def grade_all(
         watching(f"grade {lab.name}") as watch,
     ):
         intake = receive(submissions, work / "class")
-        module = lab_runs.example_module(Path(modules))
+        module = example_module(Path(modules))
         way = _way(lab, workers, module)
         grading = ClassGrading(lab, course, people, References(way, memory, watch), work, module)
         counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
@@ -90,7 +91,7 @@ def grade_all(
                 apply_acceptances(case, acceptances)
         report = report_on(intake, counting)
         graded_class = GradedClass(lab, course, people, cases, overrides, acceptances, report)
-        for notice in [*grade_files.write(out, graded_class, given), *report.terminal_lines()]:
+        for notice in [*files.write(out, graded_class, given), *report.terminal_lines()]:
             watch.note(notice)
     return out
 
@@ -100,7 +101,7 @@ def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
     own = examples_of(lab, module)
-    specs = [lab_runs.combination_of(run, largest, own).spec for run in lab.runs]
+    specs = [combination_of(run, largest, own).spec for run in lab.runs]
     ready = ready_lab(spec.kernel for spec in specs)
     return way_to_workers(ready, specs, workers, None, _WALL_SECONDS)
 

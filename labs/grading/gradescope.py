@@ -14,9 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from analysis.records.json_reader import typed
-from labs.definition.lab_spec import LabSpec
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case
+from labs.definition.spec import LabSpec
+from labs.grading.case import AnswerMark, Case
 from labs.grading.roster import Person
 from topologies.foundation.errors import UsageError
 

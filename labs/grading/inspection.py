@@ -1,10 +1,15 @@
-"""A hand-in unpacked and looked at: its answers, its manifests, and the digests of its files.
+"""A hand-in unpacked and read: its digest, answers, manifests, and the digests of its files.
 
-Runs in a process of its own (labs.measuring.contained), and answers in JSON.
+Runs in a limited process (labs.measuring.contained), and answers in JSON.
 """
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import os
+import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,17 +20,53 @@ from analysis.records.json_reader import json_value, read, typed
 from analysis.records.manifest import RunManifest
 from analysis.records.problems import Problems, printable
 from analysis.records.spec_file import SpecFile
-from labs.definition import lab_catalogue
-from labs.definition.answer_sheet import Answers, misspelt, read_sheet
+from labs.definition import catalogue
+from labs.definition.answers import Answers, misspelt, read_predictions, read_sheet
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.handed_in_pictures import picture_kind
-from labs.definition.lab_runs import run_folder
-from labs.definition.lab_spec import LabSpec
-from labs.definition.predictions import read_predictions
-from labs.definition.texts import decoded
+from labs.definition.files import decoded, picture_kind
+from labs.definition.runs import run_folder
+from labs.definition.spec import LabSpec
 from labs.grading.unpacking import unpack
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
+
+_DIGITS = 32  # hexadecimal, 128 bits
+_CHUNK = 1 << 20  # bytes
+_LARGEST = 1 << 30  # bytes of a file that are read; unpacking refuses much smaller ones
+_MOST_FILES = 10_000
+
+
+def fingerprint(source: str) -> str:
+    """32 hexadecimal digits of the file or folder `source`: of all names, sizes and bytes in it."""
+    whole = hashlib.sha256()
+    for name, file in _files(Path(source)):
+        whole.update(f"{len(name)} {name} ".encode("utf-8", "surrogateescape"))
+        _add(whole, file)
+    return whole.hexdigest()[:_DIGITS]
+
+
+def _files(source: Path) -> Iterator[tuple[str, Path]]:
+    """Every regular file with its name inside; links are not followed."""
+    if not source.is_dir():
+        yield "", source
+        return
+    files = (Path(place, name) for place, _, names in os.walk(source) for name in names)
+    regular = filter(_is_regular, itertools.islice(files, _MOST_FILES))
+    yield from sorted((file.relative_to(source).as_posix(), file) for file in regular)
+
+
+def _is_regular(file: Path) -> bool:
+    return stat.S_ISREG(file.lstat().st_mode)
+
+
+def _add(whole: hashlib._Hash, file: Path) -> None:
+    with untrusted.opened(file.parent, file.name) as stream:
+        whole.update(f"{os.fstat(stream.fileno()).st_size} ".encode())
+        left = _LARGEST
+        while left > 0 and (chunk := stream.read(_CHUNK)):
+            whole.update(chunk)
+            left -= len(chunk)
+
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
 _SHOWN = 80
@@ -84,7 +125,7 @@ def inspect(source: str, target: str, lab_name: str) -> dict[str, Any]:
 
     Raises TcplabError if it cannot be unpacked. What is refused later keeps its owner.
     """
-    lab, folder, problems = lab_catalogue.find(lab_name), Path(target), Problems()
+    lab, folder, problems = catalogue.find(lab_name), Path(target), Problems()
     unpack(Path(source), folder)
     variant = _assignment(folder / FILE, problems).variant
     try:

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition.texts import displayable
+from labs.definition.files import displayable
 from labs.grading.archives import Refusal, copy_limited, open_strangers_file
-from labs.grading.course_download import DownloadFile, extract, files_in
+from labs.grading.downloads import DownloadFile, extract, files_in
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from labs.measuring.contained import NotContained

@@ -1,7 +1,8 @@
-"""The key and the marks of one hand-in. Everything here runs in a limited process.
+"""The key and the marks of one hand-in, computed in a limited process.
 
-The key comes from the student's own packets, and the answers are the student's own words
-(labs.measuring.contained).
+The key comes from the student's packets, and the answers are the student's words
+(labs.measuring.contained). A run in real time cannot be repeated. Its numbers are judged by a band:
+the spread over seeds of repeated runs, widened by half on each side.
 """
 
 from __future__ import annotations
@@ -13,16 +14,50 @@ from typing import Any
 
 import msgspec
 
-from labs.definition import lab_catalogue, lab_runs
-from labs.definition.answer_key import Key
-from labs.definition.answer_sheet import Answers
-from labs.definition.course import Variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.bands import bands_of, check_bands
-from labs.grading.case import Case, Flag
+from labs.definition import catalogue
+from labs.definition.answers import Answers
+from labs.definition.assignment import Variant
+from labs.definition.key import Key
+from labs.definition.runs import variables_of
+from labs.definition.spec import LabSpec
+from labs.definition.written import in_digits
+from labs.grading.case import AnswerMark, Case, Flag
 from labs.grading.class_grading import RunValues, key_of
 from labs.grading.marking import Marker
+
+_FEWEST = 3  # values, of which a band can be made
+
+
+def has_real_time(case: Case) -> bool:
+    """Whether a run is said to be made in real time."""
+    return any(run.testbed == "native" for run in case.inspected.runs.values())
+
+
+def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
+    """The band of each question that has a number in the keys of repeated runs."""
+    bands = {}
+    for question in lab.questions:
+        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
+        if len(values) >= _FEWEST:
+            bands[question.id] = _band(values)
+    return bands
+
+
+def _band(values: Sequence[float]) -> tuple[float, float]:
+    margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
+    return min(values) - margin, max(values) + margin
+
+
+def check_bands(case: Case, key: Key | None) -> None:
+    """Flag what was captured in real time and lies outside of all repeated runs of the variant."""
+    for name, (low, high) in case.bands.items():
+        value = key.numbers.get(name) if key else None
+        if value is not None and not low <= value <= high:
+            case.flag(
+                "band",
+                f"{name}: {in_digits(value)} was captured, and repeated runs lie between"
+                f" {in_digits(low)} and {in_digits(high)}.",
+            )
 
 
 @dataclass(frozen=True)
@@ -106,5 +141,5 @@ def _only_finite(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _marker(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: Variant) -> Marker:
-    derived = getattr(lab_catalogue.key_module(lab.name), "DERIVED", {})
-    return Marker(lab, key, tolerance, derived, lab_runs.variables_of(lab, variant), {})
+    derived = getattr(catalogue.key_module(lab.name), "DERIVED", {})
+    return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})

@@ -12,14 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median, stdev
 
-from labs.definition import written_numbers
-from labs.definition.answer_key import Key, Variables
-from labs.definition.answer_sheet import Answers
-from labs.definition.lab_spec import LabSpec
-from labs.definition.question import Question
-from labs.definition.written_numbers import Number
-from labs.grading import script_trials, thinking
-from labs.grading.answer_mark import AnswerMark
+from labs.definition.answers import Answers
+from labs.definition.key import Key, Variables
+from labs.definition.spec import LabSpec, Question
+from labs.definition.written import COUNT, Number, in_digits, parse_number, unit_named
+from labs.grading import thinking
+from labs.grading.case import AnswerMark
 from labs.grading.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
@@ -121,7 +119,7 @@ class Marker:
                 note="",
             )
         if question.kind == "script":
-            return script_trials.marked(question, given, self.trials.get(question.id), empty)
+            return thinking.script(question, given, self.trials.get(question.id), empty)
         if question.kind == "prediction":
             return thinking.prediction(question, given, self.recorded.get(question.id, []), empty)
         if question.kind in ("text", "graph"):
@@ -147,7 +145,7 @@ class Marker:
                 or "none of them"
             )
         if question.kind == "script":
-            return script_trials.expectation(question)
+            return thinking.script_expected(question)
         if question.kind in ("evidence", "design"):
             return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:
@@ -156,9 +154,9 @@ class Marker:
 
     def _value(self, question: Question) -> str:
         value = self.key.numbers[question.id]
-        counted = written_numbers.unit_named(question.unit) == written_numbers.COUNT
+        counted = unit_named(question.unit) == COUNT
         unit = "" if counted else question.unit
-        return f"{written_numbers.in_digits(value)} {unit}".strip()
+        return f"{in_digits(value)} {unit}".strip()
 
     def model(self, question: Question) -> str:
         """The model answer with the values of this run; empty if there is none."""
@@ -197,7 +195,7 @@ class Marker:
             note = "No key could be computed; a person looks at it."
             return replace(empty, points=None, verdict="read", note=note)
         try:
-            number = written_numbers.parse(text)
+            number = parse_number(text)
         except ValueError as error:
             note = f"{_sentence(error)}. A person reads it."
             return replace(empty, points=None, verdict="unreadable", note=note)
@@ -249,7 +247,7 @@ class Marker:
         for mistake in question.mistakes:
             if mistake.id in wrong and close(value, wrong[mistake.id]):
                 return 0.0, "mistake", mistake.note, mistake.id
-        dimension = written_numbers.unit_named(question.unit).dimension
+        dimension = unit_named(question.unit).dimension
         for factor, note in _FACTORS.get(dimension, {}).items():
             if close(value, factor * expected):
                 return BY_A_FACTOR, "factor", note, f"factor {factor:g}"
@@ -262,9 +260,7 @@ class Marker:
         try:
             earlier = {
                 name: (
-                    written_numbers.parse(answers[name][0]).within(
-                        written_numbers.unit_named(self.lab.question(name).unit)
-                    )
+                    parse_number(answers[name][0]).within(unit_named(self.lab.question(name).unit))
                 )
                 for name in question.follows
             }
@@ -288,7 +284,7 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
     A fraction is the same number as the percentage (ISO 80000-1); so are 130 % and a factor of 1.3.
     """
-    unit = written_numbers.unit_named(question.unit)
+    unit = unit_named(question.unit)
     own = number.unit or unit
     dimensions = {own.dimension, unit.dimension}
     plain = question.unit in ("", "%")  # neither is a number of things

@@ -22,9 +22,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from labs.definition.lab_spec import LabSpec
+from labs.definition.spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
-from labs.grading.csv_tables import FilledTable, ForeignTable, read_foreign_table, table
+from labs.grading.tables import FilledTable, ForeignTable, read_foreign_table, table
 from topologies.foundation.errors import UsageError
 
 _HEADINGS = Path(__file__).with_name("moodle_headings.toml")

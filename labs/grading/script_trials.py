@@ -7,12 +7,11 @@ differ in the values of sysctls only: file names, arguments, environment and clo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition.question import OtherKernel, Question
-from labs.definition.script_statements import outbound_lines
-from labs.grading.answer_mark import AnswerMark
+from labs.definition.scripts import outbound_lines
+from labs.definition.spec import OtherKernel, Question
 from testbed.lab.ready import Lab
 from testbed.packetdrill.script_files import Script
 from testbed.packetdrill.script_message import ScriptFailure
@@ -82,50 +81,4 @@ def _trial(
             for other, outcome in by_kernel
             if outcome.failure and outcome.failure.line not in outbound
         ),
-    )
-
-
-def marked(
-    question: Question,
-    given: list[str],
-    trial: ScriptTrial | None,
-    empty: AnswerMark,
-) -> AnswerMark:
-    """All points if it passes on the lab's kernel, and on none that does otherwise.
-
-    A script that fails on the lab's kernel earns nothing: it says what is not so. Another kernel
-    counts only if the script fails there at a packet of the kernel.
-    """
-    if not given:
-        return empty
-    if trial is None:
-        note = "It was not run: a person reads it."
-        return replace(empty, points=None, verdict="read", note=note)
-    if trial.problem:
-        note = f"It could not be run, so a person reads it: {trial.problem}"
-        return replace(empty, points=None, verdict="read", note=note)
-    if trial.refusal:
-        return replace(empty, verdict="wrong", note=trial.refusal)
-    if trial.failure:
-        place = f", line {trial.failure.line}" if trial.failure.line else ""
-        note = f"On the lab's kernel it fails{place}: {trial.failure.what}."
-        return replace(empty, verdict="wrong", note=note)
-    missed = len(trial.unnoticed) + len(trial.elsewhere)
-    share = 1 - missed / len(question.others)
-    notes = [f"It passes as well on a kernel that {other.text}." for other in trial.unnoticed]
-    notes += [
-        f"On a kernel that {other.text} it fails, but not at a packet that the kernel sends."
-        for other in trial.elsewhere
-    ]
-    verdict = "right" if share == 1 else "part" if share else "wrong"
-    points = round(share * question.points, 2)
-    return replace(empty, points=points, verdict=verdict, note=" ".join(notes))
-
-
-def expectation(question: Question) -> str:
-    """What a script has to do, as a page shows it."""
-    others = "; ".join(other.text for other in question.others)
-    return (
-        "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
-        f" otherwise: {others}."
     )

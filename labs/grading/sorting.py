@@ -1,8 +1,19 @@
-"""The files of a download sorted into hand-ins, by their names alone.
+"""Files of a download sorted into hand-ins, by their names alone.
 
-The course system says whose a file is (labs.grading.uploads). Among the files of one student, each
-archive and each folder with answers is a hand-in; so it is with files of which no course system
-speaks. Every file ends in one parcel, or among the others with its reason.
+Moodle (mod/assign/classes/downloader.php) writes a folder `NAME_NUMBER_assignsubmission_PLUGIN` for
+each student, or without folders a prefix of that form to each file's name. It removes underscores
+from names. In a group's assignment, name and number are the group's, and students without a group
+have no number; older versions put `GROUP-` in front.
+
+Canvas (lib/content_zipper.rb) writes `NAME[_LATE]_NUMBER_FILE_ORIGINAL`; FILE is its number of the
+file and grows from upload to upload. It writes `anon_WORD` for name and number if they are hidden,
+and `..._text.html` and `..._link.html` for typed text. To the name of a file that was handed in
+before, it appends -1, -2 and so on.
+
+The system's part of a name comes first, and the first match counts, so that a student's part cannot
+name another student. Among the files of one student, each archive and each folder with answers is a
+hand-in; likewise among files without an uploader. Every file ends in one parcel, or among the
+others with its reason.
 """
 
 from __future__ import annotations
@@ -12,11 +23,84 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.grading.course_download import DownloadFile
+from labs.grading.downloads import DownloadFile
 from labs.grading.unpacking import by_machine
-from labs.grading.uploads import Upload, upload_of
+
+_MOODLE = re.compile(
+    r"(?P<name>.{1,200}?)(?:_(?P<number>[0-9]{1,12}))?"
+    r"_assignsubmission_(?P<plugin>[a-z0-9]{1,40})(?:_(?P<original>.*))?"
+)
+_FILE = r"(?:(?P<file>[0-9]{1,12})_(?P<original>.{1,255})|(?P<typed>text|link)\.html)"
+_CANVAS = re.compile(rf"(?P<name>.{{1,200}}?)(?:_LATE)?_(?P<number>[0-9]{{1,12}})_{_FILE}")
+_ANONYMOUS = re.compile(rf"(?P<name>)(?:LATE_)?anon_(?P<number>[0-9A-Za-z]{{1,40}})_{_FILE}")
+_TYPED_IN = ("onlinetext", "comments")
+"""Moodle's plugins whose files hold what was typed into it."""
+_AROUND_MOODLE, _AROUND_CANVAS = 2, 1
+"""Folders that may be around an upload: of the download and of a group."""
+_AGAIN = re.compile(r"(answers|assignment)-[0-9]{1,3}(\.toml|\.json)")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """The word of a course system on a file.
+
+    `folder` is the folder that it named, empty if it named the file itself; `inside` is the name
+    below that, as the student gave it. `file` is Canvas's number of the file, 0 of others. `typed`
+    says that the student handed in no file.
+    """
+
+    system: Literal["moodle", "canvas"]
+    name: str
+    number: str
+    folder: str
+    inside: str
+    file: int = 0
+    typed: bool = False
+
+    @property
+    def key(self) -> str:
+        """The same for everything that one student, or one group, uploaded."""
+        return f"{self.system} {self.number or self.name}"
+
+    @property
+    def words(self) -> str:
+        """As a person reads it."""
+        return " ".join(word for word in (self.name, self.number) if word)
+
+
+def upload_of(path: str) -> Upload | None:
+    """The uploader of the file at a path in a download; None if no course system says it."""
+    parts = path.split("/")
+    for depth, part in enumerate(parts[: _AROUND_MOODLE + 1]):
+        rest = "/".join(parts[depth + 1 :])
+        folder = "/".join(parts[: depth + 1]) if rest else ""
+        upload = _by_moodle(part, folder, rest)
+        if upload is None and depth <= _AROUND_CANVAS:
+            upload = _by_canvas(part, folder, rest)
+        if upload:
+            return upload
+    return None
+
+
+def _by_moodle(part: str, folder: str, rest: str) -> Upload | None:
+    words = _MOODLE.fullmatch(part)
+    if words is None:
+        return None
+    inside, typed = rest or words["original"] or part, words["plugin"] in _TYPED_IN
+    return Upload("moodle", words["name"], words["number"] or "", folder, inside, typed=typed)
+
+
+def _by_canvas(part: str, folder: str, rest: str) -> Upload | None:
+    words = _ANONYMOUS.fullmatch(part) or _CANVAS.fullmatch(part)
+    if words is None:
+        return None
+    inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
+    file, typed = int(words["file"] or 0), bool(words["typed"])
+    return Upload("canvas", words["name"], words["number"], folder, inside, file, typed)
+
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
 _MOST_HAND_INS = 20

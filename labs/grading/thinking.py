@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from labs.definition import predictions, written_frames
-from labs.definition.answer_key import Key
-from labs.definition.question import Bound, Question
-from labs.definition.written_numbers import in_digits
-from labs.grading.answer_mark import AnswerMark
+from labs.definition.answers import is_made
+from labs.definition.key import Key
+from labs.definition.spec import Bound, Question
+from labs.definition.written import in_digits, parse_frame
+from labs.grading.case import AnswerMark
+from labs.grading.script_trials import ScriptTrial
 
 _SHOWN = 3
 
@@ -18,7 +19,7 @@ def prediction(
     question: Question, given: list[str], recorded: list[str], empty: AnswerMark
 ) -> AnswerMark:
     """All points if it was made before the run, whatever it was."""
-    if recorded and predictions.is_made(question, recorded):
+    if recorded and is_made(question, recorded):
         texts = {option.id: option.text for option in question.options}
         text = texts.get(recorded[0], recorded[0])
         return replace(empty, given=text, points=float(question.points), verdict="given", note="")
@@ -37,7 +38,7 @@ def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> Answ
             note="The run has no captures that tell; a person looks at it.",
         )
     try:
-        frame = written_frames.parse(text)
+        frame = parse_frame(text)
     except ValueError as error:
         note = f"{str(error)[:1].upper()}{str(error)[1:]}. A person reads it."
         return replace(empty, points=None, verdict="unreadable", note=note)
@@ -80,3 +81,49 @@ def expected(question: Question, key: Key) -> str:
     more = f" and {len(frames) - _SHOWN} more" if len(frames) > _SHOWN else ""
     kind = "line" if question.names_a_line else "frame"
     return f"{kind} {shown}{more}" if frames else ""
+
+
+def script(
+    question: Question,
+    given: list[str],
+    trial: ScriptTrial | None,
+    empty: AnswerMark,
+) -> AnswerMark:
+    """All points if it passes on the lab's kernel, and on none that does otherwise.
+
+    A script that fails on the lab's kernel earns nothing: it says what is not so. Another kernel
+    counts only if the script fails there at a packet of the kernel.
+    """
+    if not given:
+        return empty
+    if trial is None:
+        note = "It was not run: a person reads it."
+        return replace(empty, points=None, verdict="read", note=note)
+    if trial.problem:
+        note = f"It could not be run, so a person reads it: {trial.problem}"
+        return replace(empty, points=None, verdict="read", note=note)
+    if trial.refusal:
+        return replace(empty, verdict="wrong", note=trial.refusal)
+    if trial.failure:
+        place = f", line {trial.failure.line}" if trial.failure.line else ""
+        note = f"On the lab's kernel it fails{place}: {trial.failure.what}."
+        return replace(empty, verdict="wrong", note=note)
+    missed = len(trial.unnoticed) + len(trial.elsewhere)
+    share = 1 - missed / len(question.others)
+    notes = [f"It passes as well on a kernel that {other.text}." for other in trial.unnoticed]
+    notes += [
+        f"On a kernel that {other.text} it fails, but not at a packet that the kernel sends."
+        for other in trial.elsewhere
+    ]
+    verdict = "right" if share == 1 else "part" if share else "wrong"
+    points = round(share * question.points, 2)
+    return replace(empty, points=points, verdict=verdict, note=" ".join(notes))
+
+
+def script_expected(question: Question) -> str:
+    """What a script has to do, as a page shows it."""
+    others = "; ".join(other.text for other in question.others)
+    return (
+        "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
+        f" otherwise: {others}."
+    )

@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+from labs.definition.answers import PREDICTIONS
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.handed_in_pictures import LARGEST as LARGEST_PICTURE
-from labs.definition.lab_runs import FOLDER
-from labs.definition.predictions import FILE as PREDICTIONS
+from labs.definition.files import LARGEST_PICTURE
+from labs.definition.runs import FOLDER
 from labs.grading.archives import (
     AGAIN,
     PACK,

@@ -1,26 +1,86 @@
-"""`tcplab lab lint`: what is wrong with a lab's texts, found without a run.
+"""`tcplab lab lint`: problems in a lab's texts, found without a run.
 
-A question that the handout does not tell how to answer, one that gives an answer away, points for
+It finds questions that the handout does not explain, answers given away, too many points for
 reading, missing hints, and prose that is hard to read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import SELF_STUDY, variant
-from labs.definition.lab_runs import combination_of, example_module
-from labs.definition.lab_spec import MOST_READING, LabSpec, ValueSource
-from labs.definition.own_parts import examples_of
-from labs.definition.question import Question
-from labs.instructor.readability import HARDEST, lix
-from labs.instructor.working_time import working_time
+from labs.definition import catalogue
+from labs.definition.answers import examples_of
+from labs.definition.assignment import SELF_STUDY, variant
+from labs.definition.runs import combination_of, example_module
+from labs.definition.spec import MOST_READING, Kind, LabSpec, Question, ValueSource
 from labs.student.handout import handout_text
+
+HARDEST = 45.0
+"""Up to 40 is a newspaper, up to 50 the text of an office (Björnsson 1968)."""
+_LONG_WORD = 7  # letters from which on a word is long
+_CODE = re.compile(r"```.*?```|`[^`]*`|\{[{%].*?[%}]\}|!\[.*?\)", re.DOTALL)
+
+
+def lix(markdown: str) -> float:
+    """Words in a sentence plus percent of long words (C. H. Björnsson, Läsbarhet, 1968)."""
+    text = re.sub(r"\([^)]*RFC[^)]*\)", "", _CODE.sub(" ", markdown))
+    words = re.findall(r"[^\W\d_]+", text)
+    sentences = len(re.findall(r"[.!?:](?=\s|$)", text)) or 1
+    long = sum(len(word) >= _LONG_WORD for word in words)
+    return len(words) / sentences + 100 * long / max(len(words), 1)
+
+
+WORDS_A_MINUTE = 200
+"""Of prose that is read with care; 238 is the mean of adults in English (Brysbaert 2019)."""
+MINUTES: Mapping[Kind, float] = {
+    "prediction": 0.5,
+    "number": 1.0,
+    "evidence": 1.0,
+    "choice": 0.75,
+    "choices": 1.0,
+    "design": 1.0,
+    "text": 1.5,
+    "graph": 2.0,
+    "module": 6.0,
+    "script": 2.0,
+}
+"""For each point of a question by its kind: a guess, since points are given for thinking."""
+CALCULATED = 0.75
+"""The same for a number that follows from earlier answers."""
+FAR = 0.2
+"""Share of the computed time by which the time that a lab states may differ."""
+_SPOKEN = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True)
+class WorkingTime:
+    """Minutes of each part."""
+
+    reading: float
+    questions: float
+
+    @property
+    def total(self) -> float:
+        return self.reading + self.questions
+
+    def is_far_from(self, stated: float) -> bool:
+        """Whether the minutes that a lab states are others."""
+        return abs(stated - self.total) > FAR * self.total
+
+
+def working_time(lab: LabSpec, handout: str) -> WorkingTime:
+    """For a lab with this handout."""
+    words = len(_SPOKEN.findall(handout))
+    return WorkingTime(words / WORDS_A_MINUTE, sum(map(_minutes_of, lab.questions)))
+
+
+def _minutes_of(question: Question) -> float:
+    return question.points * (CALCULATED if question.follows else MINUTES[question.kind])
+
 
 _SOURCES: dict[ValueSource, str] = {
     "iperf": r"\.(?:server|client)\.txt",
@@ -61,8 +121,8 @@ def lint(lab: LabSpec) -> list[LintFinding]:
 
 
 def _background(lab: LabSpec) -> str:
-    folder = lab_catalogue.folder_of(lab.name) / "text" / lab.language
-    return (folder / lab_texts.BACKGROUND).read_text("utf-8")
+    folder = catalogue.folder_of(lab.name) / "text" / lab.language
+    return (folder / catalogue.BACKGROUND).read_text("utf-8")
 
 
 def _points(lab: LabSpec) -> Iterator[LintFinding]:

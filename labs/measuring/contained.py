@@ -35,14 +35,14 @@ _ENDING = 20.0  # seconds in which a process that holds a guest may end it
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
-        f"{PREFIX}labs.measuring.lab_measures",
+        f"{PREFIX}labs.measuring.measures",
         f"{PREFIX}labs.grading.inspection",
-        f"{PREFIX}labs.grading.authenticity",
+        f"{PREFIX}labs.grading.real_time",
         f"{PREFIX}experiments.harness.running.verify",
-        f"{PREFIX}labs.measuring.repeating",
-        f"{PREFIX}labs.grading.hand_in_digest",
+        f"{PREFIX}labs.measuring.references",
+        f"{PREFIX}labs.grading.inspection",
         f"{PREFIX}labs.grading.marked_case",
-        f"{PREFIX}labs.grading.case_files",
+        f"{PREFIX}labs.grading.files",
     ]
 )
 

@@ -11,12 +11,13 @@ from experiments.harness.cli.messages import ready_lab
 from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.running_points import way_to_workers
-from labs.definition import lab_catalogue, lab_runs
-from labs.definition.answer_key import Key
-from labs.definition.course import Variant
-from labs.definition.lab_spec import LabSpec
-from labs.definition.own_parts import examples_of
-from labs.measuring.lab_measures import MeasuredRun
+from labs.definition import catalogue
+from labs.definition.answers import examples_of
+from labs.definition.assignment import Variant
+from labs.definition.key import Key
+from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
+from labs.definition.spec import LabSpec
+from labs.measuring.measures import MeasuredRun
 from labs.measuring.references import References
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import TcplabError
@@ -38,8 +39,8 @@ class VariantRuns:
         if self.problem:
             raise TcplabError(self.problem, "Look at it with ./tcplab run.")
         try:
-            key: Key = lab_catalogue.key_module(lab.name).key(
-                self.runs, lab_runs.variables_of(lab, self.variant)
+            key: Key = catalogue.key_module(lab.name).key(
+                self.runs, variables_of(lab, self.variant)
             )
         except (KeyError, ZeroDivisionError) as error:
             raise TcplabError(
@@ -66,14 +67,14 @@ def carry_out(
 ) -> list[VariantRuns]:
     """Run these variants, with `module` or the package's own; `out` remembers what was run."""
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
-        own = examples_of(lab, module or lab_runs.example_module(folder))
-        specs = [lab_runs.combination_of(run, variants[0], own).spec for run in lab.runs]
+        own = examples_of(lab, module or example_module(folder))
+        specs = [combination_of(run, variants[0], own).spec for run in lab.runs]
         ready = ready_lab(spec.kernel for spec in specs)
         references = References(way_to_workers(ready, specs, workers, None), memory, watch)
         points = {
             (variant, run.name): [
-                references.point(lab_runs.combination_of(run, variant, own), seed)
-                for seed in lab_runs.seeds_of(run, variant)
+                references.point(combination_of(run, variant, own), seed)
+                for seed in seeds_of(run, variant)
             ]
             for variant in variants
             for run in lab.runs
@@ -141,5 +142,5 @@ def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResul
             for name, value in key.numbers.items()
             if not lab.question(name).low <= value <= lab.question(name).high
         ]
-        lesson = bool(lab_catalogue.key_module(lab.name).lesson(variant_runs.runs))
+        lesson = bool(catalogue.key_module(lab.name).lesson(variant_runs.runs))
         yield LessonResult(variant_runs.variant, lesson and not odd, "; ".join(odd))

@@ -10,9 +10,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from labs.definition import lab_catalogue
-from labs.definition.lab_spec import LabSpec
-from labs.definition.question import Question
+from labs.definition import catalogue
+from labs.definition.spec import LabSpec, Question
 
 _FOLDER = Path(__file__).parent
 _BEGINNING = """\
@@ -112,5 +111,5 @@ def _code(source: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    for name in lab_catalogue.names():
-        (_FOLDER / f"{name}.ipynb").write_text(notebook(lab_catalogue.find(name)))
+    for name in catalogue.names():
+        (_FOLDER / f"{name}.ipynb").write_text(notebook(catalogue.find(name)))

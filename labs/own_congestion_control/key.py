@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, first, ratio
-from labs.measuring.lab_measures import Runs
+from labs.definition.key import Key, Variables, compared, first, ratio
+from labs.measuring.measures import Runs
 
 RENO, MINE, RATE, WINDOW = "reno", "mine", "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
 RESENT = "nstat.TcpRetransSegs"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, percent, ratio
-from labs.measuring.lab_measures import Runs
+from labs.definition.key import Key, Variables, compared, percent, ratio
+from labs.measuring.measures import Runs
 
 DROPPING, SECONDS, LOST = "dropping", "flow1.client_seconds", "run.lost_percent"
 ON_THE_WIRE, REQUEST = 1526, 1448

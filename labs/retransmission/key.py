@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared, first, percent, ratio
-from labs.measuring.lab_measures import Runs
+from labs.definition.key import Key, Variables, compared, first, percent, ratio
+from labs.measuring.measures import Runs
 
 OFF, ON = "sack_off", "sack_on"
 

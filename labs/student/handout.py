@@ -1,4 +1,4 @@
-"""The handout of a student: one Markdown text in the assignment's language, with its drawings."""
+"""A student's folder: handout in Markdown, HTML and PDF, answer sheet, and drawings."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from analysis.rendering.page_files import write
 from experiments.harness.definition.catalogue import find
 from experiments.harness.play.lesson import all_lessons
 from experiments.spec import Flow
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import Variant
-from labs.definition.lab_runs import (
+from labs.definition import catalogue
+from labs.definition.answers import LEAST_WORDS, examples_of
+from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
+from labs.definition.runs import (
     FOLDER,
     combination_of,
     example_module,
@@ -22,13 +24,11 @@ from labs.definition.lab_runs import (
     settings,
     told,
 )
-from labs.definition.lab_spec import LabRun, LabSpec
-from labs.definition.own_parts import examples_of
-from labs.definition.predictions import LEAST_WORDS
-from labs.definition.question import Question
-from labs.definition.written_numbers import COUNT, unit_named
-from labs.drawings.lab_drawings import LabDrawings, read_drawings
-from labs.templates.rendering import TEMPLATES, render
+from labs.definition.spec import LabRun, LabSpec, Question
+from labs.definition.written import COUNT, unit_named
+from labs.drawings import LabDrawings, read_drawings
+from labs.templates.rendering import TEMPLATES, markdown_page, render
+from topologies.foundation.errors import TcplabError, UsageError
 from topologies.topology_spec import TopologySpec
 
 _ANY_ROW = "r1 ====== r2 ====== rn"
@@ -71,8 +71,8 @@ def sheet_text(lab: LabSpec, variant: Variant) -> str:
 
 def drawings_of(lab: LabSpec) -> LabDrawings:
     """The lab's drawings in its language."""
-    folder = lab_catalogue.folder_of(lab.name) / "text" / lab.language
-    return read_drawings(folder / lab_texts.DRAWINGS)
+    folder = catalogue.folder_of(lab.name) / "text" / lab.language
+    return read_drawings(folder / catalogue.DRAWINGS)
 
 
 def _words(language: str) -> Mapping[str, Any]:
@@ -178,3 +178,65 @@ def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> s
         sample = " ".join(f"{span.name}={span.values[0]}" for span in spans)
         return str(words["design"]).format(sample)
     return str(words[question.kind])
+
+
+HANDOUT = "handout.md"
+
+
+def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
+    """Make the folder.
+
+    Raises UsageError if it is there already: answers are never overwritten.
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder} is there already.", "Name another folder with --out, or go on in that one."
+        )
+    files = {
+        FILE: assignment_text(variant, lab.language),
+        **handout_files(lab, variant),
+        ANSWERS: sheet_text(lab, variant),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, ((name, text.encode()) for name, text in files.items()), f"lab start {lab.name}")
+    return Assignment(folder, lab, variant)
+
+
+def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:
+    """The handout as Markdown with its drawings beside it, and as one page with them in it."""
+    handout, drawings = handout_text(lab, variant), drawings_of(lab).files()
+    page = markdown_page(f"{lab.title}, {variant.student}", handout, lab.language, drawings)
+    return {HANDOUT: handout, "handout.html": page, **drawings}
+
+
+_EXTRA = "Install it beside tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
+_PANGO = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0"
+
+
+def print_handout(assignment: Assignment, out: Path | None = None) -> Path:
+    """Write handout.pdf into the assignment's folder, or `out`; returns its path.
+
+    Raises TcplabError if WeasyPrint is missing, or if the file cannot be written.
+    """
+    page = handout_files(assignment.lab, assignment.variant)["handout.html"]
+    file = out or assignment.folder / "handout.pdf"
+    content = pdf(page)
+    try:
+        file.write_bytes(content)
+    except OSError as error:
+        raise TcplabError(
+            f"{file} cannot be written: {error.strerror}.", "Choose a place with --out."
+        ) from None
+    return file
+
+
+def pdf(page: str) -> bytes:
+    """A page of HTML on sheets of A4. Raises TcplabError if WeasyPrint or Pango is missing."""
+    try:
+        from weasyprint import HTML
+    except ModuleNotFoundError:
+        raise TcplabError("PDFs need WeasyPrint, which is not installed.", _EXTRA) from None
+    except OSError as error:  # it is there, and a C library that it loads is not
+        raise TcplabError(f"WeasyPrint cannot start: {error}", _PANGO) from None
+    content: bytes = HTML(string=page).write_pdf()
+    return content

@@ -9,15 +9,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.tabular.column_table import ColumnTable, TableColumn
-from labs.definition import lab_catalogue
-from labs.definition.answer_sheet import read_sheet
-from labs.definition.assignment import ANSWERS, Assignment, read_assignment
-from labs.definition.course import SELF_STUDY, student_id, variant, variant_from
-from labs.definition.lab_runs import run_folder
-from labs.measuring.evidence_frames import PREFIX
-from labs.measuring.lab_measures import Values, values_of
-from labs.student import checking, packing, starting
-from labs.student.student_runs import carry_out_run, runs_to_make
+from labs.definition import catalogue
+from labs.definition.answers import read_sheet
+from labs.definition.assignment import (
+    ANSWERS,
+    SELF_STUDY,
+    Assignment,
+    read_assignment,
+    student_id,
+    variant,
+    variant_from,
+)
+from labs.definition.runs import run_folder
+from labs.measuring.measures import PREFIX, Values, values_of
+from labs.student.hand_in import check as check
+from labs.student.hand_in import pack as pack
+from labs.student.hand_in import safe_name
+from labs.student.handout import HANDOUT
+from labs.student.handout import start as start_in
+from labs.student.runs import carry_out_run, runs_to_make
 from testbed.lab.ready import lab_for
 from topologies.foundation import untrusted
 from topologies.foundation.errors import UsageError
@@ -33,16 +43,16 @@ def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
 ) -> Assignment:
     """The student's assignment: made if there is none yet, else read. Raises UsageError."""
-    place = Path(folder or f"{lab}-{packing.safe_name(student_id(student))}")
+    place = Path(folder or f"{lab}-{safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
-    spec = lab_catalogue.find(lab)
+    spec = catalogue.find(lab)
     own_variant = (
         variant_from(Path(variants), spec, student)
         if variants
         else variant(SELF_STUDY, spec, student)
     )
-    return starting.start(spec, own_variant, place)
+    return start_in(spec, own_variant, place)
 
 
 def run(assignment: Assignment) -> dict[str, Path]:
@@ -79,7 +89,7 @@ class ShownHandout:
 
 def handout(assignment: Assignment) -> ShownHandout:
     """The assignment's handout, for a notebook beside its folder."""
-    text = untrusted.text_if_any(assignment.folder, starting.HANDOUT)
+    text = untrusted.text_if_any(assignment.folder, HANDOUT)
     return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 
 
@@ -125,13 +135,3 @@ def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -
         f"{name} = {json.dumps(value)}" for name, value in texts.items()
     ]  # of these, TOML's form is JSON's
     (assignment.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
-
-
-def check(assignment: Assignment) -> list[checking.AnswerFinding]:
-    """What is missing or implausible."""
-    return checking.check(assignment)
-
-
-def pack(assignment: Assignment) -> Path:
-    """The file to hand in."""
-    return packing.pack(assignment)

@@ -25,7 +25,7 @@ from markdown_it import MarkdownIt
 
 import labs
 from analysis import rendering
-from labs.definition.lab_catalogue import folder_of, names
+from labs.definition.catalogue import folder_of, names
 
 _FRAME = PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent

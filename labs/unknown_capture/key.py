@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.answer_key import Key, Variables, compared
-from labs.measuring.lab_measures import Runs
+from labs.definition.key import Key, Variables, compared
+from labs.measuring.measures import Runs
 
 CUBIC, RATE, CAPTURE = "cubic", "flow1.goodput_kbit_s", "cubic/right-eth0"
 _PLAIN_WINDOW = 65_535

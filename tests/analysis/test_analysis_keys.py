@@ -16,7 +16,7 @@ from analysis.pages.published.run_values import published_beside
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting import quantities
-from labs.measuring.lab_measures import MeasuredRun
+from labs.measuring.measures import MeasuredRun
 from tests.analysis.made_runs import flow, line, made_run
 
 MISSPELT = ["client.rates", "nstat.TcpRetransSeg", "sender.rexmt_pkts", "pause.total", "order", ""]

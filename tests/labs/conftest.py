@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.answer_key import Key
-from labs.definition.assignment import Assignment
-from labs.definition.course import Course, variant
-from labs.definition.lab_spec import LabSpec
-from labs.student.starting import start
+from labs.definition import catalogue
+from labs.definition.assignment import Assignment, Course, variant
+from labs.definition.key import Key
+from labs.definition.spec import LabSpec
+from labs.student.handout import start
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
 from testbed.lab.ready import Lab, lab
 from topologies.foundation.errors import TcplabError
@@ -21,7 +20,7 @@ COURSE = Course("tests", "a secret that only the tests know")
 
 @pytest.fixture
 def sack() -> LabSpec:
-    return lab_catalogue.find("sack")
+    return catalogue.find("sack")
 
 
 @pytest.fixture

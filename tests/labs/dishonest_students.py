@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-from labs.definition.lab_spec import LabSpec
+from labs.definition.spec import LabSpec
 from tests.labs.native_run import RELEASE, dressed
 from tests.labs.student import Student, borrowed, packed, sheet, signed, written
 

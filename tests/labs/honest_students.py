@@ -6,12 +6,12 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from labs.definition.lab_catalogue import key_module
-from labs.definition.lab_runs import variables_of
-from labs.definition.lab_spec import LabSpec
-from labs.measuring.lab_measures import MeasuredRun, values_of
-from labs.student.checking import check
-from labs.student.student_runs import carry_out_run
+from labs.definition.catalogue import key_module
+from labs.definition.runs import variables_of
+from labs.definition.spec import LabSpec
+from labs.measuring.measures import MeasuredRun, values_of
+from labs.student.hand_in import check
+from labs.student.runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.native_run import dressed
 from tests.labs.student import LAB, LATER, Student, packed, sheet, written

@@ -18,17 +18,17 @@ from pathlib import Path
 
 import click
 
-from labs.definition import lab_catalogue
-from labs.definition.course import Course, variant
-from labs.definition.lab_runs import variables_of
-from labs.definition.lab_spec import LabSpec
-from labs.definition.predictions import record
+from labs.definition import catalogue
+from labs.definition.answers import record
+from labs.definition.assignment import Course, variant
+from labs.definition.runs import variables_of
+from labs.definition.spec import LabSpec
 from labs.grading.grade import grade_all
 from labs.grading.roster import Person
-from labs.measuring.lab_measures import MeasuredRun, values_of
-from labs.student.packing import safe_name
-from labs.student.starting import start
-from labs.student.student_runs import carry_out_run
+from labs.measuring.measures import MeasuredRun, values_of
+from labs.student.hand_in import safe_name
+from labs.student.handout import start
+from labs.student.runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from tests.labs.honest_students import honest, honest_in_other_units
 from tests.labs.student import LAB, PREDICTED, Kind, Student
@@ -71,7 +71,7 @@ def make(folder: Path, kinds: list[Kind]) -> MadeClass:
 
     Runs come first, two at once, then what each student makes of them.
     """
-    lab = lab_catalogue.find(LAB)
+    lab = catalogue.find(LAB)
     made_class = MadeClass(folder)
     made_class.students = [
         Student(f"s{number:03d}-{kind.name.split()[0].lower()[:9]}", kind)
@@ -110,16 +110,14 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
     place = carry_out_run(student.assignment, lab.runs[0], "virtual", lambda _kernels: ready)
     values = values_of(str(place))["values"]
     runs = {LAB: MeasuredRun(tuple(values.values()))}
-    student.key = lab_catalogue.key_module(LAB).key(
-        runs, variables_of(lab, student.assignment.variant)
-    )
+    student.key = catalogue.key_module(LAB).key(runs, variables_of(lab, student.assignment.variant))
 
 
 def grade(made: MadeClass, workers: int | None = None) -> Path:
     """Grade it as an instructor does."""
     return grade_all(
         made.hand_ins,
-        lab_catalogue.find(LAB),
+        catalogue.find(LAB),
         COURSE,
         made.people(),
         made.folder / "grades",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from labs.measuring.lab_measures import MeasuredRun
+from labs.measuring.measures import MeasuredRun
 
 Place = tuple[str, str, str]
 """Run, condition, and the name of what was measured."""

@@ -12,22 +12,22 @@ from typing import Any
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.answer_key import Key
-from labs.definition.course import Course, Variant, variant
+from labs.definition import catalogue
+from labs.definition.assignment import Course, Variant, variant
+from labs.definition.key import Key
 from labs.grading import grade
 from labs.grading.class_grading import key_of
 from labs.grading.roster import Person
 from labs.measuring import contained
-from labs.measuring.lab_measures import values_of
-from labs.student.packing import pack
-from labs.student.starting import start
+from labs.measuring.measures import values_of
+from labs.student.hand_in import pack
+from labs.student.handout import start
 from tests.labs import native_run
 from tests.labs.conftest import COURSE
 from tests.labs.saboteurs import MEASURED, Sabotage, manifest_of
 from tests.labs.student import PICTURE, PREDICTED, signed, written
 
-LAB = lab_catalogue.find("sack")
+LAB = catalogue.find("sack")
 
 
 def people_of(names: Sequence[str]) -> list[Person]:

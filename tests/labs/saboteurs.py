@@ -19,7 +19,7 @@ from typing import Any
 from labs.grading.case import Case
 from labs.measuring import contained as containing
 from labs.measuring.contained import Allowance
-from labs.measuring.lab_measures import measured
+from labs.measuring.measures import measured
 
 MEASURED = Path(__file__).parents[1] / "analysis" / "data" / "run"
 """A small run of the SACK experiment. Every run of the class has its raw files."""
@@ -61,7 +61,7 @@ SHORT = Allowance(seconds=1.0)
 
 
 def carried(folder: str, data: Any, seed: int, *_: Any) -> Any:
-    """Stand in for the guest of a run (labs.measuring.repeating)."""
+    """Stand in for the guest of a run (labs.measuring.references)."""
     raw = Path(folder) / "raw" / f"seed-{seed}"
     kept(str(raw), data, seed)
     record = {"status": "complete", "problem": "", "log": "", "rows": [], "warnings": []}

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.lab_spec import LabSpec
+from labs.definition.spec import LabSpec
 from tests.labs.downloads import tar_of
 from tests.labs.honest_students import honest
 from tests.labs.student import Student, borrowed, rewritten

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labs.definition.answer_key import Key
 from labs.definition.assignment import ANSWERS, Assignment
-from labs.definition.lab_runs import run_folder
-from labs.definition.lab_spec import LabSpec
-from labs.student.packing import pack
+from labs.definition.key import Key
+from labs.definition.runs import run_folder
+from labs.definition.spec import LabSpec
+from labs.student.hand_in import pack
 from topologies.foundation.untrusted import digest_of
 
 LAB = "sack"

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from labs.definition import lab_catalogue
-from labs.grading.class_grading import ClassGrading
-from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
-from labs.grading.download_report import DownloadReport, report_on
+from labs.definition import catalogue
+from labs.grading.class_grading import ClassGrading, opened_cases
 from labs.grading.intake import Intake, receive
-from labs.grading.opened_hand_ins import opened_cases
+from labs.grading.intake_report import CountingHandIns, DownloadReport, counting_hand_ins, report_on
 from labs.grading.roster import Person
 from labs.measuring.references import References
 from tests.labs.conftest import COURSE
@@ -68,7 +66,7 @@ def opened(submissions: Path, place: Path, people: Sequence[Person] = PEOPLE) ->
     intake = receive(submissions, place / "class")
     references = cast(References, None)  # nothing is run
     grading = ClassGrading(
-        lab_catalogue.find("sack"), COURSE, people, references, place / "work", place
+        catalogue.find("sack"), COURSE, people, references, place / "work", place
     )
     counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
     return TakenIn(intake, counting, report_on(intake, counting))

@@ -10,26 +10,27 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading import canvas, grade_files, moodle
-from labs.grading.acceptances import (
-    FILE,
+from labs.definition.assignment import variant
+from labs.definition.spec import LabSpec
+from labs.grading import canvas, files, moodle
+from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.decisions import (
+    ACCEPTED,
+    OVERRIDES,
     Acceptance,
     Acceptances,
+    Override,
+    Overrides,
     apply_acceptances,
+    apply_overrides,
     read_acceptances,
+    read_overrides,
 )
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case, exported_points
-from labs.grading.grade_files import CourseFiles, GradedClass
-from labs.grading.grade_pages import class_page, feedback_page, reading_page
+from labs.grading.files import CourseFiles, GradedClass
 from labs.grading.gradescope import results
-from labs.grading.hand_in_digest import fingerprint
-from labs.grading.inspection import InspectedHandIn
+from labs.grading.inspection import InspectedHandIn, fingerprint
 from labs.grading.intake import HandIn
-from labs.grading.overrides import FILE as OVERRIDES
-from labs.grading.overrides import Override, Overrides, apply_overrides, read_overrides
+from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
@@ -69,7 +70,7 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
     case: Case, sack: LabSpec
 ) -> None:
     assert exports(sack, case) == ("", "", False)
-    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(files.grades(sack, [case])))
     assert (row["points"], row["final"], row["state"]) == (str(sack.points), "", "look")
     apply_acceptances(
         case,
@@ -78,7 +79,7 @@ def test_a_flagged_hand_in_exports_no_points_until_it_is_accepted(
         ),
     )
     assert exports(sack, case) == (str(sack.points), str(sack.points), True)
-    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(files.grades(sack, [case])))
     assert (row["state"], row["flags"], row["accepted"]) == ("graded", "", "same captures; whose")
 
 
@@ -114,10 +115,10 @@ def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sac
 
 
 def test_acceptances_are_in_one_file(sack: LabSpec, tmp_path: Path) -> None:
-    assert read_acceptances(tmp_path) == Acceptances() and (tmp_path / FILE).read_text().startswith(
-        "#"
-    )
-    (tmp_path / FILE).write_text('[[accept]]\nstudent = "ann"\n')
+    assert read_acceptances(tmp_path) == Acceptances() and (
+        tmp_path / ACCEPTED
+    ).read_text().startswith("#")
+    (tmp_path / ACCEPTED).write_text('[[accept]]\nstudent = "ann"\n')
     with pytest.raises(UsageError, match="hand_in"):
         read_acceptances(tmp_path)
     (tmp_path / OVERRIDES).write_text('[[accept]]\nstudent = "ann"\n')
@@ -145,7 +146,7 @@ def test_what_could_not_be_graded_is_marked_by_hand(sack: LabSpec) -> None:
     assert exported_points([case])[0].points == 13.5 and results(sack, case)["score"] == 13.5
     page = feedback_page(sack, case)
     assert "13.5 of" in page and "A person marked it by hand" in page and "Everything else" in page
-    (row,) = csv.DictReader(io.StringIO(grade_files.grades(sack, [case])))
+    (row,) = csv.DictReader(io.StringIO(files.grades(sack, [case])))
     assert (row["state"], row["why"], row["points"]) == ("marked by hand", "3.5", "13.5")
     assert row["message"] == "It is no whole zip file."
 
@@ -192,7 +193,7 @@ def write(
     out: Path, sack: LabSpec, cases: list[Case], accepted: Acceptances | None = None
 ) -> list[str]:
     out.mkdir(exist_ok=True)
-    return grade_files.write(
+    return files.write(
         out,
         GradedClass(sack, COURSE, [], cases, Overrides(), accepted or Acceptances()),
         CourseFiles(),

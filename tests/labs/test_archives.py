@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.answer_sheet import read_sheet
+from labs.definition.answers import read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment, read_assignment
-from labs.definition.lab_spec import LabSpec
-from labs.definition.texts import decoded
+from labs.definition.files import decoded
+from labs.definition.spec import LabSpec
 from labs.grading.archives import Refusal
 from labs.grading.inspection import inspect
 from labs.grading.unpacking import unpack
-from labs.student.checking import check
+from labs.student.hand_in import check
 from tests.labs.downloads import SHEET, hand_in, tar_of, zip_of
 from topologies.foundation.errors import TcplabError
 

@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.answer_key import Key
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading.bands import check_bands
+from labs.definition.assignment import variant
+from labs.definition.key import Key
+from labs.definition.spec import LabSpec
 from labs.grading.case import Case
+from labs.grading.class_grading import require_course
+from labs.grading.comparison import compare, other_settings, version_sentence
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.opened_hand_ins import require_course
-from labs.grading.run_comparison import compare, other_settings, version_sentence
+from labs.grading.marked_case import check_bands
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 

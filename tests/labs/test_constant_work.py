@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition import lab_catalogue, written_numbers
-from labs.definition.answer_key import Key
-from labs.definition.course import variant
-from labs.definition.lab_runs import variables_of
-from labs.definition.lab_spec import LabSpec
-from labs.definition.question import Question
+from labs.definition import catalogue
+from labs.definition.assignment import variant
+from labs.definition.key import Key
+from labs.definition.runs import variables_of
+from labs.definition.spec import LabSpec, Question
+from labs.definition.written import parse_number
 from labs.grading import class_grading
 from labs.grading.marking import Marker
 from tests.labs.conftest import COURSE
@@ -38,7 +38,7 @@ _FACTORS = [8 * 1.024, 8.0, 1.024, 1.0, 1 / 1.024, 1 / 8, 1e3, 1e-3, 1e6, 1e-6, 
 def key_of(lab: LabSpec) -> Key:
     """The key of a made-up run of the lab."""
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    key: Key = lab_catalogue.key_module(lab.name).key(runs_of(LABS[lab.name].shown), variables)
+    key: Key = catalogue.key_module(lab.name).key(runs_of(LABS[lab.name].shown), variables)
     return replace(key, frames={name: {7: 1.25, 90: 3.5} for name in key.frames})
 
 
@@ -61,7 +61,7 @@ def is_right(question: Question, given: list[str], key: Key) -> bool:
         return any(word in ("7", "90") for word in given[0].split())
     if question.id not in key.numbers:
         return False
-    value = written_numbers.parse(given[0]).value
+    value = parse_number(given[0]).value
     expected = key.numbers[question.id]
     return any(
         abs(value - factor * expected) <= max(2e-9, _CLOSE * abs(factor * expected))
@@ -71,7 +71,7 @@ def is_right(question: Question, given: list[str], key: Key) -> bool:
 
 @pytest.mark.parametrize("name", sorted(LABS))
 def test_no_constant_answer_earns_a_point_unless_it_is_right(name: str) -> None:
-    lab = lab_catalogue.find(name)
+    lab = catalogue.find(name)
     key = key_of(lab)
     marker = Marker(lab, key, {}, {}, {}, {})
     for question in lab.questions:
@@ -85,7 +85,7 @@ def test_no_constant_answer_earns_a_point_unless_it_is_right(name: str) -> None:
 def test_no_constant_sheet_earns_anything_that_is_read_by_the_program() -> None:
     """One answer for every question, as somebody hands in who did nothing."""
     for name in sorted(LABS):
-        lab = lab_catalogue.find(name)
+        lab = catalogue.find(name)
         marker = Marker(lab, key_of(lab), {}, {}, {}, {})
         for text in ("0", "1", "none", "see above"):
             marks = marker.marks({question.id: [text] for question in lab.questions})

@@ -13,15 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labs.definition.lab_spec import LabSpec
+from labs.definition.spec import LabSpec
 from labs.grading import canvas, moodle
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case, exported_points
-from labs.grading.csv_tables import cell, table
-from labs.grading.download_report import DownloadReport, IntakeLine
-from labs.grading.grade_files import grades
+from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.files import grades
 from labs.grading.intake import HandIn
+from labs.grading.intake_report import DownloadReport, IntakeLine
 from labs.grading.roster import Person
+from labs.grading.tables import cell, table
 
 FORMULA = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 SEPARATORS = ",;\t"

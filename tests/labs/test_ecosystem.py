@@ -13,17 +13,17 @@ import pytest
 from click.testing import CliRunner
 
 from labs.cli.lab import lab as lab_commands
-from labs.definition import lab_catalogue
+from labs.definition import catalogue
 from labs.notebooks.__main__ import notebook
 from tests.labs.student import PREDICTED
 
-LABS = lab_catalogue.FOLDER
+LABS = catalogue.FOLDER
 
 
-@pytest.mark.parametrize("name", lab_catalogue.names())
+@pytest.mark.parametrize("name", catalogue.names())
 def test_the_notebooks_are_as_they_are_written(name: str) -> None:
     text = (LABS / "notebooks" / f"{name}.ipynb").read_text()
-    assert text == notebook(lab_catalogue.find(name)), "run python -m labs.notebooks"
+    assert text == notebook(catalogue.find(name)), "run python -m labs.notebooks"
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "code":
             compile(cell["source"], name, "exec")

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.lab_spec import LabSpec
+from labs.definition.spec import LabSpec
 from labs.grading import canvas, moodle
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case, exported_points
-from labs.grading.csv_tables import read_foreign_table
+from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person, read_roster
+from labs.grading.tables import read_foreign_table
 from topologies.foundation.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")

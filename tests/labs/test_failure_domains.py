@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labs.grading import class_grading, grade, opened_hand_ins
+from labs.grading import class_grading, grade
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
 from labs.grading.failure_domain import Stage
@@ -33,8 +33,8 @@ STEPS = {
 }
 """Each step that runs in a limited process, and a kind of student whose hand-in takes it."""
 DIRECT = {
-    Stage.OPEN: (opened_hand_ins, "_open"),
-    Stage.OWNER: (opened_hand_ins, "_identify"),
+    Stage.OPEN: (class_grading, "_open"),
+    Stage.OWNER: (class_grading, "_identify"),
     Stage.PLAN: (ClassGrading, "points"),
     Stage.REPEAT: (grade, "compare"),
     Stage.COMPARE: (grade, "settle"),

@@ -9,18 +9,17 @@ from typing import Any
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case
+from labs.definition import catalogue
+from labs.definition.assignment import variant
+from labs.definition.spec import LabSpec
+from labs.grading.case import AnswerMark, Case
 from labs.grading.gradescope import check_submitter, read_submission, results
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 
-SCRIPT = lab_catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
+SCRIPT = catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {
     "id": 123456,
     "created_at": "2018-07-01T14:22:32.365935-07:00",

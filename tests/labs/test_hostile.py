@@ -14,10 +14,10 @@ import pytest
 
 from experiments.harness.running.verify import differences
 from labs.definition.assignment import ANSWERS
-from labs.definition.handed_in_pictures import picture_kind
+from labs.definition.files import picture_kind
 from labs.grading.archives import Refusal
-from labs.grading.authenticity import inconsistencies
 from labs.grading.inspection import inspect
+from labs.grading.real_time import inconsistencies
 from labs.grading.unpacking import unpack
 from labs.measuring.contained import Allowance, NotContained, contained, inform
 from topologies.foundation.errors import TcplabError

@@ -11,18 +11,13 @@ from click.testing import CliRunner
 
 from experiments.harness.definition.catalogue import find
 from labs.cli.lab import lab as lab_commands
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.course import variant
-from labs.definition.lab_runs import combination_of
-from labs.definition.lab_spec import LabSpec
-from labs.definition.own_parts import examples_of
-from labs.definition.question import Kind
-from labs.instructor import scaffold
-from labs.instructor.lint import lint
-from labs.instructor.lint_variants import lint_variants
-from labs.instructor.preview import LabPreview
-from labs.instructor.readability import HARDEST, lix
-from labs.instructor.working_time import MINUTES, working_time
+from labs.definition import catalogue
+from labs.definition.answers import examples_of
+from labs.definition.assignment import variant
+from labs.definition.runs import combination_of
+from labs.definition.spec import Kind, LabSpec
+from labs.instructor.lint import HARDEST, MINUTES, lint, lix, working_time
+from labs.instructor.preview import LabPreview, lint_variants
 from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
 from tests.labs.conftest import COURSE
@@ -31,23 +26,23 @@ from topologies.foundation.errors import UsageError
 
 LANGUAGES = [
     (name, language)
-    for name in lab_catalogue.names()
-    for language in lab_texts.languages(lab_catalogue.FOLDER / name)
+    for name in catalogue.names()
+    for language in catalogue.languages(catalogue.FOLDER / name)
 ]
 
 
 @pytest.mark.parametrize(("name", "language"), LANGUAGES)
 def test_lint_has_nothing_to_say_of_our_labs(name: str, language: str) -> None:
-    assert [f"{each.where}: {each.text}" for each in lint(lab_catalogue.find(name, language))] == []
+    assert [f"{each.where}: {each.text}" for each in lint(catalogue.find(name, language))] == []
 
 
 @pytest.mark.parametrize(("name", "language"), LANGUAGES)
 def test_a_translated_handout_has_no_english_network(name: str, language: str) -> None:
-    lab = lab_catalogue.find(name, language)
+    lab = catalogue.find(name, language)
     own_variant = variant(COURSE, lab, "ann")
     handout = handout_text(lab, own_variant)
     own = examples_of(lab, Path("mine.c"))
-    for run in lab.runs if language != lab_texts.FIRST_LANGUAGE else ():
+    for run in lab.runs if language != catalogue.FIRST_LANGUAGE else ():
         assert combination_of(run, own_variant, own).spec.topology.diagram not in handout
         parameters = fields(find(run.experiment).parameters())
         assert not [each.name for each in parameters if each.metadata["meaning"][1:] in handout]
@@ -119,14 +114,14 @@ def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
 
 
 def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "first_look").symlink_to(lab_catalogue.FOLDER / "first_look")
-    monkeypatch.setattr(lab_catalogue, "FOLDER", tmp_path)
-    folder = scaffold.new_lab("my_lab")
+    (tmp_path / "first_look").symlink_to(catalogue.FOLDER / "first_look")
+    monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
+    folder = catalogue.new_lab("my_lab")
     assert (folder / "key.py").is_file() and (folder / "text/en/background.md.j2").is_file()
     with pytest.raises(UsageError, match="there already"):
-        scaffold.new_lab("my_lab")
+        catalogue.new_lab("my_lab")
     with pytest.raises(UsageError, match="cannot name a lab"):
-        scaffold.new_lab("../lab")
+        catalogue.new_lab("../lab")
 
 
 def test_lint_is_a_command() -> None:

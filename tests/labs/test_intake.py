@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.grading.course_download import extract_inside
+from labs.grading.downloads import extract_inside
 from labs.grading.roster import Person
 from labs.measuring import contained
 from tests.labs.downloads import SHEET, below, hand_in, tar_of, written, zip_of

@@ -14,16 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.lab_spec import LabSpec
-from labs.grading import grade_files
-from labs.grading.acceptances import Acceptances
+from labs.definition.spec import LabSpec
+from labs.grading import files
 from labs.grading.case import Case
-from labs.grading.counting_hand_in import CountingHandIns, counting_hand_ins
-from labs.grading.course_download import DownloadFile
-from labs.grading.download_report import report_on
-from labs.grading.grade_files import CourseFiles, GradedClass
+from labs.grading.decisions import Acceptances, Overrides
+from labs.grading.downloads import DownloadFile
+from labs.grading.files import CourseFiles, GradedClass
 from labs.grading.intake import Intake, receive
-from labs.grading.overrides import Overrides
+from labs.grading.intake_report import CountingHandIns, counting_hand_ins, report_on
 from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
@@ -187,7 +185,7 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     members = MOODLE | {"=cmd|'!A0": b"", "<b>.txt": b"", "\u202elive.txt": b""}
     intake = taken_in(members, tmp_path)
     cases, out = intake.chosen.cases, tmp_path / "grades"
-    grade_files.write(
+    files.write(
         out,
         GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
         CourseFiles(),
@@ -215,7 +213,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     intake = opened(place, tmp_path)
     assert set(intake.graded) == {"ann", "ben", "eve"}
     cases, out = intake.chosen.cases, tmp_path / "grades"
-    grade_files.write(
+    files.write(
         out,
         GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
         CourseFiles(),

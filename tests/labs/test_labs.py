@@ -15,28 +15,28 @@ from click.testing import CliRunner
 from hypothesis import given, strategies
 
 from labs.cli.lab import lab as lab_commands
-from labs.definition import lab_catalogue, written_numbers
-from labs.definition.answer_sheet import read_sheet
-from labs.definition.assignment import ANSWERS, Assignment, read_assignment
-from labs.definition.course import (
+from labs.definition import catalogue
+from labs.definition.answers import examples_of, read_sheet
+from labs.definition.assignment import (
+    ANSWERS,
+    Assignment,
     class_file,
     new_course,
+    read_assignment,
     read_course,
     student_id,
     variant,
     variant_from,
 )
-from labs.definition.lab_runs import combination_of, example_module, settings, variables_of
-from labs.definition.lab_spec import LabSpec
-from labs.definition.own_parts import examples_of
-from labs.definition.question import Option, Question
-from labs.student.checking import check
-from labs.student.handout import handout_text
-from labs.student.starting import start
+from labs.definition.runs import combination_of, example_module, settings, variables_of
+from labs.definition.spec import LabSpec, Option, Question
+from labs.definition.written import parse_number, unit_named
+from labs.student.hand_in import check
+from labs.student.handout import handout_text, start
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import TcplabError, UsageError
 
-ROOT = lab_catalogue.FOLDER.parent
+ROOT = catalogue.FOLDER.parent
 
 
 @pytest.mark.parametrize(
@@ -65,9 +65,7 @@ ROOT = lab_catalogue.FOLDER.parent
     ],
 )
 def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: float) -> None:
-    assert written_numbers.parse(text).within(written_numbers.unit_named(unit)) == pytest.approx(
-        value
-    )
+    assert parse_number(text).within(unit_named(unit)) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
@@ -88,28 +86,28 @@ def test_numbers_are_read_as_people_write_them(text: str, unit: str, value: floa
 )
 def test_what_is_no_number_is_said_to_be_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        written_numbers.parse(text)
+        parse_number(text)
 
 
 def test_a_rate_is_no_time() -> None:
     with pytest.raises(ValueError, match="is a time, and a rate is asked for"):
-        written_numbers.parse("3 s").within(written_numbers.unit_named("kbit/s"))
+        parse_number("3 s").within(unit_named("kbit/s"))
 
 
 @given(strategies.text(max_size=60))
 def test_no_text_makes_the_reader_of_numbers_fail_otherwise(text: str) -> None:
     try:
-        written_numbers.parse(text)
+        parse_number(text)
     except ValueError as error:
         assert str(error)
 
 
 def test_every_lab_is_sound(tmp_path: Path) -> None:
     """Every variant's runs are possible, and its key knows every question that is marked by it."""
-    assert "sack" in lab_catalogue.names()
+    assert "sack" in catalogue.names()
     module = example_module(tmp_path)
-    for name in lab_catalogue.names():
-        lab = lab_catalogue.find(name)
+    for name in catalogue.names():
+        lab = catalogue.find(name)
         assert lab.claim.endswith(".") and lab.goals and lab.points >= 10
         for student in ("ann", "ben", "eve"):
             own_variant = variant(COURSE, lab, student)
@@ -119,8 +117,8 @@ def test_every_lab_is_sound(tmp_path: Path) -> None:
                 variables_of(lab, own_variant)
             )
             assert handout_text(lab, own_variant).count("**") > 2 * len(lab.questions)
-        assert callable(lab_catalogue.key_module(name).key) and callable(
-            lab_catalogue.key_module(name).lesson
+        assert callable(catalogue.key_module(name).key) and callable(
+            catalogue.key_module(name).lesson
         )
 
 
@@ -174,9 +172,9 @@ def test_strange_ids_are_refused(text: str) -> None:
 
 def test_the_handout_says_the_variants_numbers_and_no_others(sack: LabSpec) -> None:
     """Numbers of the link are rendered: another variant changes every one of them."""
-    for name in lab_catalogue.names():
-        lab = lab_catalogue.find(name)
-        source = (lab_catalogue.FOLDER / name / "text/en/background.md.j2").read_text()
+    for name in catalogue.names():
+        lab = catalogue.find(name)
+        source = (catalogue.FOLDER / name / "text/en/background.md.j2").read_text()
         values = {value for parameter in lab.varies for value in parameter.values}
         typed = values & set(re.findall(r"[\d.]+(?:mbit|kbit|ms|%)", source))
         assert not typed, f"{name}: {typed}"
@@ -197,7 +195,7 @@ def test_a_folder_is_made_once(assignment: Assignment, sack: LabSpec) -> None:
 def test_a_handout_tells_the_channel_once_and_no_round_trip_that_is_asked() -> None:
     fairness, first_look = (
         handout_text(lab, variant(COURSE, lab, "ann"))
-        for lab in map(lab_catalogue.find, ("fairness", "first_look"))
+        for lab in map(catalogue.find, ("fairness", "first_look"))
     )
     assert fairness.count("* `bw` is **100mbit**") == 1
     assert fairness.count("* The same as in run `fifo`, except for this:") == 2

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from labs.grading import class_grading
-from labs.grading.acceptances import FILE as ACCEPTED
-from labs.grading.overrides import FILE
+from labs.grading.decisions import ACCEPTED, OVERRIDES
 from labs.measuring import references
 from tests.labs.made_class import disagreements, grade, make
 from tests.labs.student import PICTURE, rewritten
@@ -29,7 +28,7 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
 
     first = (grades / "grades.csv").read_text()
     student = made_class.students[0].name
-    with (grades / FILE).open("a") as file:
+    with (grades / OVERRIDES).open("a") as file:
         file.write(f'[[override]]\nstudent = "{student}"\nquestion = "why"\npoints = 4.0\n')
     monkeypatch.setattr(references.References, "keep", lambda *_: None)
     monkeypatch.setattr("experiments.harness.sweep.running_points.Task", None)  # nothing may be run
@@ -55,7 +54,7 @@ def test_a_friends_zip_exports_nothing_until_it_is_accepted(
     points = {"why": 3.0, "graph": 2.0}
     lines = [f'question = "{name}"\npoints = {given}' for name, given in points.items()]
     override = [f'[[override]]\nstudent = "{friend.name}"\n{line}\n' for line in lines]
-    (grades / FILE).write_text("".join(override))
+    (grades / OVERRIDES).write_text("".join(override))
     grade(made_class)
     row = row_of(grades / "grades.csv", friend.name)
     assert (row["state"], row["points"], row["final"]) == ("look", f"{POINTS + 5:g}", "")

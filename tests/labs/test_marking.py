@@ -9,23 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.answer_key import Key
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading import grade_files
-from labs.grading.acceptances import Acceptances
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.case import Case, exported_points
-from labs.grading.csv_tables import cell
-from labs.grading.grade_pages import class_page, feedback_page, reading_page
+from labs.definition.assignment import variant
+from labs.definition.key import Key
+from labs.definition.spec import LabSpec
+from labs.grading import files
+from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.decisions import OVERRIDES, Acceptances, apply_overrides, read_overrides
 from labs.grading.gradescope import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker, tolerances
 from labs.grading.moodle import own_worksheet
-from labs.grading.overrides import FILE, apply_overrides, read_overrides
+from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.roster import Person, read_roster
 from labs.grading.shared_work import other_variants, same_captures, same_student
+from labs.grading.tables import cell
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
@@ -215,17 +213,19 @@ def test_points_by_hand_survive_grading_again(
     marker: Marker, sack: LabSpec, tmp_path: Path
 ) -> None:
     read_overrides(tmp_path, sack)  # makes the file
-    with (tmp_path / FILE).open("a") as file:
+    with (tmp_path / OVERRIDES).open("a") as file:
         file.write(
             '[[override]]\nstudent = "Ann"\nquestion = "why"\npoints = 3.5\ncomment = "Good."\n'
         )
-    before = (tmp_path / FILE).read_text()
+    before = (tmp_path / OVERRIDES).read_text()
     for _ in range(2):
         case = case_of(marker, sack, why="Because.")
         apply_overrides(case, sack, read_overrides(tmp_path, sack))
         assert case.points == 3.5 and case.state == "graded" and not case.open
-    assert (tmp_path / FILE).read_text() == before
-    (tmp_path / FILE).write_text('[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n')
+    assert (tmp_path / OVERRIDES).read_text() == before
+    (tmp_path / OVERRIDES).write_text(
+        '[[override]]\nstudent = "ann"\nquestion = "why"\npoints = 99.0\n'
+    )
     with pytest.raises(UsageError, match="points at most"):
         read_overrides(tmp_path, sack)
 
@@ -235,7 +235,7 @@ def test_could_not_grade_is_never_zero_points(marker: Marker, sack: LabSpec) -> 
     case.refused, case.marks = "It is no whole zip file.", []
     assert case.state == "could not grade" and case.points is None
     assert "score" not in results(sack, case)
-    row = next(csv.DictReader(io.StringIO(grade_files.grades(sack, [case]))))
+    row = next(csv.DictReader(io.StringIO(files.grades(sack, [case]))))
     assert row["points"] == row["final"] == "" and row["state"] == "could not grade"
     assert (
         next(csv.DictReader(io.StringIO(own_worksheet(sack, exported_points([case])))))["Grade"]
@@ -303,7 +303,7 @@ def test_two_hand_ins_of_one_student_are_for_a_person(marker: Marker, sack: LabS
     first, second = case_of(marker, sack), case_of(marker, sack)
     same_student([first, second])
     assert first.state == second.state == "look"
-    assert len(set(grade_files.file_names([first, second]).values())) == 2
+    assert len(set(files.file_names([first, second]).values())) == 2
 
 
 def test_a_class_is_read_from_plain_lists_and_from_exports(tmp_path: Path) -> None:

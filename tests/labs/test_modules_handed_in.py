@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition import lab_catalogue, lab_runs
-from labs.definition.assignment import ANSWERS
-from labs.definition.course import variant
+from labs.definition import catalogue
+from labs.definition.assignment import ANSWERS, variant
+from labs.definition.runs import example_module
 from labs.grading import class_grading, grade
-from labs.student.packing import pack
-from labs.student.starting import start
-from labs.student.student_runs import carry_out_run
+from labs.student.hand_in import pack
+from labs.student.handout import start
+from labs.student.runs import carry_out_run
 from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
@@ -33,13 +33,13 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
 ) -> None:
     monkeypatch.setattr(grade, "_WALL_SECONDS", 90.0)
     monkeypatch.setattr(class_grading, "_SEEDS", 3)
-    spec, ready = lab_catalogue.find("own_congestion_control"), lab()
+    spec, ready = catalogue.find("own_congestion_control"), lab()
     class_folder = tmp_path / "class"
     class_folder.mkdir()
     changes = {"good": ("", ""), "crash": CRASH, "spin": SPIN, "wrong": ("return", "retrun")}
     for name, (old, new) in changes.items():
         assignment = start(spec, variant(COURSE, spec, name), tmp_path / name)
-        module = lab_runs.example_module(assignment.folder)
+        module = example_module(assignment.folder)
         source = module.read_text()
         assert old in source
         (assignment.folder / ANSWERS).write_text(
@@ -77,7 +77,7 @@ def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
     monkeypatch.setattr(class_grading, "_SEEDS", 3)
     monkeypatch.chdir(tmp_path)
     Path("canary").write_text(COURSE.secret)
-    spec = lab_catalogue.find("own_congestion_control")
+    spec = catalogue.find("own_congestion_control")
     for name, (attacks, _) in HOSTILE.items():
         folder = start(spec, variant(COURSE, spec, name), tmp_path / "class" / name).folder
         (folder / "mine.c").write_text(source(attacks, "mine"))

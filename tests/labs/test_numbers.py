@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from labs.definition import written_numbers
+from labs.definition.written import parse_number, unit_named
 
 SPELLINGS = {
     ("kbit/s", 1.0): (
@@ -70,7 +70,7 @@ WAYS = {
 
 @pytest.mark.parametrize(("unit", "factor", "word"), SPELT)
 def test_every_spelling_is_known(unit: str, factor: float, word: str) -> None:
-    value = written_numbers.parse(f"231.5 {word}").within(written_numbers.unit_named(unit))
+    value = parse_number(f"231.5 {word}").within(unit_named(unit))
     assert value == pytest.approx(231.5 * factor)
 
 
@@ -94,14 +94,14 @@ def test_every_spelling_of_every_unit_gives_the_value_back(
 ) -> None:
     unit, factor, word = spelt
     text = f"{before}{WAYS[way](whole, cents)}{space}{word}{after}"
-    value = written_numbers.parse(text).within(written_numbers.unit_named(unit))
+    value = parse_number(text).within(unit_named(unit))
     assert value == pytest.approx((whole + cents / 100) * factor), text
 
 
 @pytest.mark.parametrize("text", DOUBTFUL.split("|"))
 def test_what_may_mean_something_else_is_left_to_a_person(text: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
-        written_numbers.parse(text)
+        parse_number(text)
 
 
 @given(
@@ -114,19 +114,19 @@ def test_two_numbers_are_never_read_as_one(one: int, other: int, between: str, u
     if (between, other, unit) == (":", 1, ""):
         return  # 3:1 is a factor
     with pytest.raises(ValueError, match=r"\w"):
-        written_numbers.parse(f"{one}{between}{other}{unit}")
+        parse_number(f"{one}{between}{other}{unit}")
 
 
 def test_digits_that_may_mean_something_else_say_what() -> None:
-    assert written_numbers.parse("1.234 s").others == (1234.0,)
-    assert written_numbers.parse("231 445 kbit/s").others == (231.0, 445.0)
-    assert written_numbers.parse("0.234 s").others == written_numbers.parse("1.23 s").others == ()
+    assert parse_number("1.234 s").others == (1234.0,)
+    assert parse_number("231 445 kbit/s").others == (231.0, 445.0)
+    assert parse_number("0.234 s").others == parse_number("1.23 s").others == ()
 
 
 @given(some.text(LETTERS, max_size=30))
 def test_no_text_of_such_letters_makes_the_reader_fail_otherwise(text: str) -> None:
     try:
-        number = written_numbers.parse(text)
+        number = parse_number(text)
     except ValueError as error:
         assert str(error)
     else:

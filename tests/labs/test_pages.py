@@ -11,22 +11,27 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition import lab_catalogue, lab_texts
-from labs.definition.answer_key import Key
-from labs.definition.assignment import Assignment
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
-from labs.grading.acceptances import FILE as ACCEPTED
-from labs.grading.acceptances import Acceptance, Acceptances, apply_acceptances, read_acceptances
+from labs.definition import catalogue
+from labs.definition.assignment import Assignment, variant
+from labs.definition.key import Key
+from labs.definition.spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.grade_pages import class_page, feedback_page, reading_page
+from labs.grading.decisions import (
+    ACCEPTED,
+    Acceptance,
+    Acceptances,
+    Override,
+    Overrides,
+    apply_acceptances,
+    read_acceptances,
+)
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
-from labs.grading.overrides import Override, Overrides
+from labs.grading.pages import class_page, feedback_page, reading_page
 from labs.grading.roster import Person
 from labs.sack.key import DERIVED
-from labs.student.starting import handout_files
+from labs.student.handout import handout_files
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.labs.conftest import COURSE
 
@@ -136,9 +141,9 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
 
 def test_every_handout_fits_a_phone_and_its_network_is_whole(tmp_path: Path) -> None:
     with browser(tmp_path) as page:
-        for name in lab_catalogue.names():
-            for language in lab_texts.languages(lab_catalogue.FOLDER / name):
-                lab = lab_catalogue.find(name, language)
+        for name in catalogue.names():
+            for language in catalogue.languages(catalogue.FOLDER / name):
+                lab = catalogue.find(name, language)
                 text = handout_files(lab, variant(COURSE, lab, "ann"))["handout.html"]
                 page.open(written(text, tmp_path), _PHONE)
                 assert page.run(_WIDEST) <= _PHONE and page.run(_HIDDEN) == 0, (name, language)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from labs.cli.lab import lab as lab_commands
 from labs.definition.assignment import Assignment
-from labs.student.printing import pdf, print_handout
+from labs.student.handout import pdf, print_handout
 
 A4 = (595, 842)
 """Points, width and height."""

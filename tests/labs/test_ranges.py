@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from labs.definition import lab_catalogue
-from labs.definition.answer_key import Key
-from labs.definition.course import variant
-from labs.definition.lab_runs import variables_of
-from labs.measuring.lab_measures import Runs
+from labs.definition import catalogue
+from labs.definition.assignment import variant
+from labs.definition.key import Key
+from labs.definition.runs import variables_of
+from labs.measuring.measures import Runs
 from labs.measuring.ranges import check_ranges, corners
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, MadeLab, runs_of
 
 
 def test_corners_are_all_ends_and_the_middle() -> None:
-    corner_variants = corners(lab_catalogue.find("fairness"))
+    corner_variants = corners(catalogue.find("fairness"))
     assert [tuple(value for _, value in values) for values in corner_variants] == [
         ("24mbit", "8"),
         ("24mbit", "12"),
@@ -30,13 +30,13 @@ def test_corners_are_all_ends_and_the_middle() -> None:
 
 
 def lesson(name: str, runs: Runs) -> bool:
-    return bool(lab_catalogue.key_module(name).lesson(runs))
+    return bool(catalogue.key_module(name).lesson(runs))
 
 
 def key(name: str, runs: Runs) -> Key:
-    lab = lab_catalogue.find(name)
+    lab = catalogue.find(name)
     variables = variables_of(lab, variant(COURSE, lab, "ann"))
-    lab_key: Key = lab_catalogue.key_module(name).key(runs, variables)
+    lab_key: Key = catalogue.key_module(name).key(runs, variables)
     return lab_key
 
 
@@ -51,7 +51,7 @@ def agrees(made_lab: MadeLab, lab_key: Key) -> bool:
 
 
 def test_every_lab_has_made_up_runs() -> None:
-    assert sorted(LABS) == sorted(lab_catalogue.names())
+    assert sorted(LABS) == sorted(catalogue.names())
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -84,7 +84,7 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
 @pytest.mark.parametrize("name", LABS)
 def test_a_factor_is_the_larger_over_the_smaller_and_the_other_is_a_known_mix_up(name: str) -> None:
     lab_key = key(name, runs_of(LABS[name].shown))
-    for question in lab_catalogue.find(name).questions:
+    for question in catalogue.find(name).questions:
         with_value = {*lab_key.mistakes.get(question.id, {})}
         with_value |= {*lab_key.wrong_frames.get(question.id, {})}
         assert {mistake.id for mistake in question.mistakes} == with_value
@@ -97,6 +97,6 @@ def test_a_factor_is_the_larger_over_the_smaller_and_the_other_is_a_known_mix_up
 
 @pytest.mark.virtual
 def test_the_lesson_shows_in_the_middle(tmp_path: Path) -> None:
-    lab = lab_catalogue.find("first_look")
+    lab = catalogue.find("first_look")
     corner_results = check_ranges(lab, 1, tmp_path, 1, corners(lab)[-1:])
     assert [(corner.lesson, corner.problem) for corner in corner_results] == [(True, "")]

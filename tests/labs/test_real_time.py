@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.assignment import ANSWERS, Assignment
-from labs.definition.course import variant
-from labs.definition.lab_spec import LabSpec
+from labs.definition import catalogue
+from labs.definition.assignment import ANSWERS, Assignment, variant
+from labs.definition.spec import LabSpec
 from labs.grading.case import Case
 from labs.grading.inspection import HandedInRun
 from labs.grading.intake import HandIn
-from labs.grading.real_time_checks import GUESTS_BEGIN, check_label, contradictions
-from labs.student.starting import start
-from labs.student.student_runs import carry_out_run
+from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
+from labs.student.handout import start
+from labs.student.runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
 from testbed.virtual import started_guest
@@ -127,7 +126,7 @@ def test_each_witness_that_says_otherwise_is_named(
 @pytest.fixture(scope="module")
 def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     """A run of the SACK lab in virtual time, by its seed."""
-    lab, place = lab_catalogue.find("sack"), tmp_path_factory.mktemp("runs")
+    lab, place = catalogue.find("sack"), tmp_path_factory.mktemp("runs")
     begun = start(lab, variant(COURSE, lab, "ann"), place / "ann")
     ready = the_lab()
 

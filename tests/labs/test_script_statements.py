@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.handed_in_scripts import handed_in_script
-from labs.definition.script_statements import _CALLS, check_statements, outbound_lines
+from labs.definition.scripts import _CALLS, check_statements, handed_in_script, outbound_lines
 from testbed.packetdrill.script_files import Script
 from tests.labs.constant_scripts import CONNECTED, FORBIDDEN_CALLS, LISTENING
 from tests.labs.test_scripts_handed_in import AT_ONCE, NOTHING, SPACED, WRONG

@@ -9,22 +9,20 @@ from typing import Any
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.definition.assignment import ANSWERS, Assignment
-from labs.definition.course import variant
-from labs.definition.handed_in_scripts import handed_in_script
-from labs.grading import class_grading, grade
-from labs.grading.answer_mark import AnswerMark
-from labs.grading.script_trials import ScriptTrial, marked, tried
-from labs.student.checking import check
-from labs.student.packing import pack
-from labs.student.starting import start
-from labs.student.student_runs import carry_out_run
+from labs.definition import catalogue
+from labs.definition.assignment import ANSWERS, Assignment, variant
+from labs.definition.scripts import handed_in_script
+from labs.grading import class_grading, grade, thinking
+from labs.grading.case import AnswerMark
+from labs.grading.script_trials import ScriptTrial, tried
+from labs.student.hand_in import check, pack
+from labs.student.handout import start
+from labs.student.runs import carry_out_run
 from testbed.lab.ready import Lab
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 
-LAB = lab_catalogue.find("retransmission")
+LAB = catalogue.find("retransmission")
 QUESTION = LAB.question("third_ack")
 SPACED = """\
    0   socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
@@ -88,7 +86,7 @@ def test_a_script_earns_points_for_the_kernels_that_it_tells_apart(
         (tmp_path / f"{name}.pkt").write_text(text)
         asked.append((QUESTION, handed_in_script(tmp_path, f"{name}.pkt")))
     trials = dict(zip(texts, tried(asked, ready, program), strict=True))
-    marks = {name: marked(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts}
+    marks = {name: thinking.script(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts}
     points = {name: (mark.points, mark.verdict) for name, mark in marks.items()}
     assert points == {
         "spaced": (5.0, "right"),
@@ -120,8 +118,10 @@ def test_no_other_file_is_read(name: str, tmp_path: Path) -> None:
 
 
 def test_one_that_was_not_run_is_read_by_a_person() -> None:
-    assert marked(QUESTION, ["my.pkt"], None, empty()).points is None
-    refused = marked(QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty())
+    assert thinking.script(QUESTION, ["my.pkt"], None, empty()).points is None
+    refused = thinking.script(
+        QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty()
+    )
     assert refused.points == 0.0 and refused.note == "It has Python in it."
 
 

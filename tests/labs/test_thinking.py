@@ -12,25 +12,29 @@ import pytest
 from click.testing import CliRunner
 
 from labs.cli.lab import lab as lab_commands
-from labs.definition import lab_catalogue, written_frames
-from labs.definition.answer_key import Key, first
-from labs.definition.answer_sheet import read_sheet
-from labs.definition.assignment import ANSWERS, Assignment
-from labs.definition.course import variant
-from labs.definition.lab_runs import combination_of, settings, told, variables_of
-from labs.definition.lab_spec import MOST_READING, LabRun, LabSpec, Range
-from labs.definition.own_parts import OwnParts, chosen_in, parts_of
-from labs.definition.predictions import FILE, read_predictions, record
-from labs.definition.question import Bound, Question
-from labs.grading.grade_pages import CLASSES, VERDICTS
+from labs.definition import catalogue
+from labs.definition.answers import (
+    PREDICTIONS,
+    OwnParts,
+    chosen_in,
+    parts_of,
+    read_predictions,
+    read_sheet,
+    record,
+)
+from labs.definition.assignment import ANSWERS, Assignment, variant
+from labs.definition.key import Key, first
+from labs.definition.runs import combination_of, settings, told, variables_of
+from labs.definition.spec import MOST_READING, Bound, LabRun, LabSpec, Question, Range
+from labs.definition.written import parse_frame
 from labs.grading.marking import Marker
-from labs.grading.similar_texts import similar_sentences
+from labs.grading.pages import CLASSES, VERDICTS
+from labs.grading.shared_work import similar_sentences
 from labs.grading.thinking import expected
 from labs.grading.unpacking import wanted
-from labs.instructor.evenness import falling, tried, unevenness
-from labs.instructor.kinds_of_students import KINDS_OF_STUDENTS
-from labs.student.checking import check
-from labs.student.student_runs import runs_to_make
+from labs.instructor.students import KINDS_OF_STUDENTS, falling, tried, unevenness
+from labs.student.hand_in import check
+from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
 from topologies.foundation.errors import UsageError
@@ -54,13 +58,13 @@ _TRIES = 4
     ],
 )
 def test_evidence_is_a_number_or_a_time(text: str, frames: dict[int, float], among: bool) -> None:
-    assert written_frames.parse(text).among(frames) is among
+    assert parse_frame(text).among(frames) is among
 
 
 @pytest.mark.parametrize("text", ["", "the third", "5 kbit/s", "-3", "1.5", "12 and 13"])
 def test_what_names_no_frame_is_said_to_name_none(text: str) -> None:
     with pytest.raises(ValueError, match="names no frame"):
-        written_frames.parse(text)
+        parse_frame(text)
 
 
 def marks(lab: LabSpec, key: Key, answers: dict[str, str], recorded: dict[str, str]) -> dict:
@@ -93,7 +97,7 @@ def test_of_what_is_frequent_only_the_first_is_evidence() -> None:
 
 
 def test_a_line_is_not_called_a_frame(sack: LabSpec) -> None:
-    line = lab_catalogue.find("retransmission").question("cut_line")
+    line = catalogue.find("retransmission").question("cut_line")
     assert expected(line, Key(frames={line.id: {7: 1.5}})) == "line 7 (1.5 s)"
     frame = sack.question("timeout_frame")
     assert expected(frame, Key(frames={frame.id: {7: 1.5}})) == "frame 7 (1.5 s)"
@@ -110,7 +114,7 @@ def test_a_prediction_earns_its_points_for_being_made_before_the_run(sack: LabSp
 
 
 def test_each_bound_of_a_design_earns_its_share() -> None:
-    lab = lab_catalogue.find("fairness")
+    lab = catalogue.find("fairness")
     measured = {"queue": {"jain": 0.99, "rate": 95.0, "trip": 120.0}}
     mark = marks(lab, Key(measured=measured), {"queue": "as it was run"}, {})["queue"]
     assert mark.points == 4 and mark.verdict == "part" and "120 ms, not kept" in mark.note
@@ -142,11 +146,11 @@ def test_a_run_waits_for_its_prediction_which_is_then_kept(assignment: Assignmen
 def test_a_spoilt_record_of_predictions_is_none(
     sack: LabSpec, tmp_path: Path, content: str
 ) -> None:
-    (tmp_path / FILE).write_text(content)
+    (tmp_path / PREDICTIONS).write_text(content)
     assert read_predictions(tmp_path, sack) == {}
     answers = {"predict_timeouts": ["alike"], "predict_why": ["it is what I do expect of it"]}
     record(tmp_path, sack, sack.runs[0], answers)
-    assert json.loads((tmp_path / FILE).read_text())["predict_timeouts"] == "alike"
+    assert json.loads((tmp_path / PREDICTIONS).read_text())["predict_timeouts"] == "alike"
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,7 @@ def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment)
 def test_packing_names_blanks_and_misspelt_questions(
     assignment: Assignment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.student.packing.pack", lambda *_: assignment.folder / ANSWERS)
+    monkeypatch.setattr("labs.student.hand_in.pack", lambda *_: assignment.folder / ANSWERS)
     (assignment.folder / ANSWERS).write_text('[answers]\ngoodput_of = "231 kbit/s"\n')
     lines = CliRunner().invoke(lab_commands, ["pack", str(assignment.folder)]).output.splitlines()
     assert lines[0].startswith("Not answered: ") and "goodput_off" in lines[0]
@@ -209,9 +213,9 @@ def test_a_question_of_a_kind_has_what_the_kind_needs() -> None:
         Question("rate", "number", "How fast?", 1, "so", bounds=(Bound("a", "A"),))
 
 
-@pytest.mark.parametrize("name", lab_catalogue.names())
+@pytest.mark.parametrize("name", catalogue.names())
 def test_reading_values_off_earns_a_third_at_most(name: str) -> None:
-    lab = lab_catalogue.find(name)
+    lab = catalogue.find(name)
     assert lab.reading <= MOST_READING
     kinds = {question.kind for question in lab.questions}
     assert {"prediction", "text"} <= kinds and {"evidence", "design"} & kinds
@@ -221,7 +225,7 @@ def test_reading_values_off_earns_a_third_at_most(name: str) -> None:
 @pytest.mark.parametrize("name", LABS)
 def test_points_follow_thinking_in_every_variant(name: str) -> None:
     """Over made-up runs; tests/labs/test_variants.py does it over true ones."""
-    lab = lab_catalogue.find(name)
+    lab = catalogue.find(name)
     chance = random.Random(name)
     variants = [tried(_marker(lab, chance), _TRIES) for _ in range(_VARIANTS)]
     assert all(each.in_order for each in variants), [each.points for each in variants]
@@ -248,7 +252,7 @@ def _marker(lab: LabSpec, chance: random.Random) -> Marker:
     """What marks a student whose runs measured something near the made-up values."""
     made = LABS[lab.name]
     values = {place: value * chance.uniform(0.9, 1.1) for place, value in made.shown.items()}
-    module = lab_catalogue.key_module(lab.name)
+    module = catalogue.key_module(lab.name)
     variables = variables_of(lab, variant(COURSE, lab, f"student{chance.random()}"))
     key: Key = module.key(runs_of(values), variables)
     pictures = {question.id: "" for question in lab.questions if question.kind == "graph"}
@@ -291,6 +295,6 @@ def test_every_verdict_has_its_words_on_every_page() -> None:
 
 
 def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:
-    assert wanted(FILE) and not wanted(f"elsewhere/{FILE}")
+    assert wanted(PREDICTIONS) and not wanted(f"elsewhere/{PREDICTIONS}")
     raw = "runs/sack/raw/seed-{}/sack_on/h1-eth0.pcap"
     assert wanted(raw.format(17)) and not wanted(raw.format("\u0661\u0667"))  # 17 in Arabic

@@ -10,9 +10,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from labs.definition.answers import PREDICTIONS
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.lab_spec import LabSpec
-from labs.definition.predictions import FILE as PREDICTIONS
+from labs.definition.spec import LabSpec
 from labs.grading.inspection import InspectedHandIn, inspect
 from tests.labs.downloads import hand_in, zip_of
 from tests.labs.taken_in import taken_in

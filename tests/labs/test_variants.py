@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition import lab_catalogue
-from labs.instructor.evenness import unevenness
+from labs.definition import catalogue
 from labs.instructor.preview import run_variants
+from labs.instructor.students import unevenness
 
 MOST_UNEVEN = 5.0
 """Percent of the points that a variant may give over another to the same kind of student."""
 
 
 @pytest.mark.virtual
-@pytest.mark.parametrize("name", lab_catalogue.names())
+@pytest.mark.parametrize("name", catalogue.names())
 def test_variants_show_the_claim_and_are_even(
     name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """One of each lab takes a minute or two; fifty, `--variants 50`, take hours."""
     found = run_variants(
-        lab_catalogue.find(name), pytestconfig.getoption("--variants"), tmp_path, workers=1
+        catalogue.find(name), pytestconfig.getoption("--variants"), tmp_path, workers=1
     )
     drawn = [runs.variant.values for runs in found.carried]
     wrong = [values for values, shown in zip(drawn, found.shown, strict=True) if not shown]

@@ -19,7 +19,7 @@ from experiments.harness.play.lesson import (
 )
 from experiments.harness.play.player import Player, measures_of
 from experiments.harness.play.settings import PlaySettings
-from labs.definition.lab_catalogue import names
+from labs.definition.catalogue import names
 from topologies.foundation.errors import UsageError
 
 LESSONS = all_lessons()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.lab_catalogue import FOLDER
+from labs.definition.catalogue import FOLDER
 from tests.unit.test_own_studies import MODULE, REPORT
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -85,7 +85,7 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
     engine = {file.relative_to(CODE).as_posix() for file in ENGINE}
     assert engine
     assert engine <= names(CAPTURES)
-    assert engine <= names("labs.measuring.lab_measures")
+    assert engine <= names("labs.measuring.measures")
 
 
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:

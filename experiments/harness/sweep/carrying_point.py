@@ -36,7 +36,7 @@ def carry_point(
     """Run the spec `data` with its raw files in the empty folder `raw`, judge it and measure it.
 
     Sweeps, reproductions and `tcplab cc try` do so here (carry_rows, carry_captured); labs do so in
-    a process of limited rights (labs.measuring.repeating), with values of their own. A run that is
+    a process of limited rights (labs.measuring.references), with values of their own. A run that is
     kept with its files is carried out by experiments.harness.running.session.
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)

@@ -1,0 +1,227 @@
+"""The student's files: answers.toml, predictions.json, and the settings that answers choose.
+
+answers.toml is small, flat and text only. predictions.json records the prediction that a student
+made before a run. A student can rewrite it undetected, so a prediction earns its points for being
+made, and never for being right.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from analysis.records.json_reader import json_value
+from analysis.records.problems import Problems
+from labs.definition.files import decoded
+from labs.definition.spec import LabRun, LabSpec, Question
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError, UsageError
+
+LARGEST = 64 * 1024  # bytes
+_LONGEST = 8000  # characters of one answer
+_MOST_MISSPELT = 20
+_MOST_DIGITS = 1000
+"""Digits of a number that are read: more are no answer, and Python's int() refuses 4301."""
+_TOO_MANY_DIGITS = re.compile(rf"([0-9](?:_?[0-9]){{{_MOST_DIGITS - 1}}})(?:_?[0-9])+")
+Answers = dict[str, list[str]]
+"""Question id to the answer: nothing if it is empty, one text, or the ticked options."""
+
+
+def read_sheet(file: Path, lab: LabSpec) -> Answers:
+    """The answers in a file. Raises TcplabError with the line that is wrong in it."""
+    table = _table(file)
+    return {question.id: _given(table.get(question.id), question) for question in lab.questions}
+
+
+def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
+    """Names in a file that no question has, each with a sentence on what may be meant.
+
+    Of very many such names the first.
+    """
+    ids = [question.id for question in lab.questions]
+    unknown = [name[:40] for name in _table(file) if name not in ids]
+    return {
+        untrusted.plain(name): _no_question(get_close_matches(name, ids, 1))
+        for name in unknown[:_MOST_MISSPELT]
+    }
+
+
+def _no_question(near: Sequence[str]) -> str:
+    """A sentence on a name, with the question that is called nearly so."""
+    return "no question has this name" + (f"; is {near[0]} meant?" if near else "")
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """What stands below [answers]. Raises TcplabError."""
+    try:
+        content = untrusted.content(file.parent, file.name, LARGEST)
+    except OSError as error:
+        raise TcplabError(
+            f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs."
+        ) from None
+    except untrusted.TooLarge:
+        problem = f"{file.name} is larger than {LARGEST // 1024} KiB."
+        raise TcplabError(problem, "It should hold short answers only.") from None
+    try:
+        text = _TOO_MANY_DIGITS.sub(r"\1", decoded(content))
+        table = tomllib.loads(text).get("answers")
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
+        remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
+        raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
+    if not isinstance(table, dict):
+        raise TcplabError(
+            f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
+        )
+    return table
+
+
+def _given(value: object, question: Question) -> list[str]:
+    """What was given, cut to a length that a page can show.
+
+    Numbers may stand without quotation marks.
+    """
+    items = value if isinstance(value, list) else [value]
+    texts = [
+        _text(item)
+        for item in items[:50]
+        if isinstance(item, str | int | float) and not isinstance(item, bool)
+    ]
+    given = [text for text in texts if text]
+    return sorted(set(given)) if question.kind == "choices" else given[:1]
+
+
+def _text(item: str | float) -> str:
+    try:
+        text = str(item)
+    except ValueError:  # a whole number in other digits than decimal ones has no limit
+        text = hex(item) if isinstance(item, int) else ""
+    return untrusted.plain(text[:_LONGEST]).strip()
+
+
+PREDICTIONS = "predictions.json"
+LEAST_WORDS = 6
+"""Of a prediction in words: fewer give no reason."""
+_LARGEST_PREDICTIONS = 64 * 1024  # bytes
+_LONGEST_PREDICTION = 2000  # characters
+
+
+def is_made(question: Question, given: list[str]) -> bool:
+    """Whether this is a prediction: an option that there is, or a sentence."""
+    if question.options:
+        return bool(given) and given[0] in {option.id for option in question.options}
+    return bool(given) and len(given[0].split()) >= LEAST_WORDS
+
+
+def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = None) -> Answers:
+    """The predictions that were recorded; empty if the file is missing or is none.
+
+    `problems` gets a sentence if the file is there and is none.
+    """
+    try:
+        table = json_value(untrusted.content(folder, PREDICTIONS, _LARGEST_PREDICTIONS))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+        table = None
+    if not isinstance(table, dict):
+        if problems is not None:
+            problems.add(f"{PREDICTIONS} cannot be read: no prediction of it counts.")
+        return {}
+    given = {question.id: table.get(question.id) for question in lab.questions if question.before}
+    return {
+        name: [untrusted.plain(text[:_LONGEST_PREDICTION])]
+        for name, text in given.items()
+        if isinstance(text, str) and text
+    }
+
+
+def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
+    """Record what is predicted of `run`; what is recorded already stays.
+
+    Raises UsageError if a prediction is missing.
+    """
+    known = read_predictions(folder, lab)
+    asked = [each for each in lab.predictions_before(run) if each.id not in known]
+    for question in asked:
+        if not is_made(question, answers.get(question.id, [])):
+            how = "one of its options" if question.options else f"at least {LEAST_WORDS} words"
+            raise UsageError(
+                f"The run {run.name} waits for your prediction '{question.id}'.",
+                f"Write {how} into answers.toml, then ./tcplab lab run.",
+            )
+    if asked:
+        new = {question.id: answers[question.id][0] for question in asked}
+        whole = {name: given[0] for name, given in known.items()} | new
+        (folder / PREDICTIONS).write_text(json.dumps(whole, indent=1) + "\n")
+
+
+@dataclass(frozen=True)
+class OwnParts:
+    """`settings` are NAME=VALUE by the name of their run; a run without any cannot be made."""
+
+    module: Path | None = None
+    settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def examples_of(lab: LabSpec, module: Path | None) -> OwnParts:
+    """What shows the lab without a student: the lab's own good choices."""
+    return OwnParts(module, {run.name: run.example for run in lab.runs if run.chosen})
+
+
+def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
+    """What the answers choose. A run whose answer is blank or wrong has no settings."""
+    settings = {}
+    for run in lab.runs:
+        try:
+            settings[run.name] = chosen_in(lab, run, answers)
+        except UsageError:
+            continue
+    return OwnParts(module, {name: texts for name, texts in settings.items() if texts})
+
+
+def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
+    """The settings of a run that the answers choose; none if it has nothing to choose.
+
+    Raises UsageError with what is wrong in them.
+    """
+    question = lab.design_of(run)
+    if not run.chosen or question is None:
+        return ()
+    given = answers.get(question.id, [])
+    if not given:
+        remedy = f"Write your choice into answers.toml: {question.id} = {_sample(run)!r}."
+        raise UsageError(f"The run {run.name} needs your settings.", remedy)
+    return _checked(run, given[0], question.id)
+
+
+def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
+    """Each setting, in the order of the run's choices. Raises UsageError."""
+    words = re.sub(r"\s*=\s*", "=", text).replace(",", " ").split()
+    given = dict(word.partition("=")[::2] for word in words)
+    spans = {span.name: span for span in run.chosen}
+    for name, value in given.items():
+        if name not in spans:
+            raise UsageError(
+                f"{question}: '{name[:40]}' cannot be chosen.", f"There is {', '.join(spans)}."
+            )
+        if value not in spans[name].values:
+            raise UsageError(
+                f"{question}: {name} cannot be '{value[:40]}'.",
+                f"Choose from {', '.join(spans[name].values)}.",
+            )
+    if len(words) != len(given) or (len(given) != 1 if run.one else len(given) != len(spans)):
+        wanted = "one setting" if run.one else "a value for each of " + ", ".join(spans)
+        raise UsageError(f"{question}: {wanted} is wanted.", f"Write for example {_sample(run)}.")
+    return tuple(f"{name}={given[name]}" for name in spans if name in given)
+
+
+def _sample(run: LabRun) -> str:
+    """How a choice is written: first values, which are not the run's good choice."""
+    spans = run.chosen[:1] if run.one else run.chosen
+    return " ".join(f"{span.name}={span.values[0]}" for span in spans)

@@ -1,0 +1,146 @@
+"""The labs: folders of this package with a lab.toml, texts by language, and a key.
+
+`lab.toml` holds the structure: kinds, points, ranges, runs. The texts that people read are in
+`text/LANGUAGE/questions.toml`, by the ids of the structure, so that a translation is a folder.
+Structure and texts must name the same questions, options, mistakes and bounds.
+
+Another package registers its labs as entry points:
+
+    [project.entry-points."tcplab.labs"]
+    my_lab = "my_package.my_lab"
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import labs
+from labs.definition.spec import NAME, LabSpec
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
+from topologies.foundation.plugins import additional, registered
+
+TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
+FIRST_LANGUAGE = "en"
+_OF_LAB = ("title", "asks", "claim", "goals")
+_LISTED = {"options": "text", "mistakes": "note", "bounds": "text", "others": "text"}
+"""Lists of a question whose entries have a text each, and the field that it becomes."""
+
+
+def languages(folder: Path) -> list[str]:
+    """The languages in which the lab in `folder` is written, English first."""
+    names = sorted(file.parent.name for file in folder.glob(f"text/*/{TEXTS}"))
+    return sorted(names, key=lambda name: name != FIRST_LANGUAGE)
+
+
+def merged(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """The data of a LabSpec. Raises UsageError with the text that is missing or too many."""
+    written = texts.get("questions", {})
+    _same(written, [question.get("id") for question in structure["questions"]], place)
+    questions = [
+        _question(question, written[question["id"]], f"{place}: {question['id']}")
+        for question in structure["questions"]
+    ]
+    _same(dict.fromkeys(texts, 0), [*_OF_LAB, "questions"], place)
+    return {**structure, **{name: texts[name] for name in _OF_LAB}, "questions": questions}
+
+
+def _question(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:
+    plain = {name: text for name, text in texts.items() if name not in _LISTED}
+    listed = {
+        name: _entries(structure.get(name, []), texts.get(name, {}), field, f"{place}.{name}")
+        for name, field in _LISTED.items()
+    }
+    return {**structure, **plain, **listed}
+
+
+def _entries(
+    structure: list[Any], texts: Mapping[str, Any], field: str, place: str
+) -> list[dict[str, Any]]:
+    """The entries of a list with their texts; one without anything else is its id alone."""
+    entries = [entry if isinstance(entry, dict) else {"id": entry} for entry in structure]
+    _same(texts, [entry["id"] for entry in entries], place)
+    return [{**entry, field: texts[entry["id"]]} for entry in entries]
+
+
+def _same(texts: Mapping[str, Any], wanted: list[Any], place: str) -> None:
+    """Raises UsageError unless exactly what is wanted has a text."""
+    if missing := [name for name in wanted if name not in texts]:
+        raise UsageError(f"{place} lacks the text of '{missing[0]}'.", "Write it.")
+    if more := [name for name in texts if name not in wanted]:
+        raise UsageError(
+            f"{place} has a text for '{more[0]}', which is not there.",
+            f"There are: {', '.join(map(str, wanted)) or 'none'}.",
+        )
+
+
+GROUP = "tcplab.labs"
+FOLDER = Path(__file__).resolve().parents[1]
+
+
+def names() -> list[str]:
+    """Return the names of all labs. Raises UsageError for a plugin with the name of another."""
+    ours = [file.parent.name for file in FOLDER.glob("*/lab.toml")]
+    return sorted([*ours, *additional(GROUP, ours)])
+
+
+def folder_of(name: str) -> Path:
+    """Return the folder of a lab. Raises UsageError if its package cannot be imported."""
+    plugin = registered(GROUP).get(name)
+    if plugin is None:
+        return FOLDER / name
+    file = getattr(plugin.load(), "__file__", None)
+    if not file or not (folder := Path(file).parent).joinpath("lab.toml").is_file():
+        raise plugin.broken(f"{plugin.entry.value} is not a folder with a lab.toml")
+    return folder
+
+
+@cache
+def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
+    """Return the lab of that name in that language.
+
+    Raises UsageError with the names or languages there are, or with what is wrong in its files.
+    """
+    if name not in names():
+        raise UsageError(f"There is no lab '{name[:40]}'.", f"There are: {', '.join(names())}.")
+    folder = folder_of(name)
+    written = languages(folder)
+    if language not in written:
+        problem = f"The lab {name} is not written in '{language[:20]}'."
+        raise UsageError(problem, f"There are: {', '.join(written)}.")
+    place = f"labs/{name}/text/{language}/{TEXTS}"
+    structure = tomllib.loads((folder / "lab.toml").read_text("utf-8"))
+    texts = tomllib.loads((folder / "text" / language / TEXTS).read_text("utf-8"))
+    data = merged(structure, texts, place)
+    lab: LabSpec = from_data(
+        LabSpec, {"name": name, "language": language, **data}, f"labs/{name}/lab.toml"
+    )
+    return lab
+
+
+def key_module(name: str) -> Any:
+    """Return the lab's key: `key(runs)`, and `DERIVED` if questions follow from others."""
+    plugin = registered(GROUP).get(name)
+    package = plugin.load().__name__ if plugin else f"{labs.__name__}.{name}"
+    return importlib.import_module(f"{package}.key")
+
+
+_EXAMPLE = "first_look"
+
+
+def new_lab(name: str) -> Path:
+    """A copy of the smallest lab under that name. Raises UsageError if the name is taken or odd."""
+    if not NAME.fullmatch(name):
+        raise UsageError(f"'{name[:40]}' cannot name a lab.", "Use small letters, digits and _.")
+    folder = FOLDER / name
+    if folder.exists():
+        raise UsageError(f"{folder} is there already.", "Choose another name.")
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(FOLDER / _EXAMPLE, folder, ignore=ignored)
+    return folder

@@ -1,0 +1,123 @@
+"""What a student runs: the combination and the seeds that a variant makes of each run of a lab."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import get_type_hints
+
+from experiments import custom_cc
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import Combination, single
+from labs.definition.answers import OwnParts
+from labs.definition.assignment import Variant
+from labs.definition.spec import LabRun, LabSpec
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Count, Quantity
+
+FOLDER = "runs"
+NO_PARTS = OwnParts()
+MODULE = "mine.c"
+"""The name of a module that is handed in; a module's file is called as what it registers."""
+
+
+def settings(
+    run: LabRun, values: tuple[tuple[str, str], ...], own: OwnParts = NO_PARTS
+) -> list[str]:
+    """NAME=VALUE for everything that the run sets, each name once.
+
+    These are its own settings, the student's values and choices, and the module. Of a name that is
+    set twice the later counts: a fault is drawn over what was asked for.
+    """
+    drawn = (
+        value if "=" in value else f"{name}={value}" for name, value in values if name in run.varies
+    )
+    module = [f"module={own.module}"] if run.module else []
+    texts = [*run.settings, *drawn, *own.settings.get(run.name, ()), *module]
+    return [f"{name}={value}" for name, value in dict(_split(text) for text in texts).items()]
+
+
+def _split(text: str) -> tuple[str, str]:
+    name, _, value = text.partition("=")
+    return name, value
+
+
+def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> Combination:
+    """What this student runs.
+
+    Raises UsageError if it is impossible, or if its module or its chosen settings are missing.
+    """
+    if run.module and (own.module is None or not own.module.is_file()):
+        raise UsageError(
+            f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
+        )
+    if run.chosen and run.name not in own.settings:
+        raise UsageError(
+            f"The run {run.name} needs your settings.", "Write them into answers.toml first."
+        )
+    return single(find(run.experiment), settings(run, variant.values, own))
+
+
+def is_possible(run: LabRun, own: OwnParts) -> bool:
+    """Whether a student has given what only the student can: without it a run is left out."""
+    return not run.chosen or run.name in own.settings
+
+
+def told(lab: LabSpec, variant: Variant) -> Variant:
+    """The variant without faults, as handouts tell it."""
+    hidden = {span.name for span in lab.varies if span.hidden}
+    return replace(variant, values=tuple(pair for pair in variant.values if pair[0] not in hidden))
+
+
+def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
+    """The seeds of a run, counted up from the student's."""
+    return tuple(range(variant.seed, variant.seed + run.seeds))
+
+
+def command_of(run: LabRun, variant: Variant) -> str:
+    """The same by hand, outside the lab's folder."""
+    own = OwnParts(Path(MODULE))
+    words = " ".join(f"--set {text}" for text in settings(run, variant.values, own))
+    seeds = f"--seed {variant.seed} --repeat {run.seeds}"
+    return f"./tcplab run {run.experiment} {words} {seeds}"
+
+
+def run_folder(folder: Path, name: str) -> Path | None:
+    """The run directory of that name; of several, the newest that is finished.
+
+    `folder` is a lab's folder or an unpacked hand-in.
+    """
+    place = folder / FOLDER / name
+    if (place / "manifest.json").is_file():
+        return place
+    finished = sorted(
+        file.parent for file in place.glob("*/*/manifest.json") if not file.parent.is_symlink()
+    )
+    return finished[-1] if finished else None
+
+
+def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
+    """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities.
+
+    A fault that was drawn is there too, as RANGE.SETTING.
+    """
+    variables: dict[str, Quantity] = {}
+    for run in lab.runs:
+        kinds = get_type_hints(find(run.experiment).parameters())
+        for name, _, value in (text.partition("=") for text in settings(run, variant.values)):
+            if isinstance(kinds.get(name), type) and issubclass(kinds[name], Quantity):
+                quantity = kinds[name].parse(value)
+                variables |= {f"{run.name}.{name}": quantity} | (
+                    {name: quantity} if name in run.varies else {}
+                )
+    faults = (f"{name}.{value.partition('=')[0]}" for name, value in variant.values if "=" in value)
+    return variables | dict.fromkeys(faults, Count(1))
+
+
+def example_module(folder: Path) -> Path:
+    """The package's own module as a student would hand it in: under the name of the lab."""
+    source = Path(custom_cc.__file__).with_name("exp.c")
+    target = folder / MODULE
+    target.write_text(re.sub(r"\bexp(?=_|\b)", Path(MODULE).stem, source.read_text()))
+    return target

@@ -1,0 +1,184 @@
+"""Packetdrill scripts as answers: an allow-list of statements, each on its line.
+
+The claims of a script are tested on kernels that behave differently. A shell command, Python or a
+file could reveal the kernel, so an answer has TCP packets and calls of its sockets only. Lines are
+split into tokens as packetdrill's lexer.l does, so neither comments nor odd spacing hide a
+statement.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from testbed.packetdrill.script_files import SUFFIX, Script
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
+
+# As in lexer.l: a C comment goes on beyond "**/". Unclosed, it is no comment (group 1 is empty).
+_COMMENT = re.compile(r'"[^"\\\n]*"|//[^\n]*|/\*(?:[^*]|\*[^/])*+(\*/)?')
+# The order makes the first match the longest one, which flex takes. Addresses are no tokens here:
+# no statement below has their characters in a row.
+_TOKEN = re.compile(
+    r'--\w+|-?[0-9]*\.[0-9]+|\.\.\.|-[0-9]+|\w+|"\w*"|[^ \t]',
+    re.ASCII,
+)
+# From here on, a space stands between every two tokens.
+_NUMBER = "[0-9]{1,10}"
+_SECONDS = r"(?:[0-9]{1,4}|[0-9]{0,4}\.[0-9]{1,9})"
+_TIME = rf"(?:\+ )?{_SECONDS}(?: ~ (?:\+ )?{_SECONDS})? "
+_OPTION = (
+    rf"(?:nop|eol|sackOK|mss {_NUMBER}|wscale {_NUMBER}"
+    rf"|sack(?: {_NUMBER} : {_NUMBER}){{1,4}}|TS val {_NUMBER} ecr {_NUMBER})"
+)
+_PACKET = re.compile(
+    rf"{_TIME}(?P<direction>[<>])(?: \[ (?:noecn|ect0|ect1|ect01|ce) \])?"
+    rf" (?:[A-Z]{{1,8}}(?: \.)?|\.|-) {_NUMBER} : {_NUMBER} \( {_NUMBER} \)"
+    rf"(?: ack {_NUMBER})?(?: win {_NUMBER})?(?: urg {_NUMBER})?"
+    rf"(?: < (?:\.\.\.|{_OPTION}(?: , {_OPTION})*) >)?"
+)
+_CALL = re.compile(
+    rf"{_TIME}(?:\.\.\. {_SECONDS} )?(?P<name>\w+) \( (?P<arguments>.*) \)"
+    r" = (?P<result>-?[0-9]{1,10}|0x[0-9a-f]{1,8})(?: [A-Z][A-Z0-9]*)?(?: \( [A-Za-z0-9_ ]+ \))?",
+    re.ASCII,
+)
+
+
+def _flags(*names: str) -> str:
+    name = f"(?:{'|'.join(names)})"
+    return rf"(?:0|{name}(?: \| {name})*)"
+
+
+_DESCRIPTOR = "(?P<descriptor>[0-9]{1,3})"
+_BYTES = "[0-9]{1,7}"  # packetdrill takes that much memory
+_SENT = _flags("MSG_DONTWAIT", "MSG_MORE", "MSG_NOSIGNAL", "MSG_OOB")
+_RECEIVED = _flags("MSG_DONTWAIT", "MSG_PEEK", "MSG_WAITALL", "MSG_OOB", "MSG_TRUNC")
+_OPENED = _flags("O_RDONLY", "O_WRONLY", "O_RDWR", "O_NONBLOCK")
+_OF_SOCKETS = r"SO_REUSEADDR|SO_REUSEPORT|SO_KEEPALIVE|SO_SNDBUF|SO_RCVBUF|SO_RCVLOWAT"
+_OF_TCP = (
+    "TCP_NODELAY|TCP_CORK|TCP_MAXSEG|TCP_QUICKACK|TCP_KEEPIDLE|TCP_KEEPINTVL|TCP_KEEPCNT"
+    "|TCP_SYNCNT|TCP_LINGER2|TCP_DEFER_ACCEPT|TCP_USER_TIMEOUT|TCP_NOTSENT_LOWAT"
+)
+_SET = (
+    rf"SOL_SOCKET , (?:{_OF_SOCKETS}) , \[ -?{_NUMBER} \] , 4"
+    rf"|SOL_SOCKET , SO_LINGER , {{ onoff = [01] , linger = {_NUMBER} }} , 8"
+    rf"|(?:SOL_TCP|IPPROTO_TCP) , (?:{_OF_TCP}) , \[ -?{_NUMBER} \] , 4"
+    r'|(?:SOL_TCP|IPPROTO_TCP) , TCP_CONGESTION , "[a-z0-9_]{1,15}" , [0-9]{1,2}'
+)
+# No call reads a setting of the kernel, such as TCP_INFO: packets have to tell kernels apart.
+_CALLS = {
+    "socket": (
+        r"(?:\.\.\.|AF_INET) , SOCK_STREAM(?: \| SOCK_NONBLOCK)? , (?:IPPROTO_TCP|0)",
+        "socket(..., SOCK_STREAM, IPPROTO_TCP) = 3",
+    ),
+    "bind": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "bind(3, ..., ...) = 0"),
+    "listen": (rf"{_DESCRIPTOR} , [0-9]{{1,5}}", "listen(3, 1) = 0"),
+    "accept": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "accept(3, ..., ...) = 4"),
+    "connect": (rf"{_DESCRIPTOR} , \.\.\. , \.\.\.", "connect(3, ..., ...) = 0"),
+    "read": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES}", "read(4, ..., 1000) = 1000"),
+    "recv": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES} , {_RECEIVED}", "recv(4, ..., 1000, 0) = 1000"),
+    "write": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES}", "write(4, ..., 1000) = 1000"),
+    "send": (rf"{_DESCRIPTOR} , \.\.\. , {_BYTES} , {_SENT}", "send(4, ..., 1000, 0) = 1000"),
+    "shutdown": (rf"{_DESCRIPTOR} , SHUT_(?:RD|WR|RDWR)", "shutdown(4, SHUT_WR) = 0"),
+    "close": (_DESCRIPTOR, "close(4) = 0"),
+    "fcntl": (
+        rf"{_DESCRIPTOR} , (?:F_GETFL|F_SETFL , {_OPENED})",
+        "fcntl(4, F_SETFL, O_RDWR|O_NONBLOCK) = 0",
+    ),
+    "setsockopt": (
+        rf"{_DESCRIPTOR} , (?:{_SET})",
+        "setsockopt(3, SOL_SOCKET, SO_REUSEADDR, [1], 4) = 0",
+    ),
+    "getsockopt": (
+        rf"{_DESCRIPTOR} , SOL_SOCKET , SO_ERROR , \[ -?{_NUMBER} \] , \[ 4 \]",
+        "getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0",
+    ),
+}
+"""Name of a call to the arguments that it may have, and an example."""
+_REMEDY = (
+    "Use TCP packets and calls only, each on its own line with its time: no shell commands (`),"
+    " Python (%{) or options (--)."
+)
+
+
+def check_statements(script: Script) -> None:
+    """Raises UsageError naming the first line that is no permitted statement."""
+    descriptors: set[str] = set()
+    for number, tokens in _lines(script.text):
+        if not _PACKET.fullmatch(tokens):
+            place = f"Line {number} of '{script.name}'"
+            descriptors |= _opened_by(tokens, place, descriptors)
+    if not outbound_lines(script):
+        raise UsageError(
+            f"'{script.name}' expects no packet of the kernel.",
+            "Add one, such as: +0 > P. 1:1001(1000) ack 1",
+        )
+
+
+def outbound_lines(script: Script) -> set[int]:
+    """Return the lines, from 1, that expect a packet of the kernel."""
+    packets = ((number, _PACKET.fullmatch(tokens)) for number, tokens in _lines(script.text))
+    return {number for number, packet in packets if packet and packet["direction"] == ">"}
+
+
+def _opened_by(tokens: str, place: str, descriptors: set[str]) -> set[str]:
+    """Return the descriptor that a call opens, if any. Raises UsageError for a forbidden call."""
+    call = _CALL.fullmatch(tokens)
+    if call is None:
+        raise UsageError(f"{place} is neither a packet nor a call.", _REMEDY)
+    if call["name"] not in _CALLS:
+        raise UsageError(
+            f"{place} calls {call['name'][:40]}().", f"Use these calls only: {', '.join(_CALLS)}."
+        )
+    pattern, example = _CALLS[call["name"]]
+    arguments = re.fullmatch(pattern, call["arguments"])
+    if arguments is None:
+        raise UsageError(
+            f"{place} calls {call['name']}() with other arguments than it may have here.",
+            f"An example is: {example}",
+        )
+    given = arguments.groupdict().get("descriptor")
+    if given and given not in descriptors:
+        raise UsageError(
+            f"{place} uses the descriptor {given}, which no socket() or accept() before returned.",
+            "Use the number that one of them returned.",
+        )
+    return {call["result"]} if call["name"] in ("socket", "accept") else set()
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the number of each line with tokens, and these with a space between every two."""
+    for number, line in enumerate(_COMMENT.sub(_blank, text).split("\n"), 1):
+        if tokens := _TOKEN.findall(line):
+            yield number, " ".join(tokens)
+
+
+def _blank(match: re.Match[str]) -> str:
+    """A comment as white space that keeps its ends of lines; anything else as it is."""
+    found = match[0]
+    is_comment = found.startswith("//") or match[1]
+    return " " + "\n" * found.count("\n") if is_comment else found
+
+
+_FILE_NAME = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,79}}{re.escape(SUFFIX)}")
+_LONGEST = 64 << 10  # bytes
+
+
+def handed_in_script(folder: Path, name: str) -> Script:
+    """The script of that name in a student's folder. Raises UsageError with what is wrong."""
+    if not _FILE_NAME.fullmatch(name):
+        raise UsageError(f"'{name[:60]}' is no name of a script.", f"Such names end in {SUFFIX}.")
+    try:
+        text = untrusted.text(folder, name, _LONGEST)
+    except FileNotFoundError:
+        raise UsageError(f"There is no file '{name}'.", "Put it beside the answers.") from None
+    except (OSError, untrusted.StrangeFile):
+        raise UsageError(
+            f"'{name}' is no file of up to {_LONGEST >> 10} KiB.", "Hand in a script."
+        ) from None
+    if "\0" in text or not text.strip():
+        raise UsageError(f"'{name}' is no text, or is empty.", "Hand in a script.")
+    script = Script(name, f"{text}\n", {})  # packetdrill reads no // comment without its end
+    check_statements(script)
+    return script

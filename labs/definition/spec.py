@@ -1,0 +1,287 @@
+"""The lab and its questions: frozen data from lab.toml and its texts, checked when read.
+
+A lab names runs of experiments, the ranges from which each student's link is drawn, and questions
+about the runs. A question that is read off a file or a report is worth little: `is_reading` marks
+these questions, and `LabSpec.reading` is the share of the points that they earn together.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Literal
+
+from labs.definition.written import unit_named
+from topologies.foundation.errors import UsageError
+
+Kind = Literal[
+    "prediction",
+    "number",
+    "evidence",
+    "choice",
+    "choices",
+    "design",
+    "text",
+    "graph",
+    "module",
+    "script",
+]
+HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script")
+"""Kinds whose answer is the name of a file in the student's folder."""
+READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
+"""Kinds that a person reads; the others are marked by the grader."""
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice that can be ticked."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A known wrong way: the key gives the value it leads to, the note says what was mixed up."""
+
+    id: str
+    note: str
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a student's own configuration has to keep: from `least` to `most`, in `unit`."""
+
+    id: str
+    text: str
+    unit: str = ""
+    least: float = -math.inf
+    most: float = math.inf
+
+    def keeps(self, value: float) -> bool:
+        """Whether a measured value is within the bound."""
+        return self.least <= value <= self.most
+
+
+@dataclass(frozen=True)
+class OtherKernel:
+    """A kernel in which what a script claims is not so: `text` says how, by `settings` (sysctls).
+
+    Such a setting is NAME=VALUE.
+    """
+
+    id: str
+    text: str
+    settings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question.
+
+    `how` says how the value is obtained, `unit` is what the answer should be in (empty: a count).
+    `low` and `high` bound what is plausible, in `unit`. A question with `follows` is calculated
+    from those answers, and earns its points also if they were wrong and were used rightly. `rubric`
+    is for the person who reads an answer that no program marks, and `model` is such an answer in
+    which {QUESTION} stands for what the student's run gives. A prediction is recorded before the
+    run `before`; the settings of a design are those of the run `run`; the frame of an evidence is
+    of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
+    pass on the lab's kernel and to fail on each of `others`.
+    """
+
+    id: str
+    kind: Kind
+    ask: str
+    points: int
+    how: str
+    unit: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    hints: tuple[str, ...] = ()
+    options: tuple[Option, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    follows: tuple[str, ...] = ()
+    rubric: str = ""
+    model: str = ""
+    before: str = ""
+    run: str = ""
+    capture: str = ""
+    bounds: tuple[Bound, ...] = ()
+    others: tuple[OtherKernel, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.id):
+            raise UsageError(
+                f"'{self.id[:40]}' cannot name a question.", "Use small letters, digits and _."
+            )
+        if not 1 <= self.points <= 100:
+            raise UsageError(f"{self.id} has {self.points} points.", "Give it 1 to 100.")
+        for wrong, sentence in self._contradictions():
+            if wrong:
+                raise UsageError(f"{self.id}: {sentence}", "Correct lab.toml.")
+        if self.kind in READ_BY_HAND and not self.rubric:
+            raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
+        if self.kind == "number":
+            unit_named(self.unit)
+
+    def _contradictions(self) -> tuple[tuple[bool, str], ...]:
+        """What no question may be, each with its sentence."""
+        choosing = self.kind in ("choice", "choices")
+        return (
+            (
+                choosing != bool(self.options) and self.kind != "prediction",
+                "options belong to choices, and choices have options.",
+            ),
+            (
+                (self.kind == "prediction") != bool(self.before),
+                "a prediction says before which run it is made, and nothing else does.",
+            ),
+            (
+                (self.kind in ("evidence", "design")) != bool(self.run),
+                "evidence and designs name their run, and nothing else does.",
+            ),
+            (
+                (self.kind == "evidence") != bool(self.capture),
+                "evidence names its capture, and nothing else does.",
+            ),
+            (bool(self.bounds) and self.kind != "design", "bounds belong to designs."),
+            (
+                (self.kind == "script") != bool(self.others),
+                "a script names other kernels, on which it has to fail, and nothing else does.",
+            ),
+        )
+
+    @property
+    def names_a_line(self) -> bool:
+        """Whether evidence is a line of a socket's samples, and no frame of a capture."""
+        return self.capture.endswith(".sockets")
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the answer is read off a file, a counter or a report."""
+        return self.kind == "number" and not self.follows
+
+
+MOST_READING = Fraction(1, 3)
+"""Of a lab's points: what may be earned by reading values off files and reports."""
+
+
+ValueSource = Literal[
+    "iperf", "datagrams", "counters", "sockets", "queues", "frames", "connections"
+]
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a parameter is drawn from, or chosen from; all values are equally likely.
+
+    A value with a = in it is a whole setting, which handouts do not tell: a fault to be found.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def hidden(self) -> bool:
+        """Whether its values are faults."""
+        return any("=" in value for value in self.values)
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """A run to do: an experiment with `settings` (NAME=VALUE) and the student's values of `varies`.
+
+    `module` says that it loads the module that is handed in. A run with `chosen` has settings that
+    the student chooses from these, one of them if `one` is true and else all; `example` is a choice
+    that is good.
+    """
+
+    name: str
+    experiment: str
+    settings: tuple[str, ...] = ()
+    varies: tuple[str, ...] = ()
+    seeds: int = 1
+    module: bool = False
+    chosen: tuple[Range, ...] = ()
+    one: bool = False
+    example: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LabSpec:
+    """A lab. `claim` is the lesson in one sentence, which every variant must show.
+
+    Students are asked `asks` instead. `level` is 1 (first course) to 3 (advanced). `reads` are the
+    kinds of values of which the handout shows how they are read. It tells the round trip of an
+    empty path unless the lab `asks_for_round_trip`.
+    """
+
+    name: str
+    title: str
+    asks: str
+    claim: str
+    minutes: int
+    goals: tuple[str, ...]
+    varies: tuple[Range, ...]
+    runs: tuple[LabRun, ...]
+    questions: tuple[Question, ...]
+    level: int = 1
+    reads: tuple[ValueSource, ...] = ()
+    asks_for_round_trip: bool = False
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for sentence in self._problems():
+            raise UsageError(f"Lab {self.name}: {sentence}", "Correct its lab.toml.")
+
+    def _problems(self) -> Iterator[str]:
+        ids = [question.id for question in self.questions]
+        if len(set(ids)) < len(ids) or not ids:
+            yield "a question is named twice, or there is none."
+        drawn = {span.name for span in self.varies}
+        for run in self.runs:
+            possible = NAME.fullmatch(run.name) and {*run.varies} <= drawn
+            if not possible or not 1 <= run.seeds <= 20 or bool(run.chosen) != bool(run.example):
+                yield f"run '{run.name[:40]}' is not possible."
+        runs = {run.name: run for run in self.runs}
+        for question in self.questions:
+            if not {*question.follows} <= {*ids}:
+                yield f"{question.id} follows a question that is not there."
+            if not {question.before, question.run} - {""} <= {*runs}:
+                yield f"{question.id} is about a run that is not there."
+            if question.kind == "design" and not runs[question.run].chosen:
+                yield f"the run of {question.id} has nothing to choose."
+
+    @property
+    def points(self) -> int:
+        """The most that can be had."""
+        return sum(question.points for question in self.questions)
+
+    @property
+    def reading(self) -> Fraction:
+        """The share of the points that reading values off earns."""
+        read = sum(question.points for question in self.questions if question.is_reading)
+        return Fraction(read, self.points)
+
+    def question(self, name: str) -> Question:
+        """The question of that id. Raises UsageError, which names the nearest one."""
+        for question in self.questions:
+            if question.id == name:
+                return question
+        near = get_close_matches(name, [question.id for question in self.questions], 1)
+        remedy = f"Is {near[0]} meant?" if near else "See its handout."
+        raise UsageError(f"Lab {self.name} has no question '{name[:40]}'.", remedy)
+
+    def design_of(self, run: LabRun) -> Question | None:
+        """The question whose answer holds the run's settings, if it has any to choose."""
+        designs = (each for each in self.questions if each.kind == "design")
+        return next((each for each in designs if each.run == run.name), None)
+
+    def predictions_before(self, run: LabRun) -> tuple[Question, ...]:
+        """What has to be predicted before a run is made."""
+        return tuple(question for question in self.questions if question.before == run.name)

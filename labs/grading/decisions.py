@@ -1,0 +1,182 @@
+"""Decisions of people: points by hand (overrides.toml) and accepted flags (accepted.toml).
+
+People write these files, and grading only reads them. An acceptance applies to one hand-in, by its
+digest, and to the flags that were seen: a new upload by that student and a later flag are looked at
+again. Until then a flagged hand-in exports no points.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from labs.definition.spec import LabSpec
+from labs.grading.case import AnswerMark, Case
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
+
+OVERRIDES = "overrides.toml"
+REST = "rest"
+"""In the place of a question: all without a line, of a hand-in that could not be graded."""
+_NO_OVERRIDES = """\
+# Points by hand. This file is read at each grading and never written again; reading.html makes
+# lines for it.
+#
+# [[override]]
+# student = "ann"
+# question = "why"
+# points = 3.5
+# comment = "Shown to the student."
+# hand_in = "..."          # the digest of the hand-in that was read; without it any counts
+#
+# A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
+# others together.
+"""
+
+
+@dataclass(frozen=True)
+class Override:
+    student: str
+    question: str
+    points: float
+    comment: str = ""
+    hand_in: str = ""
+
+
+@dataclass(frozen=True)
+class Overrides:
+    """The points that people gave."""
+
+    override: tuple[Override, ...] = ()
+
+    def lines_for(self, case: Case) -> dict[str, Override]:
+        """By question; the last line counts, and none that was written about another hand-in."""
+        return {
+            line.question: line
+            for line in self.override
+            if case.is_of(line.student) and line.hand_in in ("", case.digest)
+        }
+
+
+def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    content = read_toml(folder / OVERRIDES, _NO_OVERRIDES)
+    if "accept" in content:
+        raise UsageError(
+            f"{folder / OVERRIDES} has [[accept]], which names no hand-in and is read no more.",
+            "Take it out; reading.html makes lines for accepted.toml, each for one hand-in.",
+        )
+    overrides: Overrides = from_data(Overrides, content, OVERRIDES)
+    for line in overrides.override:
+        most = lab.points if line.question == REST else lab.question(line.question).points
+        if not 0 <= line.points <= most:
+            raise UsageError(
+                f"{folder / OVERRIDES}: {line.question} has {most} points at most.",
+                "Correct that line and grade again.",
+            )
+    return overrides
+
+
+def read_toml(file: Path, beginning: str) -> dict[str, Any]:
+    """A file of decisions, made with `beginning` if there is none. Raises UsageError."""
+    if not file.exists():
+        file.write_text(beginning)
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(
+            f"{file} cannot be read: {error}.", "Correct that line and grade again."
+        ) from None
+
+
+def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
+    """Give the points that people gave, also to a hand-in that could not be graded."""
+    lines = overrides.lines_for(case)
+    if case.refused:
+        case.marks = list(_marked(lab, lines)) if lines else []
+        return
+    for place, mark in enumerate(case.marks):
+        if line := lines.get(mark.question):
+            case.marks[place] = _given(mark, line)
+
+
+def _given(mark: AnswerMark, line: Override) -> AnswerMark:
+    return replace(mark, points=line.points, verdict="by hand", note=line.comment)
+
+
+def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[AnswerMark]:
+    """Marks for what no program could read. Questions without a line wait, unless REST has one."""
+    unread = AnswerMark("", "", "", None, "read", "It is marked by a person.")
+    for question in lab.questions:
+        mark = replace(unread, question=question.id)
+        if question.id in lines:
+            yield _given(mark, lines[question.id])
+        elif REST not in lines:
+            yield mark
+    if REST in lines:
+        most = sum(question.points for question in lab.questions if question.id not in lines)
+        points = min(float(most), lines[REST].points)
+        yield _given(replace(unread, question=REST), replace(lines[REST], points=points))
+
+
+ACCEPTED = "accepted.toml"
+_NO_ACCEPTANCES = """\
+# Hand-ins that you have looked at and accept. This file is read at each grading and never written
+# again; reading.html makes lines for it.
+#
+# [[accept]]
+# student = "ben"
+# hand_in = "..."          # the digest of the hand-in: what ben uploads later is another
+# flags = ["real time"]    # what you have seen: any other flag waits for a look of its own
+# comment = "Shown to the student."
+"""
+_ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    student: str
+    hand_in: str
+    flags: tuple[str, ...]
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Acceptances:
+    """Everything that was accepted."""
+
+    accept: tuple[Acceptance, ...] = ()
+
+
+def read_acceptances(folder: Path) -> Acceptances:
+    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    acceptances: Acceptances = from_data(
+        Acceptances, read_toml(folder / ACCEPTED, _NO_ACCEPTANCES), ACCEPTED
+    )
+    return acceptances
+
+
+def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
+    """Take the flags that were accepted off this hand-in; say if another one was accepted."""
+    lines = [line for line in acceptances.accept if case.is_of(line.student)]
+    for line in lines:
+        if case.digest and line.hand_in == case.digest:
+            _take_off(case, line)
+    if case.flags and lines and all(line.hand_in != case.digest for line in lines):
+        case.flag("new hand-in", _ANOTHER)
+
+
+def _take_off(case: Case, line: Acceptance) -> None:
+    seen = [flag for flag in case.flags if flag.kind in line.flags]
+    if seen:
+        case.accepted += seen
+        case.flags = [flag for flag in case.flags if flag not in seen]
+        case.notes.append(f"Looked at and accepted. {line.comment}".strip())
+
+
+def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
+    """The students in files of decisions who handed in nothing."""
+    return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

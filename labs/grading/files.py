@@ -1,0 +1,315 @@
+"""The files that grading writes: tables for people and course systems, and pages.
+
+The files of one hand-in are made in a limited process (labs.measuring.contained), since pages quote
+the student. written.json lists all files, so that outdated ones can be removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analysis.rendering.page_files import write as write_files
+from labs.definition.assignment import Course
+from labs.definition.files import LARGEST_PICTURE
+from labs.definition.spec import LabSpec
+from labs.grading import canvas, gradescope, moodle, pages
+from labs.grading.case import Case, ExportedPoints, Flag, exported_points
+from labs.grading.decisions import Acceptances, Overrides, strangers
+from labs.grading.failure_domain import Stage, at_once, failure_domain
+from labs.grading.intake_report import EMPTY_REPORT, INTAKE, DownloadReport
+from labs.grading.roster import Person
+from labs.grading.tables import FilledTable, table
+from labs.measuring.contained import contained_as
+from labs.student.hand_in import safe_name
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """The page for the student, results.json for Gradescope, and the part of report.json."""
+
+    feedback: str
+    results: str
+    report: dict[str, Any]
+
+
+def files_of(lab: LabSpec, case: Case) -> CaseFiles:
+    """Return the files of a hand-in. One that cannot be rendered is refused, and they say so."""
+    unmeasured = replace(case, runs={}, repeated={})
+    with failure_domain(case, Stage.RENDER):
+        return contained_as(CaseFiles, rendered, lab, unmeasured)
+    bare = Case(
+        case.hand_in,
+        case.folder,
+        person=case.person,
+        variant=case.variant,
+        digest=case.digest,
+        refused=case.refused,
+    )
+    return _files_of_case(lab, bare)
+
+
+def rendered(lab: LabSpec, case: Case) -> Any:
+    """Return a CaseFiles as plain data."""
+    return msgspec.to_builtins(_files_of_case(lab, case))
+
+
+def _files_of_case(lab: LabSpec, case: Case) -> CaseFiles:
+    page, results = pages.feedback_page(lab, case), gradescope.results(lab, case)
+    return CaseFiles(page, as_json(results), case.described())
+
+
+def as_json(value: Any) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(value, indent=1) + "\n"
+
+
+WRITTEN = "written.json"
+
+
+def digest_of(content: bytes) -> str:
+    """SHA-256, as the list holds it."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
+    """Remove what a former grading wrote into `folder` and this one did not.
+
+    Files that somebody has changed since stay, and so do all others. `written` holds this grading's
+    files, by their path inside, with their digests. Returns what was removed. Raises UsageError.
+    """
+    stale = {name: digest for name, digest in _former(folder).items() if name not in written}
+    gone = [name for name, digest in stale.items() if _is_ours(folder, name, digest)]
+    for name in gone:
+        (folder / name).unlink()
+        _tidy(folder, (folder / name).parent)
+    (folder / WRITTEN).write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
+    return gone
+
+
+def _former(folder: Path) -> dict[str, str]:
+    """The list of the grading before; a folder of an older tcplab has none, and loses nothing."""
+    try:
+        content = json.loads((folder / WRITTEN).read_text())
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        remedy = "Delete it: then what former gradings wrote stays."
+        raise UsageError(f"{folder / WRITTEN} cannot be read: {error}.", remedy) from None
+    listed = content.items() if isinstance(content, dict) else ()
+    return {str(name): str(digest) for name, digest in listed}
+
+
+def _is_ours(folder: Path, name: str, digest: str) -> bool:
+    try:
+        return untrusted.digest(folder, name) == digest
+    except (OSError, untrusted.StrangeFile):
+        return False
+
+
+def _tidy(folder: Path, place: Path) -> None:
+    """Remove the folders that are left empty."""
+    if place != folder and not any(place.iterdir()):
+        place.rmdir()
+        _tidy(folder, place.parent)
+
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class CourseFiles:
+    """Files that an instructor took out of course systems.
+
+    They are Moodle's grading worksheet, and the table of the class, which may be Canvas's
+    gradebook.
+    """
+
+    worksheet: Path | None = None
+    roster: Path | None = None
+
+
+@dataclass(frozen=True)
+class GradedClass:
+    """A class that is graded, and what people decided."""
+
+    lab: LabSpec
+    course: Course
+    people: Sequence[Person]
+    cases: Sequence[Case]
+    overrides: Overrides
+    acceptances: Acceptances
+    report: DownloadReport = EMPTY_REPORT
+
+
+def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
+    """Write everything but the files of decisions, which belong to people.
+
+    Pages and tables of a former grading that belong to nobody any more are removed. Returns
+    sentences for the instructor.
+    """
+    # First of all: a hand-in that cannot be rendered is refused, which the tables say.
+    files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
+    rendered = dict(files)
+    tables = _tables(graded_class, given)
+    written: dict[str, str] = {}
+    write_files(out, _listed(_files(graded_class, tables, rendered), written), "grade")
+    gone = remove_stale(out, written)
+    notices = [sentence for filled in tables.values() for sentence in filled.notices]
+    return [*notices, *_about_decisions(graded_class), *_about_stale(gone)]
+
+
+def _files(
+    graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
+) -> Iterator[tuple[str, bytes]]:
+    """Every file with its content, one after the other: the pictures of a class are many."""
+    names = file_names(graded_class.cases)
+    yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
+    yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
+    yield from _pictures(graded_class.cases, names)
+
+
+def _listed(
+    files: Iterable[tuple[str, bytes]], written: dict[str, str]
+) -> Iterator[tuple[str, bytes]]:
+    """The same files; their digests are noted in `written`."""
+    for name, content in files:
+        written[name] = digest_of(content)
+        yield name, content
+
+
+def check_given(given: CourseFiles, lab: LabSpec) -> None:
+    """Raises UsageError for files of course systems that could not be filled at the end."""
+    if given.worksheet:
+        moodle.read_worksheet(given.worksheet)
+    if given.roster:
+        canvas.read_gradebook(given.roster, lab)
+
+
+def file_names(cases: Sequence[Case]) -> dict[Case, str]:
+    """A file's name for each case: its student's, with a number if two would be alike."""
+    names: dict[Case, str] = {}
+    taken: set[str] = set()
+    for case in cases:
+        plain = safe_name(case.student)[:60] or "hand-in"
+        numbered = (f"{plain}--{number}" for number in itertools.count(2))
+        name = next(each for each in itertools.chain([plain], numbered) if each not in taken)
+        taken.add(name)
+        names[case] = name
+    return names
+
+
+def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
+    """Every table by its name; one that would have no row is empty and not written."""
+    students = exported_points(graded_class.cases)
+    return {
+        "grades.csv": FilledTable(grades(graded_class.lab, graded_class.cases).encode()),
+        INTAKE: FilledTable(table(*graded_class.report.table()).encode()),
+        "moodle.csv": _moodle(graded_class.lab, students, given.worksheet),
+        "canvas.csv": _canvas(graded_class.lab, students, given.roster),
+    }
+
+
+def _moodle(
+    lab: LabSpec, students: Sequence[ExportedPoints], worksheet: Path | None
+) -> FilledTable:
+    if worksheet:
+        return moodle.filled(worksheet, lab, students)
+    return FilledTable(moodle.own_worksheet(lab, students).encode())
+
+
+def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | None) -> FilledTable:
+    if roster and (book := canvas.read_gradebook(roster, lab)):
+        return canvas.matched(book, lab, students)
+    return FilledTable(canvas.own_gradebook(lab, students).encode())
+
+
+def _pages(
+    graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
+) -> Iterator[tuple[str, str]]:
+    lab, cases = graded_class.lab, graded_class.cases
+    yield "report.json", as_json([rendered[case].report for case in cases])
+    yield (
+        "class.html",
+        pages.class_page(
+            lab, graded_class.course, graded_class.people, cases, names, graded_class.report
+        ),
+    )
+    yield (
+        "reading.html",
+        pages.reading_page(lab, cases, names, graded_class.overrides, graded_class.acceptances),
+    )
+    for case in cases:
+        yield f"feedback/{names[case]}.html", rendered[case].feedback
+        yield f"gradescope/{names[case]}.json", rendered[case].results
+
+
+def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tuple[str, bytes]]:
+    for case in cases:
+        for name in case.inspected.pictures.values():
+            yield (
+                f"handed-in/{names[case]}/{name}",
+                untrusted.content(case.folder, name, LARGEST_PICTURE),
+            )
+
+
+def _about_decisions(graded_class: GradedClass) -> Iterable[str]:
+    names = [line.student for line in graded_class.overrides.override]
+    names += [line.student for line in graded_class.acceptances.accept]
+    for name in strangers(names, graded_class.cases):
+        yield f"There are decisions about '{name}', who handed in nothing."
+
+
+def _about_stale(gone: Sequence[str]) -> Iterable[str]:
+    if gone:
+        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        yield f"{len(gone)} files of a former grading that are nobody's now are removed: {names}."
+
+
+def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
+    """The instructor's own table.
+
+    It has the points so far, whatever the state, and the final ones, which course systems get.
+    """
+    rows = [_row(lab, case) for case in cases]
+    heading = [name for name, _ in rows[0]] if rows else ["student"]
+    return table(heading, [[value for _, value in row] for row in rows])
+
+
+def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
+    """Each column with its heading."""
+    marks = {mark.question: mark.points for mark in case.marks}
+    return [
+        ("student", case.student),
+        ("name", case.person.name if case.person else ""),
+        ("state", case.state),
+        ("points", case.points),
+        ("of", lab.points),
+        ("final", case.final),
+        ("to_read", len(case.open)),
+        ("authentic", _authentic(case)),
+        ("flags", _kinds(case.flags)),
+        ("accepted", _kinds(case.accepted)),
+        *((question.id, marks.get(question.id)) for question in lab.questions),
+        ("hand_in", case.hand_in.label),
+        ("message", case.refused),
+    ]
+
+
+def _kinds(flags: Sequence[Flag]) -> str:
+    return "; ".join(sorted({flag.kind for flag in flags}))
+
+
+def _authentic(case: Case) -> str:
+    if case.refused or not case.authentic:
+        return ""
+    return "yes" if all(case.authentic.values()) else "no"

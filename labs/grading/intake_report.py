@@ -1,0 +1,232 @@
+"""The hand-in of each upload that counts, and the report on a download's files.
+
+A readable hand-in takes precedence over an unreadable one, and one that names its uploader over one
+that names another student. Among those the newest counts: by Canvas's numbers of files, or by the
+times in the download if they are further apart than packing takes. If their order is unknown, all
+are graded, and a person decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields
+from typing import Literal
+
+from labs.definition.assignment import student_id
+from labs.definition.files import displayable
+from labs.grading.case import Case
+from labs.grading.intake import Intake
+from topologies.foundation.errors import TcplabError, UsageError
+
+_APART = 60.0
+"""Seconds. Moodle gives all files the time of the download
+(files/classes/local/archive_writer/zip_writer.php names none), and then the order is that of
+packing.
+"""
+
+
+@dataclass
+class CountingHandIns:
+    """The cases that are graded, and the others, each with the reason why it is not."""
+
+    cases: list[Case] = field(default_factory=list)
+    superseded: list[tuple[Case, str]] = field(default_factory=list)
+
+
+def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
+    """Choose in each upload; flags of the hand-in that counts name the others."""
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for number, case in enumerate(cases):
+        groups[case.hand_in.upload or f"alone {number}"].append(case)
+    counting = CountingHandIns()
+    for group in groups.values():
+        for cases_of_student in _by_student(group):
+            _choose(cases_of_student, counting)
+    return counting
+
+
+def _by_student(group: Sequence[Case]) -> list[list[Case]]:
+    """The cases of each student; a hand-in of a group that cannot be read stands alone."""
+    students = {case.student for case in group if not case.refused}
+    if len(students) <= 1:
+        return [list(group)]
+    by_student: dict[str, list[Case]] = defaultdict(list)
+    for case in group:
+        by_student[case.student].append(case)
+    return list(by_student.values())
+
+
+def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
+    best = max(_rank(case) for case in group)
+    first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
+    settled = [first, *(case for case in others if not _is_known_newer(first, case))]
+    for case in group:
+        if not any(case is counted for counted in settled):
+            reason = _reason(case, first)
+            counting.superseded.append((case, f"{reason}; what counts is {first.hand_in.label}"))
+            first.flag(
+                "twice", f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+            )
+    counting.cases += settled
+
+
+def _rank(case: Case) -> tuple[bool, bool]:
+    return not case.refused, _is_own(case)
+
+
+def _is_own(case: Case) -> bool:
+    """Whether the hand-in says that it is its uploader's own."""
+    try:
+        return case.person is None or student_id(case.inspected.student) == case.person.id
+    except UsageError:
+        return False
+
+
+def _age(case: Case) -> tuple[int, float]:
+    return case.hand_in.file, case.hand_in.time
+
+
+def _is_known_newer(newer: Case, older: Case) -> bool:
+    """Whether the download tells that one is newer."""
+    numbers = newer.hand_in.file, older.hand_in.file
+    return all(numbers) or newer.hand_in.time - older.hand_in.time >= _APART
+
+
+def _reason(case: Case, first: Case) -> str:
+    if case.refused and not first.refused:
+        return f"it cannot be read ({case.refused.rstrip('.')})"
+    if _is_own(case) != _is_own(first):
+        return f"it says that it is of {case.inspected.student or 'nobody'}"
+    return "it is older"
+
+
+INTAKE = "intake.csv"
+_PASSED = "no file that a hand-in needs"
+_SHOWN = 300
+_NAMED = 20  # lines in the terminal
+FileFate = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
+
+
+@dataclass(frozen=True)
+class IntakeLine:
+    """One file of a download. `size` is in bytes; `look` says that a person should know.
+
+    What became of it: it is of a hand-in that was graded, or could not be, or was not since another
+    of the same student counts; or of none, and was ignored, or refused for what it is.
+    """
+
+    file: str
+    whose: str
+    size: int
+    became: FileFate
+    why: str = ""
+    look: bool = False
+
+
+@dataclass(frozen=True)
+class DownloadReport:
+    """What a download held, and what became of it."""
+
+    lines: Sequence[IntakeLine] = ()
+    hand_ins: int = 0
+    students: int = 0
+    superseded: int = 0
+    unreadable: int = 0
+
+    @property
+    def looks(self) -> list[IntakeLine]:
+        """The lines that a person should know."""
+        return [line for line in self.lines if line.look]
+
+    @property
+    def summary(self) -> str:
+        """The sums, in a line."""
+        count = Counter(line.became for line in self.lines)
+        parts = [f"{_number(self.hand_ins, 'hand-in')} of {_number(self.students, 'student')}"]
+        if (inside := count["graded"]) != self.hand_ins:
+            parts[0] += f" in {_number(inside, 'file')}"
+        if self.unreadable:
+            parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
+        if self.superseded:
+            parts.append(
+                f"{_number(self.superseded, 'other hand-in')} of the same students not graded"
+            )
+        parts += [f"{count[became]} {became}" for became in ("ignored", "refused") if count[became]]
+        return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
+
+    def terminal_lines(self) -> list[str]:
+        """Lines for the terminal: the sums, and what a person should know."""
+        named = [f"  {line.file}: {line.became}, {line.why}" for line in self.looks[:_NAMED]]
+        more = len(self.looks) - _NAMED
+        return [self.summary, *named, *([f"  and {more} more; see {INTAKE}"] if more > 0 else [])]
+
+    def table(self) -> tuple[list[str], list[tuple[object, ...]]]:
+        """Heading and rows of the file."""
+        heading = [field.name for field in fields(IntakeLine)]
+        return heading, [(*astuple(line)[:-1], "yes" if line.look else "") for line in self.lines]
+
+
+EMPTY_REPORT = DownloadReport()
+
+
+def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
+    """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
+    outcomes = {id(case.hand_in): _Outcome(case) for case in counting.cases}
+    outcomes |= {id(case.hand_in): _Outcome(case, reason) for case, reason in counting.superseded}
+    lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
+    if (len(lines), len(outcomes)) != (len(intake.files), len(intake.hand_ins)):
+        problem = (
+            f"{len(intake.files)} files with {len(intake.hand_ins)} hand-ins were received, and "
+            f"{len(lines)} files with {len(outcomes)} hand-ins are accounted for."
+        )
+        raise TcplabError(problem, "This is a mistake in tcplab: trust no grade, and report it.")
+    cases = [case for case in counting.cases if not case.refused]
+    students = len({case.student for case in cases})
+    unreadable = len(counting.cases) - len(cases)
+    return DownloadReport(lines, len(cases), students, len(counting.superseded), unreadable)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of a hand-in. `superseded` is why another of the same student counts."""
+
+    case: Case
+    superseded: str = ""
+
+    @property
+    def became(self) -> FileFate:
+        return (
+            "not graded"
+            if self.superseded
+            else "could not grade"
+            if self.case.refused
+            else "graded"
+        )
+
+
+def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> IntakeLine | None:
+    """The line of a file; None if it is neither in a hand-in that came to an end nor in none."""
+    file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
+    name = _shown(file.path)
+    if hand_in is None and reason:
+        became: FileFate = "refused" if file.problem else "ignored"
+        why = _shown(file.problem) or reason.text
+        return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
+    outcome = outcomes.get(id(hand_in))
+    if outcome is None:
+        return None
+    student = _shown(outcome.case.student)
+    if index in intake.passed:
+        return IntakeLine(name, student, file.size, "ignored", _PASSED)
+    why = _shown(outcome.superseded or outcome.case.refused)
+    return IntakeLine(name, student, file.size, outcome.became, why, bool(why))
+
+
+def _shown(text: str) -> str:
+    """What may hold a stranger's words, at a length that a table can show."""
+    return displayable(text)[:_SHOWN]
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

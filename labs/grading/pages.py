@@ -1,0 +1,215 @@
+"""The pages of a class: feedback for students, the whole class, and what a person is to read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from labs.definition.assignment import Course
+from labs.definition.runs import MODULE
+from labs.definition.spec import LabSpec, Question
+from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.decisions import REST, Acceptances, Overrides
+from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
+from labs.grading.roster import Person
+from labs.grading.shared_work import SimilarSentences, similar_sentences
+from labs.templates.rendering import page_with_script, render
+from topologies.foundation import untrusted
+from topologies.foundation.data import to_data
+
+VERDICTS = {
+    "right": "right",
+    "follows": "right, by your earlier answers",
+    "unit": "right number, but the unit",
+    "factor": "off by a known factor",
+    "mistake": "a known mix-up",
+    "wrong": "not right",
+    "part": "partly right",
+    "empty": "not answered",
+    "unreadable": "cannot be read by the program",
+    "read": "read by a person",
+    "given": "a prediction made before the run",
+    "late": "not recorded before the run",
+    "by hand": "points given by a person",
+}
+_LONGEST_SOURCE = 64 * 1024  # characters on the page
+_WIDELY = 0.2  # of a class
+CLASSES = {
+    "right": "",
+    "follows": "",
+    "unit": "some",
+    "factor": "some",
+    "part": "some",
+    "by hand": "",
+    "given": "",
+    "late": "none",
+    "mistake": "none",
+    "wrong": "none",
+    "empty": "none",
+    "unreadable": "open",
+    "read": "open",
+}
+
+
+def feedback_page(lab: LabSpec, case: Case) -> str:
+    """What was asked and given, what the own run gives, how it is obtained, and the points."""
+    pairs = [(_asked(lab, mark), mark) for mark in case.marks]
+    return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
+
+
+def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
+    """What a page shows of a mark's question; a mark by hand may be for all others together."""
+    if mark.question == REST:
+        left = {"ask": "Everything else", "points": "what was left"}
+        return left | {"how": "", "kind": "number", "id": REST}
+    question = lab.question(mark.question)
+    return {name: getattr(question, name) for name in ("ask", "points", "how", "kind", "id")}
+
+
+def class_page(
+    lab: LabSpec,
+    course: Course,
+    people: Sequence[Person],
+    cases: Sequence[Case],
+    names: Mapping[Case, str],
+    report: DownloadReport = EMPTY_REPORT,
+) -> str:
+    """Distributions per question, pairs that are flagged, what was widely misunderstood."""
+    handed_in = {case.student for case in cases}
+    return render(
+        "class.html",
+        {
+            "lab": lab,
+            "course": course,
+            "cases": sorted(cases, key=lambda case: case.student),
+            "names": names,
+            "states": Counter(case.state for case in cases),
+            "points": _points(lab, cases),
+            "questions": [_question(question, cases) for question in lab.questions],
+            "looks": [(case, flag) for case in cases for flag in case.flags],
+            "misunderstood": list(_misunderstood(lab, cases)),
+            "open": sum(len(case.open) for case in cases),
+            "missing": [person for person in people if person.id not in handed_in],
+            "refused": [case for case in cases if case.refused],
+            "finals": {entry.case: entry.points for entry in exported_points(cases)},
+            "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
+            "received": report,
+        },
+    )
+
+
+def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
+    """For a run in real time: the band of each number, and how wide it is."""
+    for name, (low, high) in case.bands.items():
+        question = lab.question(name)
+        yield {"question": question, "low": low, "high": high, "width": case.band_width(name)}
+
+
+def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
+    """How many have how much, in tenths of all points."""
+    tenths = Counter(
+        min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None
+    )
+    return [(f"{10 * tenth} to {10 * tenth + 10} %", tenths[tenth]) for tenth in range(10)]
+
+
+def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
+    """The shares of verdicts on one question, in the order of VERDICTS."""
+    verdicts = Counter(
+        mark.verdict for case in cases for mark in case.marks if mark.question == question.id
+    )
+    total = sum(verdicts.values()) or 1
+    shares = [
+        {
+            "verdict": VERDICTS[name],
+            "count": verdicts[name],
+            "share": 100 * verdicts[name] / total,
+            "kind": CLASSES[name],
+        }
+        for name in VERDICTS
+        if verdicts[name]
+    ]
+    return {"question": question, "shares": shares}
+
+
+def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
+    """Known mix-ups and factors that a fifth of those who answered share, most frequent first."""
+    mix_ups = []
+    for question in lab.questions:
+        marks = [
+            mark
+            for case in cases
+            for mark in case.marks
+            if mark.question == question.id and mark.given
+        ]
+        for mistake, count in Counter(mark.mistake for mark in marks if mark.mistake).items():
+            if count >= 2 and count >= _WIDELY * len(marks):
+                note = next(mark.note for mark in marks if mark.mistake == mistake)
+                mix_ups.append(
+                    {"question": question, "note": note, "count": count, "of": len(marks)}
+                )
+    return sorted(mix_ups, key=lambda mix_up: -mix_up["count"])
+
+
+def reading_page(
+    lab: LabSpec,
+    cases: Sequence[Case],
+    names: Mapping[Case, str],
+    overrides: Overrides,
+    acceptances: Acceptances,
+) -> str:
+    """What waits for a person, with fields that make lines for the files of decisions.
+
+    Hand-ins to look at, those that could not be graded, and answers, question by question.
+    """
+    queue = [(question, _waiting(question, cases, names)) for question in lab.questions]
+    context = {
+        "lab": lab,
+        "names": names,
+        "queue": [
+            (question, answers, _alike(question, answers)) for question, answers in queue if answers
+        ],
+        "looks": [case for case in cases if case.state == "look"],
+        "refused": [case for case in cases if case.refused],
+        "rest": REST,
+        "decided": to_data(overrides) | to_data(acceptances),
+    }
+    return page_with_script("reading.html", "reading.js", context)
+
+
+def _waiting(
+    question: Question, cases: Sequence[Case], names: Mapping[Case, str]
+) -> list[tuple[Case, AnswerMark, str, str]]:
+    """Answers to read, with a picture or a source; what could not be graded has its own section."""
+    return [
+        (case, mark, _picture(case, mark, names), _source(question, case))
+        for case in cases
+        for mark in (case.open if not case.refused else ())
+        if mark.question == question.id
+    ]
+
+
+def _alike(
+    question: Question, answers: Sequence[tuple[Case, AnswerMark, str, str]]
+) -> list[SimilarSentences]:
+    """What students wrote nearly alike, side by side."""
+    if question.kind != "text":
+        return []
+    texts = {case.student: mark.given for case, mark, _, _ in answers}
+    return similar_sentences(texts, f"{question.ask}\n{question.how}")
+
+
+def _source(question: Question, case: Case) -> str:
+    """The source of a module, or of a script, that was handed in."""
+    if question.kind == "script":
+        script = case.scripts.get(question.id)
+        return script.text[:_LONGEST_SOURCE] if script else ""
+    if question.kind != "module":
+        return ""
+    return untrusted.text_if_any(case.folder, MODULE)[:_LONGEST_SOURCE]
+
+
+def _picture(case: Case, mark: AnswerMark, names: Mapping[Case, str]) -> str:
+    name = case.inspected.pictures.get(mark.question)
+    return f"handed-in/{names[case]}/{name}" if name else ""

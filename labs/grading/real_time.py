@@ -1,0 +1,268 @@
+"""Checks of runs that claim real time, against each other file that they left.
+
+Such a run cannot be repeated, so a student who writes all of its files consistently is not
+detected. A run in virtual time with another label is. Captures are read in limited processes
+(labs.measuring.contained).
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from msgspec import Struct
+
+from analysis.records.evidence_file import EnvironmentFile
+from analysis.records.json_reader import Record as JsonRecord
+from analysis.records.json_reader import parse
+from analysis.records.manifest import RunManifest
+from experiments.harness.running.verify import content_if_any, packets
+from experiments.harness.sweep.point import Record
+from labs.definition.spec import LabRun
+from labs.grading.case import Case
+from labs.grading.inspection import HandedInRun
+from labs.measuring.contained import contained_as
+from testbed.native.realtime import REALTIME
+from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
+
+_FEW = 5.0  # bytes or packets by which counts may differ in any case
+_WITNESSES = (
+    ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
+    (
+        "packets that tcpdump counted at the sender",
+        "tcpdump.sender",
+        "sender.both.total_packets",
+        0.01,
+    ),
+    (
+        "packets that tcpdump counted at the receiver",
+        "tcpdump.receiver",
+        "receiver.both.total_packets",
+        0.01,
+    ),
+    (
+        "retransmissions by the kernel's counter",
+        "nstat.TcpRetransSegs",
+        "sender.rexmt_data_pkts",
+        0.02,
+    ),
+)
+"""What is counted, the witness's count, that of the capture, and how far they may differ."""
+
+
+def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
+    """For each capture among `names`: the share of its packets that the reference has at any time.
+
+    Two runs in real time share next to none: sequence numbers and timestamps begin at chance (RFC
+    6528, RFC 7323).
+    """
+    shares = {}
+    for name in names:
+        given = [packet for _, packet in packets(content_if_any(handed_in, name) or b"")]
+        reference_content = untrusted.content(Path(reference), name)
+        expected = {packet for _, packet in packets(reference_content)}
+        shares[name] = sum(packet in expected for packet in given) / len(given) if given else 0.0
+    return shares
+
+
+def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
+    """Sentences about how a run's own witnesses contradict its captures.
+
+    They judge runs that cannot be repeated. The sender's socket counts every byte of data that it
+    sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that it wrote. The last sample of the
+    socket may be a little older than the end.
+    """
+    sentences = []
+    for condition, measured in values.items():
+        for claim, counter, capture_key, slack in _WITNESSES:
+            count, captured = measured.get(counter), measured.get(capture_key)
+            if count is None or captured is None:
+                continue
+            if abs(count - captured) > max(_FEW, slack * max(count, captured)):
+                difference = f"{captured:,.0f} in the capture, and {count:,.0f} {claim}"
+                sentences.append(f"{condition}: {difference}")
+    return sentences
+
+
+GUESTS_BEGIN = 1_700_000_000
+"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual/virtual_run.py)."""
+_GUESTS_LAST = 7 * 86_400  # seconds; no lab takes longer
+_CLOCK_SLACK = 3600.0  # seconds that a machine's clock may be put right by during a run
+_LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, and two seconds
+_SHARED = 0.5  # of the packets; runs in real time share those of ARP
+_LARGEST_JSON = 8 << 20  # bytes
+_SHOWN = 6
+_SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
+
+
+def check_label(
+    case: Case,
+    run: LabRun,
+    handed_in: HandedInRun,
+    records: Sequence[Record],
+    reference: Path,
+    release: str,
+) -> None:
+    """Flag a run that is said to be made in real time and was not.
+
+    `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
+    """
+    place = case.folder / handed_in.place
+    try:
+        sentences = contained_as(list[str], contradictions, str(place), release)[:_SHOWN]
+        captures = str(reference), str(place / "raw"), _captures(records)
+        shares = contained_as(dict[str, float], shared_packets, *captures)
+    except TcplabError as error:
+        case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
+        return
+    for sentence in (*sentences, *_likeness(handed_in, records, shares)):
+        case.flag("not real time", f"Run {run.name}: {sentence}.")
+
+
+def _captures(records: Sequence[Record]) -> list[str]:
+    return [name for record in records for name in record["files"] if name.endswith(".pcap")]
+
+
+def _likeness(
+    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
+) -> Iterator[str]:
+    """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
+    reference = {name: digest for record in records for name, digest in record["files"].items()}
+    timed = [name for name in reference if _holds_times(name)]
+    same = [name for name in timed if handed_in.files.get(name) == reference[name]]
+    if same:
+        files = f"{len(same)} of its files, {same[0]} for one,"
+        yield f"{files} are those of the run in virtual time, byte for byte"
+    elif alike := [name for name, share in shares.items() if share > _SHARED]:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
+        yield f"{packets_of} are those of the run in virtual time, with other times"
+
+
+def _holds_times(name: str) -> bool:
+    """Whether no two runs in real time have a file of that name in common: it holds times."""
+    return name.endswith((".pcap", ".jsonl"))
+
+
+class WatchedFile(Struct, frozen=True):
+    """What the observer of a run in real time leaves: for how long, and how often it slept."""
+
+    seconds: float | None = None
+    naps: float | None = None
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """What the manifest says. Times are seconds since 1970."""
+
+    release: str
+    started: float | None
+    wall: float
+    clock: float
+
+
+def contradictions(place: str, lab_release: str) -> list[str]:
+    """Sentences about what in a run directory is of virtual time, or of another time.
+
+    `place` is the run directory, `lab_release` the version of the lab kernel, on which nothing runs
+    in real time.
+    """
+    folder = Path(place)
+    manifest = _parsed(RunManifest, folder / "manifest.json")
+    claim = _Claim(
+        manifest.kernel.release,
+        _seconds(manifest.started),
+        manifest.wall_seconds or 0.0,
+        manifest.virtual_seconds or 0.0,
+    )
+    sentences = list(_of_manifest(manifest, claim, lab_release))
+    for seed in sorted((folder / "raw").glob("seed-*")):
+        sentences += _of_seed(seed, claim)
+    return sentences
+
+
+def _of_manifest(manifest: RunManifest, claim: _Claim, lab_release: str) -> Iterator[str]:
+    of_lab = (manifest.image, manifest.lab_digest, manifest.kernel.digest)
+    if any(fact is not None for fact in of_lab):
+        yield "its manifest names a lab's kernel and image, which a run in real time does not use"
+    if claim.release == lab_release:
+        yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
+    if claim.started is None:
+        yield "its manifest does not say when it was started"
+    if claim.clock > _LONGER * claim.wall + 2:
+        yield f"its clock went {claim.clock:.0f} s in {claim.wall:.0f} s"
+
+
+def _of_seed(seed: Path, claim: _Claim) -> Iterator[str]:
+    environment = _parsed(EnvironmentFile, seed / "environment.json")
+    watched = _parsed(WatchedFile, seed / REALTIME)
+    if environment.clock != "real":
+        yield f"{seed.name}/environment.json does not say that the clock was real"
+    if environment.kernel != f"Linux {claim.release}":
+        kernel = (environment.kernel or "none")[:60]
+        yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {claim.release[:60]}"
+    if not watched.naps:
+        yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
+    for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
+        if times := _times(file):
+            span = _Span(file.relative_to(seed.parent).as_posix(), min(times), max(times))
+            yield from _of_span(span, claim, watched.seconds)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """The first and the last time that a file holds, in seconds since 1970."""
+
+    name: str
+    first: float
+    last: float
+
+    @property
+    def seconds(self) -> float:
+        return self.last - self.first
+
+    def is_of(self, claim: _Claim) -> bool:
+        """Whether it is of the time that the manifest says, if that says one."""
+        if claim.started is None:
+            return True
+        latest = claim.started + claim.wall + _CLOCK_SLACK
+        return claim.started - _CLOCK_SLACK <= self.first and self.last <= latest
+
+
+def _times(file: Path) -> list[float]:
+    """When packets passed, or when sockets were looked at; in seconds since 1970."""
+    if file.suffix == ".pcap":
+        return [time for time, _ in packets(untrusted.content(file.parent, file.name))]
+    samples = untrusted.text(file.parent, file.name)
+    return [float(time) for time in _SAMPLED.findall(samples)]
+
+
+def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]:
+    """Whether a file is of the time that the manifest and the observer of the run say."""
+    if GUESTS_BEGIN <= span.first < GUESTS_BEGIN + _GUESTS_LAST:
+        yield f"{span.name} begins at the time at which the clock of every guest does"
+    elif not span.is_of(claim):
+        when = _date(claim.started or 0.0)
+        yield f"{span.name} is of {_date(span.first)}, and the manifest says {when}"
+    if watched is not None and span.seconds > _LONGER * watched + 2:
+        lasting = f"{span.name} lasts {span.seconds:.0f} s"
+        yield f"{lasting}, and the run was watched for {watched:.0f} s"
+
+
+def _parsed(kind: type[JsonRecord], file: Path) -> JsonRecord:
+    return parse(kind, file, _LARGEST_JSON).record
+
+
+def _seconds(iso: str) -> float | None:
+    try:
+        time = datetime.datetime.fromisoformat(iso)
+    except ValueError:
+        return None
+    return time.timestamp() if time.tzinfo else None
+
+
+def _date(seconds: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M} UTC"

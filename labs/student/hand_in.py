@@ -1,0 +1,253 @@
+"""`tcplab lab check` and `tcplab lab pack`.
+
+Checks find missing, unreadable and implausible answers without a key. The zip holds the answers,
+the runs' manifests and raw files, and pictures, modules and scripts.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from analysis.records.problems import Problems
+from analysis.records.run_directory import changed_files, read_run
+from labs.definition.answers import (
+    PREDICTIONS,
+    Answers,
+    chosen_in,
+    misspelt,
+    read_predictions,
+    read_sheet,
+)
+from labs.definition.assignment import ANSWERS, FILE, Assignment
+from labs.definition.files import picture_kind
+from labs.definition.runs import FOLDER, combination_of, is_possible, run_folder, seeds_of
+from labs.definition.scripts import handed_in_script
+from labs.definition.spec import HANDED_IN_FILES, LabRun, Question
+from labs.definition.written import parse_frame, parse_number, unit_named
+from labs.student.runs import is_of, own_parts
+from topologies.foundation.errors import TcplabError, UsageError
+
+
+@dataclass(frozen=True)
+class AnswerFinding:
+    """A sentence about a question or a run; `wrong` if it should not be handed in so."""
+
+    where: str
+    text: str
+    wrong: bool = True
+
+
+def check(assignment: Assignment) -> list[AnswerFinding]:
+    """Everything that is to be said, runs first.
+
+    Raises TcplabError if the sheet itself cannot be read.
+    """
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
+    names = misspelt(assignment.folder / ANSWERS, assignment.lab)
+    findings += [AnswerFinding(name, sentence) for name, sentence in names.items()]
+    return findings + [
+        finding
+        for question in assignment.lab.questions
+        for finding in _question(assignment, question, answers)
+    ]
+
+
+def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
+    folder = run_folder(assignment.folder, run.name)
+    if folder is None:
+        yield AnswerFinding(run.name, "this run is not there yet: ./tcplab lab run")
+        return
+    own = own_parts(assignment)
+    if not is_possible(run, own):
+        return  # the finding on the question of its settings says what is wrong
+    problems = Problems()
+    try:
+        record = read_run(folder, problems)
+        is_own = is_of(folder, combination_of(run, assignment.variant, own).spec)
+    except TcplabError as error:
+        yield AnswerFinding(run.name, str(error))
+        return
+    if record.status != "complete":
+        yield AnswerFinding(
+            run.name, f"the run is {record.status}: {' '.join(record.failures)[:200]}"
+        )
+    if not is_own or record.seeds != seeds_of(run, assignment.variant):
+        yield AnswerFinding(
+            run.name,
+            "this is not your run: its parameters or its seed are others. ./tcplab lab run",
+        )
+    for name in changed_files(record)[:3]:
+        yield AnswerFinding(run.name, f"{name} was changed after the run: run it again")
+    for problem in problems.found[:3]:
+        yield AnswerFinding(run.name, problem)
+    if record.manifest.testbed == "native":
+        yield AnswerFinding(
+            run.name,
+            "made in real time, so it cannot be repeated; is that allowed in your course?",
+            False,
+        )
+
+
+def _question(
+    assignment: Assignment, question: Question, answers: Answers
+) -> Iterator[AnswerFinding]:
+    given = answers[question.id]
+    if not given and question.kind != "choices":
+        yield AnswerFinding(question.id, "not answered yet")
+    elif question.kind == "prediction":
+        yield from _prediction(assignment, question, given)
+    elif question.kind == "design":
+        yield from _design(assignment, question, answers)
+    elif question.kind == "evidence":
+        yield from _evidence(question, given[0])
+    elif question.kind == "number":
+        yield from _number(question, given[0])
+    elif question.options:
+        options = {option.id for option in question.options}
+        for text in given:
+            if text not in options:
+                yield AnswerFinding(
+                    question.id,
+                    f"'{text[:40]}' is no option; there are {', '.join(sorted(options))}",
+                )
+    elif question.kind in HANDED_IN_FILES:
+        yield from _file(assignment, question, given[0])
+
+
+def _prediction(
+    assignment: Assignment, question: Question, given: list[str]
+) -> Iterator[AnswerFinding]:
+    recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
+    if recorded is None and run_folder(assignment.folder, question.before):
+        yield AnswerFinding(
+            question.id,
+            f"written after the run {question.before}: it was not recorded, and counts nothing",
+        )
+    elif recorded is not None and recorded != given:
+        yield AnswerFinding(
+            question.id, "changed since it was recorded; what was recorded counts", False
+        )
+
+
+def _design(
+    assignment: Assignment, question: Question, answers: Answers
+) -> Iterator[AnswerFinding]:
+    run = next(run for run in assignment.lab.runs if run.name == question.run)
+    try:
+        chosen_in(assignment.lab, run, answers)
+    except UsageError as error:
+        yield AnswerFinding(question.id, str(error))
+
+
+def _evidence(question: Question, text: str) -> Iterator[AnswerFinding]:
+    try:
+        parse_frame(text)
+    except ValueError as error:
+        yield AnswerFinding(question.id, str(error))
+
+
+def _number(question: Question, text: str) -> Iterator[AnswerFinding]:
+    unit = unit_named(question.unit)
+    try:
+        number = parse_number(text)
+        value = number.within(unit)
+    except ValueError as error:
+        yield AnswerFinding(question.id, f"{error}")
+        return
+    if number.unit is None and unit.dimension != "number":
+        yield AnswerFinding(question.id, f"'{text}' has no unit; write one such as {question.unit}")
+    elif not question.low <= value <= question.high:
+        yield AnswerFinding(question.id, f"'{text}' is hardly possible here. Is the unit right?")
+
+
+def _file(assignment: Assignment, question: Question, name: str) -> Iterator[AnswerFinding]:
+    file = assignment.folder / name
+    if "/" in name or "\\" in name or not file.is_file():
+        yield AnswerFinding(question.id, f"there is no file '{name[:60]}' in this folder")
+    elif question.kind == "graph" and not picture_kind(file):
+        yield AnswerFinding(question.id, f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB")
+    elif question.kind == "script":
+        yield from _script(assignment, question, name)
+
+
+def _script(assignment: Assignment, question: Question, name: str) -> Iterator[AnswerFinding]:
+    try:
+        handed_in_script(assignment.folder, name)
+    except UsageError as error:
+        yield AnswerFinding(question.id, str(error))
+
+
+_TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
+
+
+def pack(assignment: Assignment, out: Path | None = None) -> Path:
+    """Write LAB-STUDENT.zip.
+
+    Raises UsageError if a run is missing, TcplabError if the zip cannot be written.
+    """
+    name = f"{assignment.lab.name}-{safe_name(assignment.variant.student)}.zip"
+    target = out or assignment.folder / name
+    members = dict(_members(assignment))
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
+            for inside in sorted(members):
+                information = zipfile.ZipInfo(inside, _TIME)
+                information.compress_type, information.external_attr = (
+                    zipfile.ZIP_DEFLATED,
+                    0o100644 << 16,
+                )
+                archive.writestr(information, members[inside].read_bytes())
+        partial.replace(target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise TcplabError(
+            f"{target} cannot be written: {error.strerror}.", "Choose a place with --out."
+        ) from None
+    return target
+
+
+def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
+    for name in (FILE, ANSWERS):
+        yield name, assignment.folder / name
+    if (assignment.folder / PREDICTIONS).is_file():
+        yield PREDICTIONS, assignment.folder / PREDICTIONS
+    for run in assignment.lab.runs:
+        folder = run_folder(assignment.folder, run.name)
+        if folder is None and run.chosen:
+            continue  # a design that was not made: its question says so
+        if folder is None:
+            raise UsageError(
+                f"The run {run.name} is not there yet.", "Make it first: ./tcplab lab run"
+            )
+        for file in (
+            folder / "manifest.json",
+            folder / "spec.json",
+            *sorted((folder / "raw").rglob("*")),
+        ):
+            if file.is_file() and not file.is_symlink():
+                yield f"{FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    for question in assignment.lab.questions:
+        for name in answers[question.id] if question.kind in HANDED_IN_FILES else ():
+            file = assignment.folder / name
+            if "/" not in name and file.is_file() and not file.is_symlink():
+                yield name, file
+
+
+def blanks(assignment: Assignment) -> list[str]:
+    """The questions without an answer."""
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    return [question.id for question in assignment.lab.questions if not answers[question.id]]
+
+
+def safe_name(text: str) -> str:
+    """`text` as a part of a file's name on every system."""
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_") else "_"
+        for letter in text
+    )

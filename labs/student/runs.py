@@ -1,0 +1,109 @@
+"""`tcplab lab run`: the runs of an assignment, each into the assignment's folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from analysis.records.json_reader import UnreadableJson, read_object
+from analysis.records.problems import Problems
+from analysis.records.run_directory import read_run
+from experiments.harness.running.request import refuse_kernel
+from experiments.harness.running.seed import limits_for
+from experiments.harness.running.session import RunRequest, carry_out, choose
+from experiments.spec import ExperimentSpec
+from labs.definition.answers import OwnParts, chosen_in, parts_of, read_sheet, record
+from labs.definition.assignment import ANSWERS, Assignment
+from labs.definition.runs import FOLDER, MODULE, combination_of, run_folder, seeds_of
+from labs.definition.spec import LabRun
+from testbed.lab.ready import Lab
+from testbed.modules.module_build import build_all
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
+
+_WALL_SECONDS = 600.0
+
+
+def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
+    """The runs that are not there yet, or all, each as soon as what it needs is written.
+
+    What was predicted of a run is recorded before it is handed out. Raises UsageError at the first
+    run that waits for a prediction or for settings.
+    """
+    for run in assignment.lab.runs:
+        if again or not is_there(assignment, run):
+            answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+            chosen_in(assignment.lab, run, answers)
+            record(assignment.folder, assignment.lab, run, answers)
+            yield run
+
+
+def is_there(assignment: Assignment, run: LabRun) -> bool:
+    """Whether the run is there, with the settings that are chosen now."""
+    folder = run_folder(assignment.folder, run.name)
+    if folder is None or not run.chosen:
+        return folder is not None
+    try:
+        return is_of(folder, combination_of(run, assignment.variant, own_parts(assignment)).spec)
+    except UsageError:
+        return False
+
+
+def own_parts(assignment: Assignment) -> OwnParts:
+    """The module in the assignment's folder, and the settings that its answers choose."""
+    answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
+    return parts_of(assignment.lab, answers, assignment.folder / MODULE)
+
+
+def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
+    """Whether the run in `folder` is of that spec; spec.json says more than the spec's fields."""
+    try:
+        content = read_object(folder / "spec.json")
+    except UnreadableJson:
+        return False  # which read_run tells
+    given = {field.name: content.get(field.name) for field in fields(ExperimentSpec)}
+    return bool(from_data(ExperimentSpec, given, "spec.json") == wanted)
+
+
+def carry_out_run(
+    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[Iterable[str]], Lab]
+) -> Path:
+    """Carry one run out and return its directory.
+
+    `ready` gives the lab with the kernels that specs name.
+    Raises TcplabError, with what was measured kept.
+    """
+    combination = combination_of(run, assignment.variant, own_parts(assignment))
+    testbed_kind = choose(testbed)
+    if testbed_kind == "native":
+        refuse_kernel(combination.spec)
+    lab = ready([combination.spec.kernel]) if testbed_kind == "virtual" else None
+    if lab:
+        build_all(combination.spec.modules, lab)
+    out = assignment.folder / FOLDER / run.name
+    request = RunRequest(
+        combination.spec,
+        combination.parameters,
+        seeds_of(run, assignment.variant),
+        testbed_kind,
+        out,
+    )
+    wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if testbed_kind == "native" else 0.0)
+    request = RunRequest(
+        combination.spec,
+        combination.parameters,
+        request.seeds,
+        testbed_kind,
+        out,
+        limits_for(combination.spec, wall),
+    )
+    return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None, _judged)
+
+
+def _judged(run: Path) -> dict[str, Any]:
+    """The verdict on the network, as the manifest keeps it."""
+    from analysis.network.network_verdict import judge_network  # NumPy takes its time
+
+    return judge_network(read_run(run, Problems())).as_data()
