@@ -1,1 +1,1 @@
-"""The live page: values of a link are moved, and real TCP answers."""
+"""The live page: a user changes values of a link, and real TCP answers."""

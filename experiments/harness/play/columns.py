@@ -48,7 +48,7 @@ class Frame:
 
 
 def samples(lines: Iterable[str], begun: float) -> Frame:
-    """The samples of a sender, as socket_sampling writes them; `begun` is in seconds since 1970."""
+    """Read the samples of a sender from socket_sampling; `begun` is in seconds since 1970."""
     rows = [
         (parsed["time"] - begun, socket)
         for parsed in map(json.loads, lines)
@@ -71,7 +71,7 @@ def samples(lines: Iterable[str], begun: float) -> Frame:
 
 
 def joined(frames: Sequence[Frame]) -> Frame:
-    """Frames of one kind, one behind the other."""
+    """Concatenate frames of one kind."""
     names = frames[0].columns
     columns = {name: np.concatenate([each.columns[name] for each in frames]) for name in names}
     return Frame(frames[0].kind, columns)
@@ -90,13 +90,13 @@ def _threshold(row: dict[str, Any]) -> float:
 
 
 def _in_flight(row: dict[str, Any]) -> float:
-    """tcp_packets_in_flight of include/net/tcp.h, in bytes."""
+    """Return tcp_packets_in_flight of include/net/tcp.h, in bytes."""
     segments = row["unacked"] - row["sacked"] - row["lost"] + row["retrans"]
     return float(max(0, segments) * row["mss"])
 
 
 def packets(folder: Path, begun: float) -> list[Frame]:
-    """What a condition's folder of captures tells: packets, rates, queue and drops."""
+    """Read packets, rates, queue and drops from a condition's folder of captures."""
     with ThreadPoolExecutor(2) as turns:
         near, far = turns.map(_seen, (folder / f"{host}-eth0.pcap" for host in ("h1", "h2")))
         going = turns.submit(_trips, begun, near, far, True)
@@ -114,7 +114,7 @@ def packets(folder: Path, begun: float) -> list[Frame]:
 
 
 def _seen(capture: Path) -> ColumnTable:
-    """The packets of a capture with their flow. They go `forward` from h1, which opens all."""
+    """Read the packets of a capture with their flow; `forward` is from h1, which opens all."""
     reading = read(capture, packets=True)
     packets, connections = reading.packet_table, reading.connection_table
     assert packets is not None
@@ -124,7 +124,7 @@ def _seen(capture: Path) -> ColumnTable:
 
 
 def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool) -> ColumnTable:
-    """The packets of one way, and when they arrived, in seconds since the flows began."""
+    """Return the packets of one way with their arrival, in seconds since the flows began."""
     trips = arrivals(*(each.rows(each["forward"].values == forward) for each in (sent, arrived)))
     start = int(begun * _NANO)
     since = {
@@ -135,7 +135,7 @@ def _trips(begun: float, sent: ColumnTable, arrived: ColumnTable, forward: bool)
 
 
 def _segments(data: ColumnTable, back: ColumnTable) -> Columns:
-    """Data as it left the sender, and ACKs as they reached it, with the blocks of their SACKs."""
+    """Return data as it left the sender, and ACKs and SACK blocks as they reached it."""
     again = ~np.isin(data["kind"].values, _NEW)
     lost = ~data["arrived"].is_known
     parts = (
@@ -166,7 +166,7 @@ _SEGMENT: dict[str, Any] = {
 
 
 def _blocks(back: ColumnTable) -> tuple[Any, ...]:
-    """The columns of _SEGMENT of each SACK block: `sacks` holds pairs of edges."""
+    """Return the columns of _SEGMENT of each SACK block: `sacks` holds pairs of edges."""
     sacks = back.lists("sacks")
     left, right = sacks.values.astype(np.int64).reshape(-1, 2).T
     row = np.repeat(np.arange(len(back)), sacks.lengths // 2)
@@ -174,7 +174,7 @@ def _blocks(back: ColumnTable) -> tuple[Any, ...]:
 
 
 def _rates(came: ColumnTable) -> Columns:
-    """Goodput at the receiver, of each flow: new bytes in each BUCKET."""
+    """Return the goodput of each flow at the receiver: new bytes in each BUCKET."""
     new = came.rows(RowGroups(came["flow"].values, came["sequence"].values).first)
     flows, times, sizes = (new[name].values for name in ("flow", "arrived", "payload"))
     buckets = (np.maximum(times, 0) / BUCKET).astype(np.int64)
@@ -192,7 +192,7 @@ def _rates(came: ColumnTable) -> Columns:
 
 
 def _queue(trips: ColumnTable) -> Columns:
-    """How long each packet waited beyond the quickest, and how many came while it did."""
+    """Return each packet's wait beyond the fastest, and the packets that came meanwhile."""
     left, came = trips["time"].values, trips["arrived"].values
     waited = came - left - (came - left).min(initial=np.inf)
     order = np.sort(came)
@@ -216,7 +216,7 @@ _KB = 1000  # as on the graphs' axes
 
 @dataclass(frozen=True)
 class PlayEvent:
-    """One event of flow number `flow` (from 0) at `time` (s), explained in a sentence."""
+    """An event of flow number `flow` (from 0) at `time` (s), explained in a sentence."""
 
     time: float
     flow: int
@@ -225,10 +225,10 @@ class PlayEvent:
 
 
 def events(samples: Frame, probes: Frame, folder: Path) -> list[PlayEvent]:
-    """All events of a run, in order of time.
+    """Return all events of a run, in order of time.
 
-    `samples` are all of them; `probes` are the packets that were sent as tail loss probes;
-    `folder` is the condition's, with counters.json.
+    `samples` are those of the whole run, `probes` the packets sent as tail loss probes. `folder`
+    is the condition's, with counters.json.
     """
     grown = _grown(folder)
     flows = np.unique(samples.columns["flow"])
@@ -273,7 +273,7 @@ _ENTERED = {
     _CWR: (
         "window reduced",
         "The receiver reported a mark of congestion (ECN, RFC 3168), or the host's own queue was"
-        " full: the window shrinks although nothing was lost. It is {0} kB, on its way to {1}.",
+        " full: the window shrinks without a loss. It is {0} kB, on its way to {1}.",
     ),
     _RECOVERY: (
         "fast recovery",
@@ -301,7 +301,7 @@ def _left(rows: dict[str, Any], at: int, grown: dict[str, int]) -> str:
 
 
 def _grown(folder: Path) -> dict[str, int]:
-    """How much the counters of the sending host grew."""
+    """Return the growth of the counters of the sending host."""
     counters = json.loads(untrusted.content(folder, "counters.json"))
     before, after = (counters[when]["h1"] for when in ("before", "after"))
     return {name: value - before.get(name, 0) for name, value in after.items()}

@@ -1,4 +1,4 @@
-"""Guests of the playground that wait for a player: each is used once, and the next one boots."""
+"""Guests of the playground that wait for a player: each serves once, then the next one boots."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from topologies.foundation.errors import TcplabError
 
 WALL_SECONDS = 600.0
 _QUIET = 0.5
-"""Seconds after a run until the guest for a next one boots: the browser draws the run meanwhile."""
+"""Seconds after a run until the next guest boots, while the browser draws the run."""
 
 
 class MovedOn(Exception):
@@ -25,9 +25,9 @@ class MovedOn(Exception):
 
 
 class WaitingGuest(threading.Thread):
-    """A guest from its boot to its end, in a thread of its own.
+    """A guest from its boot to its end, in a separate thread.
 
-    It must be one thread: the kernel ends a sandbox when the thread that started it does
+    It must be one thread: the kernel ends a sandbox when the thread that started it ends
     (PR_SET_PDEATHSIG of prctl(2)).
     """
 
@@ -58,12 +58,12 @@ class WaitingGuest(threading.Thread):
             self.over.set()
 
     def tell(self, order: Any) -> None:
-        """What to measure."""
+        """Order a measurement."""
         self._order = order
         self._told.set()
 
     def end(self) -> None:
-        """Nobody wants its results any more."""
+        """Discard the guest and its results."""
         self._unwanted.set()
         self._told.set()
         self._read.set()
@@ -85,9 +85,9 @@ class WaitingGuest(threading.Thread):
 
 
 class GuestPool:
-    """So many guests wait, booted with the seed that was asked for last.
+    """Guests that wait, booted with the seed that was requested last.
 
-    A context manager: no guest that it has booted is left afterwards.
+    A context manager, which ends all its guests.
     """
 
     def __init__(self, lab: Lab, processors: list[int], size: int) -> None:
@@ -114,7 +114,7 @@ class GuestPool:
             guest.join()
 
     def take(self, seed: int, limits: Limits) -> WaitingGuest:
-        """A guest of that seed: the one that waits longest, else a fresh one, not yet ready."""
+        """Return a guest of that seed: the one that waits longest, or a new one, not yet ready."""
         with self._lock:
             if seed != self._seed:
                 self._seed = seed
@@ -126,19 +126,19 @@ class GuestPool:
             return self._guests.pop(0) if self._guests else self._boot(seed, limits)
 
     def boot(self, seed: int, limits: Limits) -> WaitingGuest:
-        """A fresh guest, not yet ready."""
+        """Boot a new guest, not yet ready."""
         with self._lock:
             return self._boot(seed, limits)
 
     def fill(self) -> None:
-        """Boot what is missing."""
+        """Boot the missing guests."""
         with self._lock:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
             while not self._closed and len(self._guests) < self._size:
                 self._guests.append(self._boot(self._seed, self._limits))
 
     def fill_soon(self) -> None:
-        """The same when nothing was played for a while, or at once if no guest is left."""
+        """Boot the missing guests after a pause, or at once if none is left."""
         with self._lock:
             self._later.cancel()
             self._later = threading.Timer(_QUIET if self._guests else 0.0, self.fill)

@@ -26,7 +26,7 @@ from topologies.foundation.errors import UsageError
 
 LESSONS = Path(__file__).resolve().parent / "lessons"
 GRAPHS = ("window", "rate", "trip", "flight", "sequence")
-"""What a step can ask to look at, by the names of the page's graphs."""
+"""Names of the page's graphs, for a step's `look`."""
 _LARGEST = 1 << 18
 _RULE, _FENCE, _END = "---", "```play", "```"
 _LINE = re.compile(r"([a-z]+)(\*?):\s*(.*)")
@@ -45,11 +45,10 @@ class LessonChoice:
 
 @dataclass(frozen=True)
 class LessonStep:
-    """Before its run: `before` and a prediction, by choice or as a number of a measure. Then
-    `after`.
+    """A step: `before` and a prediction, by choice or as a number of a measure; a run; `after`.
 
-    Texts are HTML. `settings` are whole; with `keep`, the run before stays to compare with.
-    `expect` is what the text states, for a test.
+    Texts are HTML. `settings` are complete; `keep` keeps the previous run for comparison. `expect`
+    is the statement of the text, for a test.
     """
 
     title: str
@@ -68,7 +67,7 @@ class LessonStep:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson by the name of its file; `labs` are those that go on from there."""
+    """A lesson by the name of its file; `labs` continue its subject."""
 
     name: str
     title: str
@@ -78,17 +77,17 @@ class Lesson:
     labs: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """For the page, in JSON's terms."""
+        """Return the lesson as data for JSON."""
         return asdict(self)
 
 
 def all_lessons() -> tuple[Lesson, ...]:
-    """Ours, in the order of their files' names, which begin with a number."""
+    """Return the built-in lessons in the order of their files' names, which begin with a number."""
     return tuple(lesson_from(file) for file in sorted(LESSONS.glob("*.md")))
 
 
 def lesson_from(file: Path) -> Lesson:
-    """Raises UsageError with the line that is wrong."""
+    """Read a lesson's file. Raises UsageError with the line of an error."""
     try:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST + 1)
@@ -103,7 +102,7 @@ def lesson_from(file: Path) -> Lesson:
 
 
 def lesson_of(name: str, text: str) -> Lesson:
-    """The lesson that a file's text is. Raises UsageError with the line that is wrong."""
+    """Read a lesson from a text. Raises UsageError with the line of an error."""
     return _Reader(name, text.splitlines()).lesson()
 
 
@@ -188,7 +187,9 @@ class _Reader:
     ) -> None:
         if "ask" in words and not choices and "answer" not in words:
             raise self._wrong(
-                words["ask"].line, "nothing can be answered", "Add `choice:` lines, or `answer:`."
+                words["ask"].line,
+                "the question has no answer",
+                "Add `choice:` lines, or `answer:`.",
             )
         if (choices or "answer" in words) and "ask" not in words:
             raise self._wrong(line, "an answer has no question", "Add `ask: ...`.")
@@ -211,13 +212,13 @@ class _Reader:
             raise self._wrong(field.line, error.problem, error.remedy) from None
 
     def _settings(self, before: dict[str, str], field: _Field | None) -> dict[str, str]:
-        """Those before, with what the field sets."""
+        """Return the settings before, with those of the field."""
         if field is None:
             return before
         pairs = _SETTING.findall(field.text)
         rest = _SETTING.sub("", field.text).strip()
         if rest:
-            raise self._wrong(field.line, f"'{rest[:40]}' sets nothing", "Write loss=1%.")
+            raise self._wrong(field.line, f"missing '=' in '{rest[:40]}'", "Write loss=1%.")
         made = before | {name: value.strip('"') for name, value in pairs}
         try:
             return PlaySettings.from_data(made).as_data()
@@ -225,7 +226,7 @@ class _Reader:
             raise self._wrong(field.line, error.problem, error.remedy) from None
 
     def _fields(self, begin: int, end: int, known: tuple[str, ...]) -> list[_Field]:
-        """The lines `name: text`; an indented line goes on with the one before."""
+        """Read the lines `name: text`; an indented line continues the previous one."""
         written: list[_Field] = []
         for at in range(begin, end):
             line = self._lines[at]
@@ -235,7 +236,7 @@ class _Reader:
                 written[-1] = _Field(last.name, last.marked, joined, last.line)
             elif match := _LINE.fullmatch(line.rstrip()):
                 if match[1] not in known:
-                    raise self._wrong(at + 1, f"'{match[1]}' means nothing", f"{', '.join(known)}.")
+                    raise self._wrong(at + 1, f"'{match[1]}' is unknown", f"{', '.join(known)}.")
                 written.append(_Field(match[1], bool(match[2]), match[3], at + 1))
             elif line.strip():
                 raise self._wrong(at + 1, f"'{line.strip()[:40]}' is not understood", "name: text.")
@@ -269,15 +270,15 @@ _COUNT = "count_"
 
 
 def holds(expectation: str, measures: Mapping[str, float]) -> bool:
-    """Whether it is true of these measures; events that never came count as none.
+    """Check an expectation against measures; missing events count as 0.
 
-    Raises UsageError for what is no expectation, and for a measure that there is not.
+    Raises UsageError for an invalid expectation, and for an unknown measure.
     """
     return all(_is_true(part, measures) for part in _parts(expectation))
 
 
 def check_form(expectation: str) -> None:
-    """Raises UsageError unless it is an expectation, of whatever measures."""
+    """Raise UsageError if a text is no expectation of any measures."""
     for part in _parts(expectation):
         for node in ast.walk(part):
             _known(node)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def play(**settings: str) -> PlayWidget:
-    """The live page in a notebook's cell, beginning with these settings: play(loss="1%").
+    """Show the live page in a notebook's cell, with these settings: play(loss="1%").
 
     Raises UsageError for a wrong setting, TcplabError if anywidget is not installed.
     """

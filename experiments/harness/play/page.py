@@ -28,7 +28,7 @@ _MODULES = (
     "actions",
     "play",
 )
-"""In the order in which they need each other."""
+"""In the order of their imports."""
 _OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES")
 _INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
@@ -38,25 +38,25 @@ _SCRIPT = '<script type="module" src="play.js"></script>'
 
 
 def plots_module() -> str:
-    """The plots that all our pages have, as one JavaScript module."""
+    """Return the plots of all pages as one JavaScript module."""
     return f"{_plots()}\nexport {{ {', '.join(_OFFERED)} }};\n"
 
 
 def style() -> str:
-    """The page's style, with the colours of all our pages and the look of their plots."""
+    """Return the page's style, with the colours and plots of all pages."""
     shared = [_SHARED / "theme.css", _SHARED / "plots/plots.css", PAGE / "own.css"]
     return "\n".join(file.read_text(encoding="utf-8") for file in shared)
 
 
 def whole_page() -> str:
-    """The page with its style and its scripts in it, which needs no server."""
+    """Return the page with its style and scripts inside, which needs no server."""
     text = (PAGE / "index.html").read_text(encoding="utf-8")
     scripts = f"<script>\n{whole_script()}</script>"
     return text.replace(_STYLE, f"<style>{style()}</style>").replace(_SCRIPT, scripts)
 
 
 def whole_script() -> str:
-    """All modules as one script, each in a scope of its own."""
+    """Return all modules as one script, each in a separate scope."""
     plots = f"modules.plots = (() => {{\n{_plots()}\nreturn {{ {', '.join(_OFFERED)} }};\n}})();"
     parts = [_scoped(name, (PAGE / f"{name}.js").read_text("utf-8")) for name in _MODULES]
     return "\n".join(['"use strict";\nconst modules = {};', plots, *parts, ""])
@@ -67,7 +67,7 @@ def _plots() -> str:
 
 
 def _expanded(text: str) -> str:
-    """A template of scripts without Jinja, which a server of files does not need to load."""
+    """Expand a template of scripts without Jinja, which a server of files need not load."""
     return _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
 
 
@@ -85,7 +85,7 @@ class PageOffer:
     first: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """For the page, in JSON's terms."""
+        """Return the offer as data for JSON."""
         return {
             "lessons": [lesson.as_data() for lesson in self.lessons],
             "first": self.first,

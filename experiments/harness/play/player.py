@@ -41,17 +41,17 @@ from topologies.foundation.data import to_data
 
 Heard = Callable[[Frame | PlayEvent], None]
 _WAITING = 3
-"""Guests ahead: a slider that is dragged uses up several a second."""
+"""Guests ahead: a dragged slider uses several a second."""
 _LOOK = 0.005  # seconds between two looks at what the guest has printed
 _CONDITION = "as_set"
 
 
 @dataclass(frozen=True)
 class PlayOutcome:
-    """How a run ended: `verdict` is "good", or says why it is not to be used.
+    """Result of a run: `verdict` is "good", or the reason why it is not usable.
 
     `flows` has goodput_mbit_s, retransmitted (segments), lost (segments) and mean_rtt_ms of each;
-    `phases` the seconds that were spent.
+    `phases` the seconds of each phase.
     """
 
     verdict: str
@@ -60,7 +60,7 @@ class PlayOutcome:
 
 
 class Player:
-    """Plays settings, with guests that wait. A context manager: none of them is left afterwards."""
+    """Player of settings, with guests that wait. A context manager, which ends all guests."""
 
     def __init__(self, ready: Lab | None = None, waiting: int = _WAITING) -> None:
         self._processors = sorted(os.sched_getaffinity(0))
@@ -74,7 +74,7 @@ class Player:
         self._pool.__exit__(*error)
 
     def play(self, settings: PlaySettings, hear: Heard, ended: threading.Event) -> PlayOutcome:
-        """Carry the settings out; `hear` gets frames while they are made, and events at the end.
+        """Run the settings; `hear` gets frames as they come, and events at the end.
 
         Raises MovedOn soon after `ended` is set, TcplabError if the guest fails.
         """
@@ -88,10 +88,10 @@ class Player:
     def seeds(
         self, settings: PlaySettings, count: int, hear: Heard, ended: threading.Event
     ) -> None:
-        """The same with seeds 1 to `count`; `hear` gets a frame "band" whenever one has ended.
+        """Run seeds 1 to `count`; `hear` gets a frame "band" whenever one has ended.
 
         It has time, flow, and low, middle and high of the goodput (Mbit/s): a tenth, half and nine
-        tenths of the seeds are below. Raises as `play`.
+        tenths of the seeds are below. Raises like `play`.
         """
         rates: list[Frame] = []
 
@@ -115,14 +115,14 @@ class Player:
                     task.cancel()
 
     def save(self, settings: PlaySettings) -> Path:
-        """An ordinary run of the same packets, with its report: its directory."""
+        """Make an ordinary run of the same packets with a report, and return its directory."""
         changed = settings.changed()
         return run(settings.spec().name, changed, seeds=[settings.seed], testbed="virtual")
 
 
 @dataclass
 class _Watch:
-    """Waits, as long as nobody has ended the run, and counts the seconds of each phase."""
+    """Wait for a run unless it is ended, and count the seconds of each phase."""
 
     ended: threading.Event
     phases: dict[str, float] = field(default_factory=dict)
@@ -133,7 +133,7 @@ class _Watch:
             self._go_on()
 
     def looks(self, guest: WaitingGuest) -> Iterator[None]:
-        """Until all that was measured has come out of the guest."""
+        """Yield until the guest has delivered all results."""
         while not (guest.folder / _CONDITION).is_dir() and not guest.over.is_set():
             self._go_on()
             yield
@@ -152,7 +152,7 @@ class _Watch:
 
 
 class _Samples:
-    """What the guest has printed of its senders, read while it comes."""
+    """Samples of the senders, read while the guest prints them."""
 
     def __init__(self, guest: WaitingGuest, hear: Heard) -> None:
         self._guest, self._hear = guest, hear
@@ -161,7 +161,7 @@ class _Samples:
         self._parts: list[Frame] = []
 
     def again(self) -> None:
-        """Read what is new and hand it on."""
+        """Read new samples and pass them on."""
         fresh = []
         for line in self._new().splitlines():
             if line.startswith(BEGUN):
@@ -173,7 +173,7 @@ class _Samples:
             self._hear(self._parts[-1])
 
     def whole(self) -> Frame:
-        """All samples that have been read."""
+        """Return all samples read so far."""
         return joined(self._parts) if self._parts else samples((), self.begun)
 
     def _new(self) -> str:
@@ -205,7 +205,7 @@ def _carried_out(
 
 
 def _whole(settings: PlaySettings, out: Path, heard: _Samples, hear: Heard) -> PlayOutcome:
-    """Hand on what the captures tell, and the events; and what the run was worth."""
+    """Pass on the frames of the captures and the events, and return the outcome."""
     folder = out / _CONDITION
     frames = {frame.kind: frame for frame in packets(folder, heard.begun)}
     probes = frames.pop(PROBES)
@@ -243,7 +243,7 @@ def _of(frame: Frame, flow: int) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def band(rates: list[Frame]) -> Frame:
-    """The goodput below which a tenth, half and nine tenths of the seeds are, bucket by bucket."""
+    """Return the goodput below which a tenth, half and nine tenths of the seeds are, by bucket."""
     flows = np.unique(np.concatenate([frame.columns["flow"] for frame in rates]))
     length = max(int((frame.columns["flow"] == flow).sum()) for frame in rates for flow in flows)
     parts = [[_of(frame, int(flow))["goodput"] for frame in rates] for flow in flows]
@@ -270,8 +270,13 @@ _SHORT = {"goodput_mbit_s": "goodput", "mean_rtt_ms": "rtt"}
 
 
 def measures_of(outcome: PlayOutcome, events: Iterable[PlayEvent] = ()) -> dict[str, float]:
-    """Every measure by its name; what a flow does not have is left out, and so is what is no
-    number.
+    """Return every measure that is a number, by its name.
+
+    Of flow N, counted from 1: `goodput_N` (Mbit/s), `rtt_N` (mean round trip, ms),
+    `retransmitted_N`, `lost_N` (segments) and other columns of its outcome. Of all flows:
+    `goodput`, `retransmitted` and `lost` (sums), `rtt` (mean), `fairness` (Jain's index of the
+    goodputs; Jain, Chiu and Hawe, DEC-TR-301, 1984), and `count_KIND`, the number of events of a
+    kind, such as `count_time_out`.
     """
     flows = [
         {_SHORT.get(name, name): float(value) for name, value in flow.items()}

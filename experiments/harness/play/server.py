@@ -1,8 +1,8 @@
-"""The server of the page: on this computer only, behind a token that only its user knows.
+"""Server of the page: on this computer only, behind a token that only its user knows.
 
-The token is exchanged for a cookie, so that it stays in no address of the browser. Cookies are
-sent to all ports of a computer: another user's server could ask for ours. So it belongs to a path
-that has a random part of its own, and a browser sends it nowhere else.
+The token is exchanged for a cookie, so that no address in the browser keeps it. A browser sends
+cookies to all ports of a computer, and another user's server could ask for this one. So the cookie
+belongs to a path with a random part, and a browser sends it to no other path.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SAFE = {
 
 
 class PlayServer(LocalServer):
-    """The page's server. `address`, with its token, lets a browser in."""
+    """Server of the page; a browser opens `address`, with its token."""
 
     def __init__(self, player: Player, offered: PageOffer, port: int = 0) -> None:
         token = secrets.token_urlsafe(_TOKEN_BYTES)
@@ -63,7 +63,7 @@ class PlayServer(LocalServer):
 
 
 class PageKey:
-    """The secrets of one server: the path of its page, and the token that opens it."""
+    """Secrets of one server: the path of its page, and the token that opens it."""
 
     def __init__(self, place: str, token: str) -> None:
         self.place, self._token = place, token
@@ -72,26 +72,26 @@ class PageKey:
         return hmac.compare_digest(given.encode(), self._token.encode())
 
     def is_known(self, connection: HTTPConnection) -> bool:
-        """Whether a request or a WebSocket has the cookie."""
+        """True if a request or a WebSocket has the cookie."""
         return self.fits(connection.cookies.get(_cookie_of(connection), ""))
 
     def give(self, request: Request, answer: Response) -> None:
-        """Set the cookie, which requests of other sites' pages do not carry (`strict`)."""
+        """Set the cookie; requests of other sites' pages do not carry it (`strict`)."""
         path = f"/{self.place}/"
         name = _cookie_of(request)
         answer.set_cookie(name, self._token, path=path, httponly=True, samesite="strict")
 
 
 def _cookie_of(connection: HTTPConnection) -> str:
-    """Name by the port that the browser sees: with ssh -L another than ours."""
+    """Name the cookie by the port that the browser sees, which ssh -L may change."""
     return f"tcplab-play-{connection.url.port or 80}"
 
 
 def application(player: Player, key: PageKey, places: int, offered: PageOffer) -> ASGIApp:
-    """Everything below the key's path; at most `places` runs at once.
+    """Serve everything below the key's path, with at most `places` runs in parallel.
 
-    The page's own files hold no secret and need no cookie: a browser that follows a link from
-    elsewhere sends none (SameSite=Strict), and the page then asks with it for all else.
+    The files of the page hold no secret and need no cookie: a browser that follows a link from
+    another site sends none (SameSite=Strict), and the page then sends it with all requests.
     """
     pages = LivePages(player, places)
 
@@ -134,13 +134,13 @@ def application(player: Player, key: PageKey, places: int, offered: PageOffer) -
 
 
 class LivePages:
-    """The open pages of a server, at most MOST_PAGES."""
+    """Open pages of a server, at most MOST_PAGES."""
 
     def __init__(self, player: Player, places: int) -> None:
         self._player, self._turns, self._open = player, Turns(places), 0
 
     async def serve(self, socket: WebSocket) -> None:
-        """Carry out what a page asks for, until it is gone."""
+        """Serve a page until it has left."""
         await socket.accept()
         if self._open >= MOST_PAGES:
             await socket.close(
@@ -167,7 +167,7 @@ class SocketChannel:
     async def receive(self) -> str | None:
         try:
             return await self._socket.receive_text()
-        except (WebSocketDisconnect, KeyError):  # KeyError: bytes, which no page of ours sends
+        except (WebSocketDisconnect, KeyError):  # KeyError: bytes, which the page never sends
             return None
 
     async def send(self, message: str | bytes) -> None:
@@ -178,7 +178,7 @@ class SocketChannel:
 
 
 class Guard:
-    """A layer that refuses requests without the secret path, and those of another site's page."""
+    """A layer that refuses requests without the secret path and from other sites' pages."""
 
     def __init__(self, inner: ASGIApp, place: str) -> None:
         self._inner, self._start = inner, f"/{place}/".encode()

@@ -9,6 +9,7 @@ Each part is padded to eight bytes, so that a browser can view the columns in pl
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -20,7 +21,7 @@ import numpy as np
 
 from experiments.harness.play.columns import Frame, PlayEvent
 from experiments.harness.play.guests import MovedOn
-from experiments.harness.play.player import Player, PlayOutcome, measures_of
+from experiments.harness.play.player import Player, measures_of
 from experiments.harness.play.settings import PlaySettings, WrongSetting
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -32,9 +33,9 @@ _LARGEST = 8
 
 @dataclass(frozen=True)
 class Move:
-    """What a page asks for: settings for one of its sides, by the page's own running number.
+    """Request of a page: settings for one of its sides, with the page's running number.
 
-    While a slider is `dragging`, more moves will follow at once. With `seeds` it is for a band.
+    While a slider is `dragging`, more moves follow at once. With `seeds` it asks for a band.
     """
 
     ask: Literal["play", "seeds", "save"]
@@ -50,7 +51,7 @@ class Move:
 
 
 def move_from(text: str) -> Move:
-    """The move that a page's message is. Raises UsageError for what no page of ours sends."""
+    """Read a move from a page's message. Raises UsageError for an invalid message."""
     try:
         said = json.loads(text)
         move = Move(
@@ -70,13 +71,16 @@ def move_from(text: str) -> Move:
 
 
 def frame_message(move: Move, frame: Frame) -> bytes:
-    """A frame as one binary message."""
+    """Write a frame as one binary message."""
     columns = {name: np.ascontiguousarray(column) for name, column in frame.columns.items()}
-    header = _mark(move, frame.kind) | {
+    header = {
+        "kind": frame.kind,
+        "side": move.side,
+        "number": move.number,
         "columns": [
             {"name": name, "type": str(column.dtype), "length": len(column)}
             for name, column in columns.items()
-        ]
+        ],
     }
     text = json.dumps(header).encode()
     text += b" " * (-(4 + len(text)) % _LARGEST)
@@ -87,50 +91,16 @@ def frame_message(move: Move, frame: Frame) -> bytes:
     return b"".join(parts)
 
 
-def event_message(move: Move, event: PlayEvent) -> str:
-    return _text(
-        move, "event", time=event.time, flow=event.flow, event=event.kind, sentence=event.sentence
-    )
-
-
-def outcome_message(move: Move, outcome: PlayOutcome, measures: dict[str, float]) -> str:
-    return _text(
-        move,
-        "outcome",
-        verdict=outcome.verdict,
-        flows=outcome.flows,
-        phases=outcome.phases,
-        measures=measures,
-    )
-
-
-def accepted_message(move: Move, settings: PlaySettings) -> str:
-    """Says how the settings are written in full, and as a command."""
-    return _text(move, "accepted", settings=settings.as_data(), command=settings.command())
-
-
-def problem_message(move: Move, error: TcplabError) -> str:
-    """A problem; that of a setting is shown beside its field."""
-    field = error.field if isinstance(error, WrongSetting) else ""
-    return _text(move, "problem", field=field, sentence=str(error))
-
-
-def plain_message(move: Move, kind: str, **more: Any) -> str:
-    return _text(move, kind, **more)
-
-
-def _text(move: Move, kind: str, **more: Any) -> str:
-    return json.dumps(_mark(move, kind) | more, allow_nan=False, default=float)
-
-
-def _mark(move: Move, kind: str) -> dict[str, Any]:
-    return {"kind": kind, "side": move.side, "number": move.number}
+def message(move: Move, kind: str, **more: Any) -> str:
+    """Write a message of that kind about the run of a move."""
+    mark = {"kind": kind, "side": move.side, "number": move.number}
+    return json.dumps(mark | more, allow_nan=False, default=float)
 
 
 class Turns:
-    """A semaphore that is fair between pages: the one that was served longest ago comes next.
+    """A semaphore that is fair between pages: the page that was served longest ago is next.
 
-    Of one page's moves the newest comes first. To be used in one event loop.
+    The newest move of a page comes first. For use in one event loop.
     """
 
     def __init__(self, places: int) -> None:
@@ -140,7 +110,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, page: Hashable) -> AsyncIterator[None]:
-        """Waits until `page` may run; what is within is the run."""
+        """Wait until `page` may run; the body is the run."""
         await self._admitted(page)
         try:
             yield
@@ -173,7 +143,7 @@ class Turns:
             wish.set_result(None)
 
     def _forget(self, page: Hashable, wish: asyncio.Future[None]) -> None:
-        """A page that stopped waiting gives back what it was given meanwhile."""
+        """Take back the place of a page that stopped waiting."""
         if not wish.cancelled():
             self._free += 1
             self._admit()
@@ -183,36 +153,36 @@ class Turns:
                 del self._waiting[page]
 
     def leave(self, page: Hashable) -> None:
-        """Forgets a page that is gone."""
+        """Forget a page that has left."""
         self._served.pop(page, None)
 
 
 PATIENCE = 0.3
-"""Seconds of a run that moves of a slider which is still being dragged do not cut short."""
+"""Seconds of a run that moves of a dragged slider do not cut short."""
 
 
 class PageChannel(Protocol):
-    """What a page is reached by: a web socket, or a notebook."""
+    """A connection to a page: a web socket, or a notebook."""
 
     async def receive(self) -> str | None:
-        """The page's next message; None when it is gone."""
+        """Return the page's next message; None when it has left."""
 
     async def send(self, message: str | bytes) -> None: ...
 
 
 Listener = Callable[[Move, Frame | PlayEvent], None]
-"""Who else hears what a page is sent, in the thread of the run."""
-
-
-def _nobody(_: Move, __: Frame | PlayEvent) -> None:
-    pass
+"""Further receiver of the frames and events of a page, in the thread of the run."""
 
 
 class PageSession:
-    """The runs of one page, at most one at a time of each side, and none when it is gone."""
+    """Runs of one page: at most one of each side at a time, none after it has left."""
 
     def __init__(
-        self, player: Player, turns: Turns, channel: PageChannel, listen: Listener = _nobody
+        self,
+        player: Player,
+        turns: Turns,
+        channel: PageChannel,
+        listen: Listener = lambda _move, _heard: None,
     ) -> None:
         self._player, self._turns, self._channel, self._told = player, turns, channel, listen
         self._outbox = asyncio.Queue[tuple[Move, str | bytes]]()
@@ -220,7 +190,7 @@ class PageSession:
         self._loop = asyncio.get_running_loop()
 
     async def converse(self) -> None:
-        """Until the page is gone; its runs have ended then."""
+        """Serve the page until it has left and its runs have ended."""
         workers = [asyncio.create_task(side.work()) for side in self._sides.values()]
         workers.append(asyncio.create_task(self._deliver()))
         reading = asyncio.create_task(self._listen())
@@ -240,33 +210,35 @@ class PageSession:
             self._sides["save" if move.ask == "save" else move.side].take(move)
 
     async def _deliver(self) -> None:
-        """What is of a run that a newer move has replaced is not sent any more."""
+        """Send messages, except those of runs that a newer move has replaced."""
         while True:
-            move, message = await self._outbox.get()
+            move, text = await self._outbox.get()
             if move.ask == "save" or not self._sides[move.side].is_replaced(move):
-                await self._channel.send(message)
+                await self._channel.send(text)
 
-    def _say(self, move: Move, message: str | bytes) -> None:
-        """From any thread."""
-        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, message))
+    def _say(self, move: Move, text: str | bytes) -> None:
+        """Queue a message, from any thread."""
+        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, text))
 
     async def _run(self, side: PageSide) -> None:
         async with self._turns.turn(self):
             move = side.begin()
             try:
                 settings = move.settings()
-                self._say(move, accepted_message(move, settings))
+                full, command = settings.as_data(), settings.command()
+                self._say(move, message(move, "accepted", settings=full, command=command))
                 await _in_thread(lambda: self._perform(move, settings, side.ended), side.ended)
             except MovedOn:
-                self._say(move, plain_message(move, "stopped"))
+                self._say(move, message(move, "stopped"))
             except TcplabError as error:
-                self._say(move, problem_message(move, error))
+                field = error.field if isinstance(error, WrongSetting) else ""
+                self._say(move, message(move, "problem", field=field, sentence=str(error)))
 
     def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
-        """In a thread of its own."""
+        """Carry out a move, in a separate thread."""
         if move.ask == "save":
             path = self._player.save(settings)
-            self._say(move, plain_message(move, "saved", path=str(path)))
+            self._say(move, message(move, "saved", path=str(path)))
             return
         events: list[PlayEvent] = []
 
@@ -274,20 +246,22 @@ class PageSession:
             self._told(move, heard)
             if isinstance(heard, PlayEvent):
                 events.append(heard)
-                self._say(move, event_message(move, heard))
+                said = dataclasses.asdict(heard)
+                self._say(move, message(move, "event", event=said.pop("kind"), **said))
             else:
                 self._say(move, frame_message(move, heard))
 
         if move.ask == "seeds":
             self._player.seeds(settings, move.seeds, hear, ended)
-            self._say(move, plain_message(move, "banded"))
+            self._say(move, message(move, "banded"))
             return
         outcome = self._player.play(settings, hear, ended)
-        self._say(move, outcome_message(move, outcome, measures_of(outcome, events)))
+        measures = measures_of(outcome, events)
+        self._say(move, message(move, "outcome", measures=measures, **dataclasses.asdict(outcome)))
 
 
 class PageSide:
-    """The newest move of one side, and the run that is going on."""
+    """The newest move of one side, and its current run."""
 
     def __init__(self, run: Callable[[PageSide], Awaitable[None]]) -> None:
         self._run = run
@@ -298,9 +272,9 @@ class PageSide:
         self.ended = threading.Event()
 
     def take(self, move: Move) -> None:
-        """A newer move: the run that is going on ends, unless a drag would end each too soon.
+        """Take a newer move, and end the current run unless a drag would end each too soon.
 
-        The number of the newest run comes again if a slider is let go where its drag has been.
+        The newest run's number repeats if a slider is released at the last place of its drag.
         """
         if self._running and move.number == self._running.number:
             return
@@ -311,7 +285,7 @@ class PageSide:
             self.ended.set()
 
     def begin(self) -> Move:
-        """The newest move, which is being run from now on."""
+        """Return the newest move and mark it as running."""
         assert self._newest
         self._moved.clear()
         self._running = self._newest
@@ -319,7 +293,7 @@ class PageSide:
         return self._newest
 
     def is_replaced(self, move: Move) -> bool:
-        """Whether a newer move has ended this one's run, or is being run."""
+        """True if a newer move has ended this one's run, or is running."""
         ended = self._newest is not move and self.ended.is_set()
         return ended or self._running is not move
 
@@ -330,12 +304,12 @@ class PageSide:
 
 
 async def _in_thread(work: Callable[[], None], ended: threading.Event) -> None:
-    """Waits for the thread even if we are cancelled: it is told to end, and nothing outlives us."""
+    """Wait for the thread even if cancelled: it is asked to end, and never outlives the task."""
     thread = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         await asyncio.shield(thread)
     except asyncio.CancelledError:
         ended.set()
         await asyncio.wait([thread])
-        thread.exception()  # nobody is there to hear it: asked for, asyncio does not print it
+        thread.exception()  # asyncio prints errors that are never retrieved
         raise

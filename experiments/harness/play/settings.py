@@ -1,4 +1,4 @@
-"""What a player of the live page has set: the parameters of the playground, and a seed."""
+"""Settings of the live page: the parameters of the playground, and a seed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _MOST_SEED = 2**31 - 1
 
 @dataclass(frozen=True)
 class PlaySettings:
-    """All values, valid together: a spec can be made of them."""
+    """Values that are valid together: they make a spec."""
 
     parameters: PlaygroundParameters = field(default_factory=PlaygroundParameters)
     seed: int = 1
 
     @classmethod
     def from_data(cls, texts: Mapping[str, str]) -> PlaySettings:
-        """Settings from texts as they are typed; what is not named has its default.
+        """Read settings from typed texts; missing ones have their defaults.
 
         Raises WrongSetting, which names the field.
         """
@@ -42,13 +42,13 @@ class PlaySettings:
         return settings
 
     def as_data(self) -> dict[str, str]:
-        """Every value as text, by name."""
+        """Return every value as text, by name."""
         return {name: str(getattr(self.parameters, name)) for name in _names()} | {
             "seed": str(self.seed)
         }
 
     def changed(self) -> dict[str, str]:
-        """The parameters that differ from the playground's own, as text, by name."""
+        """Return the parameters that differ from the playground's defaults, as text, by name."""
         usual = PlaygroundParameters()
         return {
             name: str(value)
@@ -57,28 +57,18 @@ class PlaySettings:
         }
 
     def spec(self) -> ExperimentSpec:
-        """What is run."""
+        """Return the experiment to run."""
         return experiment(self.parameters)
 
     def command(self) -> str:
-        """The command line that gives the same packets."""
+        """Return the command line that produces the same packets."""
         options = [word for name, value in self.changed().items() for word in (f"--{name}", value)]
-        return shlex.join(
-            [
-                "./tcplab",
-                "run",
-                self.spec().name,
-                *options,
-                "--seed",
-                str(self.seed),
-                "--repeat",
-                "1",
-            ]
-        )
+        run = ["./tcplab", "run", self.spec().name, *options]
+        return shlex.join([*run, "--seed", str(self.seed), "--repeat", "1"])
 
 
 class WrongSetting(UsageError):
-    """A value that is not possible; `field` names the setting, empty if it is several together."""
+    """An impossible value; `field` names the setting, empty for several together."""
 
     def __init__(self, field: str, problem: str, remedy: str = "") -> None:
         super().__init__(problem, remedy)
@@ -99,7 +89,7 @@ def _value(name: str, kind: Any, text: str) -> Any:
 
 
 def _made(values: dict[str, Any]) -> PlaygroundParameters:
-    """The parameters with these values, tried by themselves first, so that the wrong one is named.
+    """Build the parameters, after a trial of each value alone so that an error names it.
 
     Raises WrongSetting.
     """
@@ -112,7 +102,7 @@ def _made(values: dict[str, Any]) -> PlaygroundParameters:
 
 
 def _whole(settings: PlaySettings) -> None:
-    """Raises WrongSetting if the values do not go together, naming the first that is its cause."""
+    """Raise WrongSetting with the first cause if the values conflict."""
     try:
         settings.spec()
         return

@@ -1,4 +1,4 @@
-"""The live page in a notebook: the same page in a cell, and its run as data frames."""
+"""The live page in a notebook's cell, with its run as data frames."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class PlayWidget(anywidget.AnyWidget):
 
     @property
     def frame(self) -> dict[str, Any]:
-        """The newest run by kind of frame (samples, packets, rates, queue, drops).
+        """Return the newest run by kind of frame (samples, packets, rates, queue, drops).
 
         Data frames of pandas if it is installed, else of Polars. Raises UsageError if neither is.
         """
@@ -55,7 +55,7 @@ class PlayWidget(anywidget.AnyWidget):
         return {kind: _data_frame(columns) for kind, columns in whole.items()}
 
     def close(self) -> None:
-        """Ends the page and all its guests."""
+        """End the page and all its guests."""
         self._channel.take(None)
         self._thread.join()
         super().close()
@@ -81,7 +81,7 @@ class PlayWidget(anywidget.AnyWidget):
 
 
 class NotebookChannel:
-    """The page of a cell: its messages come in the notebook's thread, ours go from another."""
+    """Channel to a cell's page, which sends in the notebook's thread; replies use another."""
 
     def __init__(self, widget: PlayWidget) -> None:
         self._widget = widget
@@ -91,14 +91,14 @@ class NotebookChannel:
         self._lock = threading.Lock()
 
     def begin(self) -> None:
-        """In the thread of the session, before it receives."""
+        """Start, in the thread of the session, before it receives."""
         with self._lock:
             self._loop = asyncio.get_running_loop()
             for text in self._early:
                 self._inbox.put_nowait(text)
 
     def take(self, text: str | None) -> None:
-        """A message of the page, or its end; from any thread."""
+        """Take a message of the page, or its end; from any thread."""
         with self._lock:
             if self._loop is None:
                 self._early.append(text)
