@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import workers_option
+from experiments.harness.running.request import TESTBEDS
 from labs.cli.instructor import course_option, lint_command, new_command, preview_command
 from labs.definition import catalogue
 from labs.definition.assignment import class_file, new_course, read_course, variant, variant_from
@@ -87,10 +88,10 @@ def start_command(
 @_folder
 @click.option(
     "--testbed",
-    type=click.Choice(["auto", "native", "virtual"]),
+    type=click.Choice(TESTBEDS),
     default="virtual",
     show_default=True,
-    help="Where to run: in the lab kernel in virtual time, or on this kernel in real time.",
+    help="Lab kernel in virtual time, or this kernel in real time (native, as root).",
 )
 @click.option("--again", is_flag=True, help="Also runs that are there already.")
 def run_command(folder: Path, testbed: str, again: bool) -> None:
@@ -103,8 +104,7 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
         made = 0
         try:
             for run in runs_to_make(assignment, again):
-                click.echo(f"{run.name}: {run.experiment} ...", err=True)
-                place = carry_out_run(assignment, run, testbed, ready_lab)
+                place = carry_out_run(assignment, run, testbed)
                 click.echo(f"{run.name}: {place}")
                 made += 1
         except UsageError as waits:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.harness.cli.messages import ready_lab
-from experiments.harness.running.session import lab_facts
+from experiments.harness.running.lab import lab_facts, ready_lab
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.progress import watching

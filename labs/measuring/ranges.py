@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.cli.messages import ready_lab
+from experiments.harness.running.lab import ready_lab
 from experiments.harness.sweep.point_store import results
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.running_points import way_to_workers

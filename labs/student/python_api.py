@@ -28,7 +28,6 @@ from labs.student.hand_in import safe_name
 from labs.student.handout import HANDOUT
 from labs.student.handout import start as start_in
 from labs.student.runs import carry_out_run, runs_to_make
-from testbed.lab.ready import lab_for
 from topologies.foundation import untrusted
 from topologies.foundation.errors import UsageError
 
@@ -62,7 +61,7 @@ def run(assignment: Assignment) -> dict[str, Path]:
     """
     try:
         for lab_run in runs_to_make(assignment):
-            carry_out_run(assignment, lab_run, "virtual", lab_for)
+            carry_out_run(assignment, lab_run, "virtual")
     except UsageError as waits:
         print(waits)
     folders = {

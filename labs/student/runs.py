@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,17 @@ from typing import Any
 from analysis.records.json_reader import UnreadableJson, read_object
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
-from experiments.harness.running.request import refuse_kernel
-from experiments.harness.running.seed import limits_for
-from experiments.harness.running.session import RunRequest, carry_out, choose
+from experiments.harness.running.lab import ready_lab
+from experiments.harness.running.request import RunRequest, choose, default_limits, refuse_kernel
+from experiments.harness.running.session import carry_out
 from experiments.spec import ExperimentSpec
 from labs.definition.answers import OwnParts, chosen_in, parts_of, read_sheet, record
 from labs.definition.assignment import ANSWERS, Assignment
 from labs.definition.runs import FOLDER, MODULE, combination_of, run_folder, seeds_of
 from labs.definition.spec import LabRun
-from testbed.lab.ready import Lab
 from testbed.modules.module_build import build_all
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import UsageError
-
-_WALL_SECONDS = 600.0
 
 
 def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
@@ -67,39 +65,26 @@ def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
     return bool(from_data(ExperimentSpec, given, "spec.json") == wanted)
 
 
-def carry_out_run(
-    assignment: Assignment, run: LabRun, testbed: str, ready: Callable[[Iterable[str]], Lab]
-) -> Path:
-    """Carry one run out and return its directory.
-
-    `ready` gives the lab with the kernels that specs name.
-    Raises TcplabError, with what was measured kept.
-    """
+def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
+    """Carry one run out and return its directory. Raises TcplabError; measured files are kept."""
     combination = combination_of(run, assignment.variant, own_parts(assignment))
-    testbed_kind = choose(testbed)
-    if testbed_kind == "native":
+    kind, why_virtual = choose(testbed)
+    if kind == "native":
         refuse_kernel(combination.spec)
-    lab = ready([combination.spec.kernel]) if testbed_kind == "virtual" else None
-    if lab:
-        build_all(combination.spec.modules, lab)
-    out = assignment.folder / FOLDER / run.name
     request = RunRequest(
         combination.spec,
         combination.parameters,
         seeds_of(run, assignment.variant),
-        testbed_kind,
-        out,
+        kind,
+        assignment.folder / FOLDER / run.name,
+        default_limits(combination.spec, kind),
+        why_virtual=why_virtual,
     )
-    wall = max(_WALL_SECONDS, 2 * request.expected_seconds() if testbed_kind == "native" else 0.0)
-    request = RunRequest(
-        combination.spec,
-        combination.parameters,
-        request.seeds,
-        testbed_kind,
-        out,
-        limits_for(combination.spec, wall),
-    )
-    return carry_out(request, lab, lambda _index: lambda _phase, _elapsed: None, _judged)
+    print(f"{run.name}: {run.experiment}. {request.place}", file=sys.stderr)
+    lab = ready_lab([combination.spec.kernel]) if kind == "virtual" else None
+    if lab:
+        build_all(combination.spec.modules, lab)
+    return carry_out(request, lab, judged=_judged)
 
 
 def _judged(run: Path) -> dict[str, Any]:

@@ -107,6 +107,7 @@ def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
 PLAIN_RUN = """
 import sys
 import experiments.harness.running.python
+from experiments.harness.running.session import _published
 from experiments.harness.cli.run import command_of
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import options_from
@@ -115,7 +116,7 @@ named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
 with command_of(named).make_context("sack", words) as context:
     request = options_from(context, named).request()
-assert request.spec.flows and request.published() == ()
+assert request.spec.flows and _published(request) == ()
 print(*(name for name in sys.modules if name.startswith("experiments.harness.sweep")))
 """
 

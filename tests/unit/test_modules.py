@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.harness.cli.cc import Outcome
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.definition.grid import combination
+from experiments.harness.running.request import RunRequest, choose
 from experiments.harness.running.seed import carry_natively
 from experiments.spec import ExperimentSpec
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
@@ -93,7 +95,7 @@ def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("testbed.native.native_run.obstacles", list)
-    monkeypatch.setattr("experiments.harness.running.session.obstacles", list)
+    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
     monkeypatch.setattr(
         "experiments.harness.running.seed.run_natively",
         lambda *_: pytest.fail("a module was loaded"),
@@ -134,17 +136,47 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         testbeds.append(testbed)
         raise TcplabError("far enough")
 
-    monkeypatch.setattr("experiments.harness.running.session.obstacles", list)
+    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
     monkeypatch.setattr("experiments.harness.running.request.choose", chosen)
     monkeypatch.setattr(
         "experiments.harness.running.request.guests_at_once", lambda *_: chosen("virtual")
     )
-    assert CliRunner().invoke(tcplab, ["run", "custom_cc"]).exit_code == 1
-    assert (
-        CliRunner().invoke(tcplab, ["run", "custom_cc", "--load-module-into-this-kernel"]).exit_code
-        == 1
-    )
+    words = ["run", "custom_cc", "--testbed", "auto"]
+    assert CliRunner().invoke(tcplab, words).exit_code == 1
+    loaded = [*words, "--load-module-into-this-kernel"]
+    assert CliRunner().invoke(tcplab, loaded).exit_code == 1
     assert testbeds == ["virtual", "auto"]
+
+
+@pytest.mark.parametrize("words", [[], ["--testbed", "virtual"]])
+def test_a_module_enters_this_kernel_in_native_runs_alone(words: list[str]) -> None:
+    words = ["run", "custom_cc", *words, "--load-module-into-this-kernel"]
+    done = CliRunner().invoke(tcplab, words)
+    assert (done.exit_code, "Add --testbed native" in done.output) == (2, True)
+
+
+def test_every_user_gets_the_lab_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root too, on a kernel that could run natively: `auto` alone asks for that."""
+    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
+    assert choose("virtual") == ("virtual", "")
+    assert choose("auto") == choose("native") == ("native", "")
+    obstacle = TcplabError("This kernel lacks netem.", "Use another.")
+    monkeypatch.setattr("experiments.harness.running.request.obstacles", lambda: [obstacle])
+    assert choose("auto") == ("virtual", "This kernel lacks netem.")
+    with pytest.raises(TcplabError, match="lacks netem"):
+        choose("native")
+
+
+def test_the_first_line_of_a_run_names_its_place(tmp_path: Path) -> None:
+    def place(seeds: tuple[int, ...], testbed: str, why: str = "") -> str:
+        spec = experiment(CustomCcParameters())
+        return RunRequest(spec, None, seeds, testbed, tmp_path, why_virtual=why).place  # type: ignore[arg-type]
+
+    assert place((1, 2, 3), "virtual") == "Lab kernel 7.2, virtual time, seeds 1 to 3"
+    assert place((4,), "virtual", "No netem.").endswith("seed 4. Not natively: No netem.")
+    assert re.fullmatch(
+        r"This kernel \(.+\), real time, as root, seeds 1, 5", place((1, 5), "native")
+    )
 
 
 CONSOLE = """\

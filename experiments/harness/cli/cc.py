@@ -22,8 +22,9 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
-from experiments.harness.cli.messages import lab_on, one_clear_message
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import with_kernel_option
+from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
 from testbed.engine.tasks import Task

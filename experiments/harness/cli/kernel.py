@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from experiments.harness.cli.completion import kernels
-from experiments.harness.cli.messages import lab_on, one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import out_option, workers_option
+from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove

@@ -1,4 +1,4 @@
-"""The start of every command line: finds the right Python first, then loads the commands."""
+"""Start of every command line: find the right Python, then load the command."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from testbed.host.interpreter import in_virtual_environment
 
 
 def main(typed: str = "tcplab") -> None:
-    """`tcplab`, the console script; `typed` is what its help calls it."""
+    """Run the console script `tcplab`, which its help calls `typed`."""
     in_virtual_environment()
     from experiments.harness.cli.commands import COMPLETE, tcplab
 
@@ -14,16 +14,16 @@ def main(typed: str = "tcplab") -> None:
 
 
 def start(name: str) -> None:
-    """`python -m experiments.NAME`: the same as `tcplab run NAME`."""
+    """Run the study of a name: on this kernel as root where it can, else in the lab kernel."""
     in_virtual_environment()
     from experiments.harness.cli.run import command_of
     from experiments.harness.definition.catalogue import find
 
-    command_of(find(name))()
+    command_of(find(name), testbed="auto")()
 
 
 def run() -> None:
-    """`python -m experiments`: the same as `tcplab run`."""
+    """Run `python -m experiments`, which is `tcplab run`."""
     in_virtual_environment()
     from experiments.harness.cli.run import experiments
 

@@ -20,7 +20,7 @@ from experiments.harness.cli.completion import kernels
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, kind_of, value_of
 from experiments.harness.running.report import STRICT
-from experiments.harness.running.request import RunOptions, Value
+from experiments.harness.running.request import TESTBEDS, RunOptions, Value
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity
 
@@ -95,16 +95,24 @@ out_option = click.option(
 """Of every command that writes or reads there; the commands of experiments have their own."""
 
 
-def common_options(named: Experiment) -> list[click.Parameter]:
-    """The options that every experiment has beside its parameters."""
-    return [
-        click.Option(
-            ["--testbed"],
-            type=click.Choice(["auto", "native", "virtual"]),
-            default="auto",
-            show_default=True,
-            help="Where to run: on this kernel in real time, or in the lab kernel in virtual time.",
+def testbed_option(default: str = "virtual") -> click.Option:
+    """Return the option --testbed of every command that runs experiments."""
+    return click.Option(
+        ["--testbed"],
+        type=click.Choice(TESTBEDS),
+        default=default,
+        show_default=True,
+        help=(
+            "Lab kernel in virtual time, or this kernel in real time (native, as root); auto is"
+            " native where that is possible."
         ),
+    )
+
+
+def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
+    """Return the options of every experiment; `testbed` is the default of --testbed."""
+    return [
+        testbed_option(testbed),
         kernel_option(),
         click.Option(
             ["--seed"],

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from experiments.harness.cli.messages import lab_on, one_clear_message
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import with_kernel_option
+from experiments.harness.running.lab import lab_on
 from testbed.lab.packetdrill.packetdrill_recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.kernel_scripts import helpers, kernel_files
 from testbed.packetdrill.script_files import Script, scripts_in

@@ -19,7 +19,7 @@ import testbed
 from experiments.harness.browsing.server import HOST, LocalServer
 from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.documentation.column_pages import column_pages
 from experiments.harness.documentation.command_pages import command_pages
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
@@ -27,6 +27,7 @@ from experiments.harness.documentation.page_sources import collected
 from experiments.harness.documentation.python_pages import python_pages
 from experiments.harness.documentation.site_building import build
 from experiments.harness.documentation.spec_pages import spec_pages
+from experiments.harness.running.lab import ready_lab
 from testbed.recipes.building import shown
 
 

@@ -10,13 +10,14 @@ from pathlib import Path
 import click
 
 from experiments.harness.cli.completion import studies
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import (
     json_option,
     out_option,
     print_results,
     with_kernel_option,
 )
+from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.spec import DEFAULT_KERNEL
 

@@ -16,10 +16,11 @@ from rich.table import Table
 
 import testbed
 from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import AS_JSON, json_option, out_option, print_results
-from experiments.harness.cli.run import progress_of
-from experiments.harness.running.session import RunRequest
+from experiments.harness.cli.run import RunProgress
+from experiments.harness.running.lab import ready_lab
+from experiments.harness.running.request import RunRequest
 from experiments.harness.running.verify import (
     Comparison,
     RunToRepeat,
@@ -224,7 +225,7 @@ def verify(folder: Path) -> None:
         ready = ready_lab([run.spec.kernel])
         require_same_lab(run, ready)
         request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
-        with progress_of(request) as progress:
+        with RunProgress(request) as progress:
             comparison = repeat(run, ready, progress)
         click.echo("\n".join(_lines(run, comparison)))
         raise SystemExit(0 if comparison.same else 1)

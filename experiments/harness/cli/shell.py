@@ -10,10 +10,11 @@ from typing import Any
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message, ready_lab
-from experiments.harness.cli.options import kernel_option, parameter_options
+from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.options import kernel_option, parameter_options, testbed_option
 from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
-from experiments.harness.running.session import choose
+from experiments.harness.running.lab import ready_lab
+from experiments.harness.running.request import choose
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits, Progress, Usage
@@ -79,7 +80,7 @@ def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **
             raise UsageError(
                 "Natively all hosts run this computer's kernel.", "Leave --kernel out."
             )
-        if kernel or choose(testbed) == "virtual":
+        if kernel or choose(testbed)[0] == "virtual":
             named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
             refuse_virtual_time_only(named[0])
             start = functools.partial(_in_guest, ready_lab(named))
@@ -107,13 +108,7 @@ shell = click.Command(
             show_default=True,
             help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
         ),
-        click.Option(
-            ["--testbed"],
-            type=click.Choice(["auto", "native", "virtual"]),
-            default="auto",
-            show_default=True,
-            help="On this kernel, or in the lab kernel.",
-        ),
+        testbed_option(),
         kernel_option(),
     ],
 )

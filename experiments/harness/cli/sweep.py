@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from experiments.harness.cli.completion import studies
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import (
     QuantityType,
     json_option,
@@ -24,6 +24,7 @@ from experiments.harness.cli.options import (
     with_kernel_option,
 )
 from experiments.harness.definition.grid import settings_from
+from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.seed import GUEST_MIB
 from testbed.engine.cluster_extra import require_cluster_extra
@@ -31,7 +32,7 @@ from testbed.host.capacity import guests_at_once
 from topologies.foundation.units import Duration
 
 if TYPE_CHECKING:
-    from experiments.harness.definition.catalogue import Experiment
+    from experiments.harness.running.request import RunOptions
     from experiments.harness.sweep.plan import Plan
 
 
@@ -183,30 +184,25 @@ def _run(
     return status
 
 
-def run_study(
-    named: Experiment,
-    values: dict[str, str],
-    texts: tuple[str, ...],
-    seeds: Sequence[int],
-    out: Path,
-    limit: Duration | None,
-    strict: bool = False,
-    as_json: bool = False,
-) -> int:
-    """`run` of an experiment that is a sweep by itself: its grid, and what else was asked for."""
+def run_study(options: RunOptions) -> int:
+    """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.harness.sweep.plan import plan
     from experiments.harness.sweep.sweep_definition import SweepDefinition
 
+    named = options.named
     settings = (
-        {name: (value,) for name, value in values.items()}
+        {name: (str(value),) for name, value in {**options.form, **options.typed}.items()}
         | named.grid()
-        | dict(settings_from(texts))
+        | dict(settings_from(options.settings))
     )
+    seeds = options.seeds or (options.first,)
     planned = plan(
-        SweepDefinition(named.name, tuple(settings.items()), tuple(seeds), metric=named.metric())
+        SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
-    wall_seconds = limit.seconds if limit else _patience(planned)
-    return _run(planned, out, None, None, wall_seconds, False, strict, as_json)
+    wall_seconds = options.limit.seconds if options.limit else _patience(planned)
+    return _run(
+        planned, options.out, None, None, wall_seconds, False, options.strict, options.as_json
+    )
 
 
 def _patience(planned: Plan) -> float:

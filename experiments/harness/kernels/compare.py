@@ -22,7 +22,7 @@ from analysis.statistics.paired_wording import verdict_of
 from experiments.harness.definition.grid import Combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure
-from experiments.harness.running.session import lab_facts
+from experiments.harness.running.lab import lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.point_store import results

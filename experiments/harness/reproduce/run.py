@@ -13,7 +13,7 @@ from experiments.harness.published.kernel import PeriodKernelChoice, told
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import Target, published_study, targets
 from experiments.harness.reproduce.document import ReproducedRuns, studies
-from experiments.harness.running.session import for_page, lab_facts
+from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep import network_verdicts
 from experiments.harness.sweep.point import CAPTURES, ROWS, Point, origin

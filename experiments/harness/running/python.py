@@ -1,4 +1,4 @@
-"""A run from Python, as `tcplab run` does it."""
+"""Runs from Python."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from experiments.harness.definition.catalogue import find
-from experiments.harness.running.report import reporter
+from experiments.harness.running import session
 from experiments.harness.running.request import RunOptions
-from experiments.harness.running.session import carry_out
-from testbed.jobs.following import Progress
-from testbed.lab.ready import lab_for
 
 
 def run(
@@ -18,35 +15,22 @@ def run(
     settings: Mapping[str, str] | None = None,
     *,
     seeds: int | Sequence[int] | None = None,
-    testbed: str = "auto",
+    testbed: str = "virtual",
     out: Path | str = "runs",
 ) -> Path:
-    """Run an experiment and make its report: the run's directory.
+    """Run an experiment as `tcplab run` does, make its report, and return the run's directory.
 
     `settings` are parameters, fields of the spec or sysctls, with values as they are typed:
-    `{"loss": "2%"}`. `seeds` counts from 1 or names them; None is as many as the claim of the
-    experiment needs. Raises UsageError before anything runs
-    if a name or a value is impossible, TcplabError if a seed failed.
+    `{"loss": "2%"}`. `seeds` is a number, counted from 1, or a list; by default as many as the
+    claim of the experiment needs. Raises UsageError before anything runs if a name or a value is
+    impossible, TcplabError if a seed failed.
     """
-    request = RunOptions(
+    counted = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
+    options = RunOptions(
         find(experiment),
         settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
-        seeds=_named(seeds),
+        seeds=None if counted is None else tuple(counted),
         testbed=testbed,
         out=Path(out),
-    ).request()
-    with reporter(request.spec.name) as report:
-        ready = lab_for([request.spec.kernel]) if request.testbed == "virtual" else None
-        folder = carry_out(request, ready, _unwatched, report.judge)
-        report(folder)
-    return folder
-
-
-def _named(seeds: int | Sequence[int] | None) -> tuple[int, ...] | None:
-    if seeds is None:
-        return None
-    return tuple(range(1, seeds + 1) if isinstance(seeds, int) else seeds)
-
-
-def _unwatched(_seed: int) -> Progress:
-    return lambda _phase, _elapsed: None
+    )
+    return session.run(options.request()).folder

@@ -1,37 +1,93 @@
-"""What a run was asked for, by the command line or from Python, and the request that it makes."""
+"""The request for a run: made from options of the command line or of Python, then carried out."""
 
 from __future__ import annotations
 
-import dataclasses
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import Combination, field_name, single
 from experiments.harness.running.seed import limits_for, needed_mib, refuse_modules
-from experiments.harness.running.session import Published, RunRequest, Testbed, choose
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.host.capacity import guests_at_once
-from topologies.foundation.errors import UsageError
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.kernel_choice import chosen
+from testbed.native.native_run import obstacles
+from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Duration, Quantity
 
-_WALL_SECONDS = 600.0  # that a run may take if no limit was given
+Testbed = Literal["native", "virtual"]
+TESTBEDS = ("auto", "native", "virtual")
+"""Words of --testbed; auto is native where this kernel and user can run natively."""
+_WALL_SECONDS = 600.0  # that a run may take without --limit
+_START = 11.0  # seconds until Open vSwitch may be started in a guest
+_CONDITION_OVERHEAD = 6.0
+"""Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
 
 Value = Quantity | str
-"""What an option of an experiment takes: a quantity or a word."""
+"""A value of an experiment's option: a quantity or a word."""
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """A run to carry out: a spec, the parameters it was made from, seeds, and a testbed.
+
+    `settings` are those of `--set` that are no parameters: a page needs them to repeat the run.
+    """
+
+    spec: ExperimentSpec
+    parameters: Any
+    seeds: tuple[int, ...]
+    testbed: Testbed
+    out: Path
+    limits: Limits = field(default_factory=Limits)
+    load_modules: bool = False  # into the kernel of this computer, if the run is native
+    with_published: bool = False
+    """Add the published numbers with these settings to spec.json, for the report."""
+    settings: tuple[str, ...] = ()
+    why_virtual: str = ""
+    """The obstacle to a native run, if `auto` chose the lab kernel."""
+
+    def expected_seconds(self) -> float:
+        """Estimate how long one seed takes on its own clock."""
+        return expected_seconds(self.spec)
+
+    @property
+    def place(self) -> str:
+        """The first line of a run: where it runs, on which clock, with which seeds."""
+        first, last = self.seeds[0], self.seeds[-1]
+        counted = self.seeds == tuple(range(first, last + 1)) and len(self.seeds) > 2
+        names = f"{first} to {last}" if counted else ", ".join(map(str, self.seeds))
+        seeds = f"seed{'s' if len(self.seeds) > 1 else ''} {names}"
+        if self.testbed == "native":
+            return f"This kernel ({platform.release()}), real time, as root, {seeds}"
+        why = f". Not natively: {self.why_virtual}" if self.why_virtual else ""
+        return f"Lab kernel {chosen(self.spec.kernel).name}, virtual time, {seeds}{why}"
+
+
+def expected_seconds(spec: ExperimentSpec) -> float:
+    """Estimate how long a seed of this spec takes on its own clock."""
+    longest = max(flow.end.seconds for flow in spec.flows)
+    return _START + len(spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
+
+
+def default_limits(spec: ExperimentSpec, testbed: Testbed) -> Limits:
+    """Return the limits of a run without --limit: in real time, twice what it should take."""
+    real_time = 2 * expected_seconds(spec) if testbed == "native" else 0.0
+    return limits_for(spec, max(_WALL_SECONDS, real_time))
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """A run as it was asked for.
+    """The options of a run.
 
-    `settings` are texts NAME=VALUE, as --set takes them, and `testbed` is auto, native or virtual.
-    Of `seeds` that nobody counted (None) there are as many as the claim needs, from `first` on.
-    `parameters` are the experiment's own if None; a command line makes them of `typed`, its
-    options, and `form`, the values of --quick or --full.
+    `settings` are texts NAME=VALUE, as --set takes them. Without `seeds` there are as many as the
+    claim needs, from `first` on. Without `parameters` the experiment's defaults hold; a command
+    line makes them of `typed`, its options, and `form`, the values of --quick or --full.
     """
 
     named: Experiment
@@ -55,64 +111,77 @@ class RunOptions:
         return single(self.named, self.settings, self.parameters)
 
     def is_whole_study(self) -> bool:
-        """Whether no value was given for what the study itself varies."""
+        """Return True if the study is a sweep and no value was given for what it varies."""
         names = {*self.typed, *(text.partition("=")[0] for text in self.settings)}
         return bool(self.named.grid()) and not names & self.named.grid().keys()
 
     def request(self) -> RunRequest:
-        """What experiments.harness.running.session carries out. Raises TcplabError, UsageError."""
+        """Make the request. Raises UsageError, and TcplabError where this machine cannot run it."""
         spec = self.run.spec
-        testbed = self._testbed()
+        testbed, why_virtual = self._testbed()
         if testbed == "virtual":
             guests_at_once(needed_mib(spec), 1)
-        request = RunRequest(
+        limit = limits_for(spec, self.limit.seconds) if self.limit else None
+        names = ((text, text.partition("=")[0].strip()) for text in self.settings)
+        return RunRequest(
             spec,
             self.run.parameters,
             self.seeds or self._as_claimed(testbed),
             testbed,
             self.out,
-            load_modules=self.load_modules,
-            published=self._published,
-            settings=self._beside_parameters(),
+            limit or default_limits(spec, testbed),
+            self.load_modules,
+            with_published=True,
+            settings=tuple(text for text, name in names if not field_name(self.named, name)),
+            why_virtual=why_virtual,
         )
-        return dataclasses.replace(request, limits=limits_for(spec, self._wall_seconds(request)))
 
     def _as_claimed(self, testbed: Testbed) -> tuple[int, ...]:
-        """The seeds that the claim needs; in real time one, which takes as long as it says."""
+        """Return the seeds that the claim needs; one in real time, which takes as long as it is."""
         headline = self.run.spec.headline
         times = headline.repetitions if headline and testbed == "virtual" else 1
         return tuple(range(self.first, self.first + times))
 
-    def _beside_parameters(self) -> tuple[str, ...]:
-        """The settings of fields and sysctls; those of parameters are in the parameters."""
-        names = ((text, text.partition("=")[0].strip()) for text in self.settings)
-        return tuple(text for text, name in names if not field_name(self.named, name))
-
-    def _testbed(self) -> Testbed:
-        """A module goes into the lab kernel, unless the user says that this one may load it."""
+    def _testbed(self) -> tuple[Testbed, str]:
+        """Choose the testbed: modules stay out of this kernel without the user's word."""
         spec = self.run.spec
-        has_kernel = spec.kernel != DEFAULT_KERNEL
         if self.testbed == "native":
             refuse_modules(spec, self.load_modules)
             refuse_kernel(spec)
-        in_guest = self.dry_run or has_kernel or (spec.modules and not self.load_modules)
-        return "virtual" if self.testbed == "auto" and in_guest else choose(self.testbed)
+        if self.testbed == "virtual" and self.load_modules:
+            raise UsageError(
+                "--load-module-into-this-kernel is for native runs.", "Add --testbed native."
+            )
+        if self.testbed == "auto":
+            if self.dry_run or spec.kernel != DEFAULT_KERNEL:
+                return "virtual", ""
+            if spec.modules and not self.load_modules:
+                return "virtual", "its module would become part of this kernel."
+        if self.dry_run and self.testbed == "virtual":
+            return "virtual", ""
+        return choose(self.testbed)
 
-    def _published(self) -> Published:
-        # The guest need not wait for this.
-        from experiments.harness.published.points import published_beside
 
-        return tuple(match.described() for match in published_beside(self.run.spec))
+def choose(name: str) -> tuple[Testbed, str]:
+    """Return the testbed for a word of TESTBEDS, and why `auto` does not run natively.
 
-    def _wall_seconds(self, request: RunRequest) -> float:
-        if self.limit:
-            return self.limit.seconds
-        real_time = 2 * request.expected_seconds() if request.testbed == "native" else 0.0
-        return max(_WALL_SECONDS, real_time)
+    Raises TcplabError if native or virtual runs are wanted and not possible here.
+    """
+    problems = obstacles() if name != "virtual" else []
+    if name == "native" and problems:
+        raise problems[0]
+    if name != "virtual" and not problems:
+        return "native", ""
+    if platform.machine() != "x86_64":
+        raise TcplabError(
+            f"The lab kernel exists for x86-64 only, and this is {platform.machine()}.",
+            "Run natively: sudo ./tcplab run NAME --testbed native",
+        )
+    return "virtual", problems[0].problem if problems else ""
 
 
 def refuse_kernel(spec: ExperimentSpec) -> None:
-    """Raises UsageError for a native run of a spec that names a kernel."""
+    """Raise UsageError for a native run of a spec that names a kernel."""
     if spec.kernel != DEFAULT_KERNEL:
         raise UsageError(
             f"Natively all hosts run this computer's kernel, and not {spec.kernel}.",

@@ -1,17 +1,19 @@
-"""A run from outside: testbed chosen, every seed carried out, run directory finished."""
+"""A run: every seed carried out, the run directory finished, the report made."""
 
 from __future__ import annotations
 
 import datetime
 import json
-import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any
 
 import testbed
+from experiments.harness.running.lab import facts_of, ready_lab
+from experiments.harness.running.report import reporter
+from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import (
     SeedVerdict,
     carry_natively,
@@ -20,104 +22,79 @@ from experiments.harness.running.seed import (
     needed_mib,
 )
 from experiments.harness.running.store import RunFolder, hand_over, new_run
-from experiments.spec import ExperimentSpec
 from testbed.engine.tasks import Task
 from testbed.engine.threads import local_engine
 from testbed.host.capacity import guests_at_once
 from testbed.jobs.archive import code_digest
-from testbed.jobs.following import Limits, Progress, Usage
+from testbed.jobs.following import Progress, Usage
 from testbed.lab.ready import Lab
-from testbed.lab.released import release_of
-from testbed.native.native_run import obstacles
-from testbed.virtual.choice import allowed_sandbox
+from testbed.modules.module_build import build_all
 from topologies.foundation.data import digest, to_data
 from topologies.foundation.errors import TcplabError
 
-Testbed = Literal["native", "virtual"]
 Published = tuple[dict[str, Any], ...]
 """Published numbers as spec.json has them."""
-NetworkJudge = Callable[[Path], dict[str, Any] | None]
-"""Gives the verdict on the network of a run that lacks only its manifest (docs/verdict.md)."""
-_START = 11.0  # seconds until Open vSwitch may be started in a guest
-_CONDITION_OVERHEAD = 6.0
-"""Seconds; a condition's servers, captures and the drain of buffers, as a guess for the bar."""
+Judge = Callable[[Path], dict[str, Any] | None]
+"""Returns the verdict on the network of a run that lacks only its manifest, None without one."""
+SeedProgress = Callable[[int], Progress]
+"""Returns the callback of the seed at a place, which takes its phase and its clock in seconds."""
+
+
+def no_progress(_index: int) -> Progress:
+    """Show no progress."""
+    return lambda _phase, _elapsed: None
+
+
+def no_verdict(_run: Path) -> None:
+    """Judge no network."""
 
 
 @dataclass(frozen=True)
-class RunRequest:
-    """What to run: a spec, the parameters it was made from, seeds, and a testbed."""
+class FinishedRun:
+    """A run in its place, and the exit status of its report."""
 
-    spec: ExperimentSpec
-    parameters: Any
-    seeds: tuple[int, ...]
-    testbed: Testbed
-    out: Path
-    limits: Limits = field(default_factory=Limits)
-    load_modules: bool = False  # into the kernel of this computer, if the run is native
-    published: Callable[[], Published] = tuple
-    """Finds the numbers with these very settings, for the report, while the seeds are carried out
-    (experiments.harness.published.points).
+    folder: Path
+    status: int
+
+
+def run(
+    request: RunRequest, progress: SeedProgress = no_progress, words: IO[str] | None = None
+) -> FinishedRun:
+    """Carry out a request and make its report, which prints to `words` or standard output.
+
+    Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
     """
-    settings: tuple[str, ...] = ()
-    """What `--set` was given beside parameters, so that a page can say how to repeat the run."""
-
-    def expected_seconds(self) -> float:
-        """About how long one seed takes on its own clock."""
-        longest = max(flow.end.seconds for flow in self.spec.flows)
-        return _START + len(self.spec.conditions) * (1.3 * longest + _CONDITION_OVERHEAD)
-
-
-def choose(name: str) -> Testbed:
-    """The testbed that `auto`, `native` or `virtual` means here.
-
-    Raises TcplabError if native runs are not possible.
-    """
-    if name == "virtual":
-        return _virtual()
-    problems = obstacles()
-    if name == "native" and problems:
-        raise problems[0]
-    return _virtual() if problems else "native"
-
-
-def _virtual() -> Testbed:
-    if platform.machine() != "x86_64":
-        raise TcplabError(
-            f"The lab kernel exists for x86-64 only, and this is {platform.machine()}.",
-            "Run natively: sudo ./tcplab run NAME --testbed native",
-        )
-    return "virtual"
+    with reporter(request.spec.name, words) as report:  # the analysis loads while the run goes on
+        lab = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
+        if lab:
+            build_all(request.spec.modules, lab)  # an error in a module is no failed run
+        folder = carry_out(request, lab, progress, report.judge)
+        return FinishedRun(folder, report(folder))
 
 
 def carry_out(
     request: RunRequest,
-    ready: Lab | None,
-    progress: Callable[[int], Progress],
-    judged: NetworkJudge | None = None,
+    lab: Lab | None,
+    progress: SeedProgress = no_progress,
+    judged: Judge = no_verdict,
 ) -> Path:
-    """Run all seeds and return the finished run directory.
+    """Run all seeds and return the finished run directory, without its report.
 
-    Its manifest says whether its conditions held, and if `judged` can tell it, what the network
-    was worth.
-
-    `ready` is the lab of the virtual testbed. `progress(index)` gives the progress callback of
-    the seed at that place. Raises TcplabError if a seed failed, after the others; what was
+    A native run has no lab. Raises TcplabError if a seed failed, after the others; what was
     measured is kept and marked.
     """
     shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
-    with new_run(shelf, label) as run, ThreadPoolExecutor(1) as beside:
-        record = _Record(
-            request,
-            facts=_facts(ready),
-        )
+    with new_run(shelf, label) as run, ThreadPoolExecutor(1) as aside:
+        record = _Record(request, facts_of(lab))
         try:
-            _prepare(run, request)
-            published = beside.submit(request.published)
-            for seed, ended in carried(request, ready, run.folder / "raw", progress):
+            _write_spec(run, request)
+            (run.folder / "raw").mkdir()
+            published = aside.submit(_published, request)  # the guest does not wait for this
+            for seed, ended in carried(request, lab, run.folder / "raw", progress):
                 record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
             _write_spec(run, request, published.result())
             record.finish()
-            record.network = judged(run.folder) if judged else None
+            record.network = judged(run.folder)
         except TcplabError as error:
             record.fail(error)
             error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
@@ -132,14 +109,22 @@ def carry_out(
     return folder
 
 
+def _published(request: RunRequest) -> Published:
+    if not request.with_published:
+        return ()
+    from experiments.harness.published.points import published_beside
+
+    return tuple(match.described() for match in published_beside(request.spec))
+
+
 Ended = Usage | TcplabError
-"""What a seed took, or why it failed."""
+"""The usage of a seed, or the error that ended it."""
 
 
 def carried(
-    request: RunRequest, ready: Lab | None, raw: Path, progress: Callable[[int], Progress]
+    request: RunRequest, ready: Lab | None, raw: Path, progress: SeedProgress
 ) -> Iterator[tuple[int, Ended]]:
-    """All seeds as they end: one at a time in real time or if there is one, else in parallel."""
+    """Carry out all seeds, in the lab kernel in parallel; yield each as it ends."""
     for seed in request.seeds:
         (raw / f"seed-{seed}").mkdir()
     if ready and len(request.seeds) > 1:
@@ -164,7 +149,7 @@ def _alone(
 
 
 def _at_once(
-    request: RunRequest, ready: Lab, raw: Path, progress: Callable[[int], Progress]
+    request: RunRequest, ready: Lab, raw: Path, progress: SeedProgress
 ) -> Iterator[tuple[int, Ended]]:
     class Followed:
         def running(self, key: str, phase: str, elapsed: float) -> None:
@@ -188,7 +173,7 @@ def _at_once(
 
 @dataclass
 class _Record:
-    """What becomes the manifest, collected while a run goes on."""
+    """The facts of a manifest, collected during a run."""
 
     request: RunRequest
     facts: dict[str, Any]
@@ -203,7 +188,7 @@ class _Record:
     network: dict[str, Any] | None = None
 
     def take(self, seed: int, ended: Ended, raw: Path) -> None:
-        """Take down how a seed ended and what its own evidence says."""
+        """Record how a seed ended, and the verdict on its evidence."""
         if isinstance(ended, TcplabError):
             self.errors[seed] = ended
             return
@@ -211,7 +196,7 @@ class _Record:
         self.verdicts[seed] = judge(self.request.spec, seed, raw)
 
     def finish(self) -> None:
-        """All seeds have ended. Raises the error of the first that failed."""
+        """Set the status after the last seed. Raises the error of the first seed that failed."""
         if self.errors:
             raise self.errors[min(self.errors)]
         self.failures = [
@@ -220,7 +205,7 @@ class _Record:
         self.status = "failed" if self.failures else "complete"
 
     def fail(self, error: TcplabError) -> None:
-        """Take down what ended the run: every seed's own error, else one that is no seed's."""
+        """Record the errors that ended the run: those of seeds, or another."""
         self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
             str(error)
         ]
@@ -251,11 +236,6 @@ class _Record:
         }
 
 
-def _prepare(run: RunFolder, request: RunRequest) -> None:
-    _write_spec(run, request)
-    (run.folder / "raw").mkdir()
-
-
 def _write_spec(run: RunFolder, request: RunRequest, published: Published = ()) -> None:
     spec = {
         "parameters": to_data(request.parameters),
@@ -264,36 +244,3 @@ def _write_spec(run: RunFolder, request: RunRequest, published: Published = ()) 
         **to_data(request.spec),
     }
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
-
-
-def _facts(ready: Lab | None) -> dict[str, Any]:
-    """What a manifest says of where the run was made; natively there is no lab."""
-    if not ready:
-        return {"kernel": {"release": platform.release()}}
-    return lab_facts(ready) | {"sandbox": allowed_sandbox(ready.confine).as_data()}
-
-
-def lab_facts(ready: Lab) -> dict[str, Any]:
-    """What a manifest says of the lab that a run was made in."""
-    return {
-        "kernel": {
-            "release": ready.kernel_release,
-            "seccomp": ready.seccomp,
-            "digest": ready.digests["kernel"],
-        },
-        "image": {"digest": ready.digests["image"]},
-        "lab_digest": ready.digests["whole"],
-        "release": release_of(ready.digests),
-        "tools": dict(ready.packages),
-    }
-
-
-def for_page(ready: Lab) -> dict[str, Any]:
-    """The same for a page: what its analysis shows, without the list of all packages."""
-    facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
-    digests = {
-        "kernel": ready.digests["kernel"],
-        "image": ready.digests["image"],
-        "code": code_digest(),
-    }
-    return facts | {"digests": digests}

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import count, zip_longest
 from pathlib import Path
 from shutil import move
 from typing import Any
 
+from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import limits_for
-from experiments.harness.running.session import RunRequest, carried
+from experiments.harness.running.session import SeedProgress, carried, no_progress
 from experiments.spec import ExperimentSpec
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
-from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import build_all
 from topologies.foundation import untrusted
@@ -135,7 +135,7 @@ def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
     )
 
 
-def repeat(run: RunToRepeat, ready: Lab, progress: Callable[[int], Progress]) -> Comparison:
+def repeat(run: RunToRepeat, ready: Lab, progress: SeedProgress = no_progress) -> Comparison:
     """Carry the run out again and compare. What it leaves is kept only if it differs.
 
     Raises TcplabError if a seed failed.

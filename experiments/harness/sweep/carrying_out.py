@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.statistics.paired_tests import precision
 from experiments.harness.definition.grid import Combination
-from experiments.harness.running.session import for_page, lab_facts
+from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.ended_points import EndedPoints
 from experiments.harness.sweep.plan import Plan
