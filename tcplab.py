@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.flows.reader import Reading as Reading
     from analysis.flows.reader import read as read
     from analysis.measures.results import RunResults as RunResults
-    from analysis.pages.run.run_page import RunReport as RunReport
+    from analysis.pages.run import RunReport as RunReport
     from experiments.harness.play.notebook import play as play
     from experiments.harness.reporting.studies import make_report as report  # noqa: F401
     from experiments.harness.running.python import run as run

@@ -16,15 +16,15 @@ import click
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
-    from analysis.network.network_verdict import NetworkVerdict
-    from analysis.reporting.study_reports import ReportOf
+    from analysis.network.verdict import NetworkVerdict
+    from analysis.reporting.studies import ReportOf
 
 
 class _LazyCommands(click.Group):
     """The commands of this file, and those that are loaded from others when asked for."""
 
     ELSEWHERE: ClassVar = {
-        "analyze": f"{__package__}.analyze.analyze_command",
+        "analyze": f"{__package__}.analyze.command",
         "bench": f"{__package__}.bench.bench_command",
         "compare": f"{__package__}.agreement.compare_command",
         "corpus": f"{__package__}.agreement.corpus_command",
@@ -93,9 +93,8 @@ def _report(
             "Name one run directory, or give --wait and name it on standard input.",
             f"See: python -m {__package__} report --help",
         )
-    from analysis.pages.run.run_page import make_report
-    from analysis.pages.run.run_terminal import print_report
-    from analysis.reporting.study_reports import plain
+    from analysis.pages.run import make_report, print_report
+    from analysis.reporting.studies import plain
 
     report_of = report_of or plain
     if wait:
@@ -132,9 +131,8 @@ def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> None:
 
 
 def _sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> bool:
-    from analysis.pages.sweep.sweep_page import make_sweep_report
-    from analysis.pages.sweep.sweep_terminal import print_sweep
-    from analysis.reporting.study_reports import plain
+    from analysis.pages.sweep.page import make_sweep_report, print_sweep
+    from analysis.reporting.studies import plain
 
     made = make_sweep_report(folder, out, report_of or plain)
     print_sweep(made)
@@ -150,8 +148,7 @@ def kernels(folder: Path, out: Path | None) -> None:
 
 
 def _kernels(folder: Path, out: Path | None) -> bool:
-    from analysis.pages.kernels.kernel_page import make_kernel_report
-    from analysis.pages.kernels.kernel_terminal import print_kernels
+    from analysis.pages.kernels import make_kernel_report, print_kernels
 
     made = make_kernel_report(folder, out)
     print_kernels(made)
@@ -167,8 +164,7 @@ def reproduction(folder: Path, out: Path | None) -> None:
 
 
 def _reproduction(folder: Path, out: Path | None) -> bool:
-    from analysis.pages.published.reproduction_page import make_reproduction_report
-    from analysis.pages.published.reproduction_terminal import print_reproduction
+    from analysis.pages.reproduction.page import make_reproduction_report, print_reproduction
 
     made = make_reproduction_report(folder, out)
     print_reproduction(made)
@@ -177,7 +173,7 @@ def _reproduction(folder: Path, out: Path | None) -> bool:
 
 def _judged(descriptor: int) -> NetworkVerdict:
     """The verdict on the run that standard input names, written as one line of JSON."""
-    from analysis.network.network_verdict import judge_network
+    from analysis.network.verdict import judge_network
     from analysis.records.problems import Problems
     from analysis.records.run_directory import read_run
 
@@ -190,14 +186,13 @@ def _judged(descriptor: int) -> NetworkVerdict:
 def _load(report_of: ReportOf, study: str | None) -> None:
     """Load all that takes time: the run goes on meanwhile."""
     from analysis import flows, graphs
-    from analysis.network import network_verdict  # noqa: F401
-    from analysis.pages.run import run_page
+    from analysis.network import verdict  # noqa: F401
+    from analysis.pages import run
     from analysis.rendering import page_files
-    from analysis.reporting import packet_graphs  # noqa: F401
 
     flows.find_engine("auto")
     graphs.page("", [])  # the first page compiles its templates
-    for name in run_page.TEMPLATES:
+    for name in run.TEMPLATES:
         page_files.load(name)
     with suppress(TcplabError):  # which comes again when the report is made, and is told then
         report_of(study or "")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analysis.analyze import short_numbers
-from analysis.analyze.listed_capture import ListedCapture
+from analysis.analyze.listed import ListedCapture
 from analysis.flows import FileFacts
 
 _SHORT = 94

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.graphs.capture import Capture
 from analysis.graphs.webpage import page
-from analysis.graphs.xplot_files import write_xplot
+from analysis.graphs.xplot import write_xplot
 
 if TYPE_CHECKING:
-    from analysis.graphs.still_pictures import write_pictures
+    from analysis.graphs.pictures import write_pictures
 
 __all__ = ["Capture", "page", "write_pictures", "write_xplot"]
 
@@ -24,6 +24,6 @@ def __getattr__(name: str) -> Any:
     """`write_pictures` only when it is used: matplotlib takes a third of a second."""
     if name != "write_pictures":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from analysis.graphs.still_pictures import write_pictures
+    from analysis.graphs.pictures import write_pictures
 
     return write_pictures

@@ -1,4 +1,4 @@
-"""The ladder diagram, lying: both ends as lines, every packet as an arrow from one to the other."""
+"""Graphs of packets on their way: the ladder, one-way delays and the queue."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.graphs.capture import FIN, SYN, CaptureDirection
-from analysis.graphs.layers import TIME, Axis, Graph, Layer
+from analysis.graphs.layers import BYTES, TIME, Axis, Graph, Layer, graph
 from analysis.graphs.mark_rows import rows_by_look
 from analysis.tabular.column_table import ColumnTable, Whole
 
@@ -22,7 +22,7 @@ HALF = (
 )
 
 
-def draw(direction: CaptureDirection, packets: ColumnTable) -> Graph:
+def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
     """From one capture's packets of this connection: half arrows at the end of the capture."""
     height = B if direction.vantage == "b" else A
     times = packets.whole("time") - direction.start
@@ -105,3 +105,53 @@ def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
     """Whether it is an ACK and nothing else."""
     takes = (packets["payload"].values > 0) | (packets["flags"].values & (SYN | FIN) > 0)
     return np.asarray(~takes & (packets["kind"].values <= 1))
+
+
+WAITED = (
+    "One-way delay less the quickest packet's, so that a difference of the two clocks does not"
+    " matter (their drift does). All connections that go this way are counted."
+)
+QUEUED = (
+    "Payload that arrived while a packet waited: what stood before it, if there is one queue and it"
+    " keeps the order."
+)
+
+
+def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
+    """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
+
+    `trips` are all that went the way of this direction, as analysis.flows.both_ends.journeys has
+    them.
+    """
+    some = trips.rows(trips["arrived"].is_known)
+    left, came = some.whole("time"), some.whole("arrived")
+    waited = came - left - (came - left).min(initial=np.iinfo(np.int64).max)
+    ahead = _arrived_in(came, some.whole("payload"), waited)
+    fields = {"record": some.whole("number")}
+    times = left - direction.start
+    return (
+        graph(
+            "queue_time",
+            "Queue: time waited",
+            WAITED,
+            Axis("waited", "ms", 1e-6, zero=True),
+            Layer("waited", "line", times, waited, fields=fields),
+        ),
+        graph(
+            "queue_bytes",
+            "Queue: bytes ahead",
+            QUEUED,
+            BYTES,
+            Layer("queued", "line", times, ahead, fields=fields),
+        ),
+    )
+
+
+def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
+    """Bytes whose arrival lies in the `waited` ns before each packet's own."""
+    order = np.argsort(came, kind="stable")
+    times, sums = came[order], np.concatenate(([0], np.cumsum(payload[order])))
+    before = np.searchsorted(times, came, side="left")
+    return np.asarray(
+        sums[before] - sums[np.minimum(np.searchsorted(times, came - waited, side="left"), before)]
+    )

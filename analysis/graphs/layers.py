@@ -1,16 +1,133 @@
-"""A graph as data: layers of marks in plain numbers.
-
-The page, the pictures and xplot's files all draw them.
-"""
+"""Graphs as layers of marks, and the looks of marks."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import numpy as np
+
+from analysis.flows import columns
 from analysis.graphs.capture import Numbers
-from analysis.graphs.looks import SeriesLook
+from analysis.rendering.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+
+BLACK, SKY = "#000000", "#56B4E9"
+Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
+
+
+@dataclass(frozen=True)
+class SeriesLook:
+    """The look of a series of marks; `width` is in px.
+
+    With `every`, each mark is drawn at every zoom; a look that does not `fit` may leave the graph's
+    height. `faint` is for areas behind others; `tints` is the scale of cells: "amount" or "ratio".
+    """
+
+    words: str
+    colour: str
+    mark: Mark = ""
+    letter: str = ""
+    every: bool = False
+    fit: bool = True
+    width: float = 1.5
+    dash: bool = False
+    xplot: str = "white"
+    faint: bool = False
+    tints: str = ""
+
+
+def _retransmission(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
+    return SeriesLook(words, colour, mark, "R", every=True, width=2, xplot="red")
+
+
+LOOKS: dict[str, SeriesLook] = {
+    "window": SeriesLook(
+        "limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
+    ),
+    "ack": SeriesLook("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
+    "sack": SeriesLook(
+        "S: block reported by SACK, arrived above a gap",
+        PURPLE,
+        letter="S",
+        width=2.5,
+        xplot="purple",
+    ),
+    "dsack": SeriesLook(
+        "D: reported as arrived twice (DSACK)",
+        SKY,
+        "diamond",
+        "D",
+        every=True,
+        width=3,
+        xplot="blue",
+    ),
+    "data": SeriesLook("segment sent for the first time", BLUE),
+    "fast": _retransmission("R: fast retransmission, after duplicate ACKs", "triangle"),
+    "again_sack": _retransmission("R: retransmission because SACK reported a gap", "circle"),
+    "rto": _retransmission("R: retransmission after a time-out (RTO)", "square", BLACK),
+    "tlp": _retransmission("R: tail loss probe", "diamond"),
+    "spurious": _retransmission("R: needless retransmission, as known afterwards", "cross", BLACK),
+    "keepalive": SeriesLook("keep-alive probe", GREY, "plus", "K", every=True),
+    "probe": SeriesLook("probe of a closed window", GREY, "ring", "P", every=True),
+    "syn": _retransmission("R: SYN retransmitted", "plus", BLACK),
+    "other": _retransmission("R: retransmission, no sign says why", "ring"),
+    "late": SeriesLook(
+        "fills a gap: late or retransmitted, seen behind the loss",
+        SKY,
+        "triangle",
+        "L",
+        every=True,
+        width=2,
+    ),
+    "copy": SeriesLook(
+        "a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2
+    ),
+    "fin": _retransmission("R: FIN retransmitted", "plus", BLACK),
+    "throughput": SeriesLook("throughput: all data sent, retransmissions too", BLUE, xplot="red"),
+    "goodput": SeriesLook("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
+    "rtt": SeriesLook("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
+    "smoothed": SeriesLook(
+        "the socket's smoothed round trip", VERMILLION, dash=True, xplot="yellow"
+    ),
+    "share": SeriesLook("share of round trips that were at most this long", BLUE, width=2),
+    "in_flight": SeriesLook("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
+    "cwnd": SeriesLook("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
+    "ssthresh": SeriesLook("slow-start threshold of the socket", GREY, fit=False, dash=True),
+    "rwnd": SeriesLook(
+        "receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
+    ),
+    "size": SeriesLook("payload of a segment", BLUE, "circle", xplot="red"),
+    "average": SeriesLook("average so far", GREEN, width=2, xplot="blue"),
+    "instant": SeriesLook(
+        "one segment by the time since the one before", SKY, "circle", xplot="yellow"
+    ),
+    "order": SeriesLook("first byte of each segment, in the order sent", BLUE, "circle"),
+    "ack_trip": SeriesLook("ACK without data", GREEN),
+    "lost": SeriesLook(
+        "seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True
+    ),
+    "waited": SeriesLook("waiting time beyond the quickest packet's", BLUE),
+    "queued": SeriesLook("bytes that waited ahead", BLUE),
+    "connection": SeriesLook("goodput of a connection", BLUE),
+    "jain": SeriesLook("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
+}
+
+
+def look_of(look: str | SeriesLook) -> SeriesLook:
+    """The look itself, or the one of that name."""
+    return LOOKS[look] if isinstance(look, str) else look
+
+
+_KINDS = {"none": "data", "new": "data", "sack": "again_sack"}
+"""The looks of kinds that are called otherwise."""
+KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
+"""The look of each kind of packets, which analysis/flows/kinds.csv defines."""
+RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
+"""The kinds that are retransmissions, as seen before the loss."""
+SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+"""Colours of several connections in one graph; they come round again."""
+
 
 Shape = Literal[
     "bars", "stairs", "line", "dots", "rate", "arrows", "band", "level", "moments", "boxes", "cells"
@@ -109,3 +226,66 @@ def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer, height: i
 def alone(only: Graph) -> GraphGroup:
     """A graph that stands for itself."""
     return GraphGroup(only.key, only.title, only.caption, (only,))
+
+
+DECADES = 100.0
+"""An axis is logarithmic if the greatest value is so many times the least."""
+MARKS: tuple[Mark, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus", "ring")
+DOT = SeriesLook("", BLUE, "circle")
+MIDDLE = SeriesLook("median", VERMILLION, width=4)
+REFERENCE = SeriesLook("", GREY, dash=True)
+RATE = Axis("rate", "bit/s", 1000.0, zero=True)
+"""Of values in kbit/s."""
+
+
+def marked(number: int, width: float = 2.0) -> SeriesLook:
+    """The look of a series whose marks are all seen: its colour and its mark by its number."""
+    return SeriesLook("", BLUE, MARKS[number % len(MARKS)], every=True, width=width)
+
+
+def named(label: str, names: Sequence[str]) -> Axis:
+    """An axis of names at 0, 1, 2, ..."""
+    ticks = tuple((float(at), name) for at, name in enumerate(names))
+    return Axis(label, "", ticks=ticks, range=(-0.6, len(names) - 0.4))
+
+
+def level(value: float, words: str) -> Layer:
+    """A line across at `value`."""
+    return Layer(REFERENCE, "level", np.zeros(1), np.array([float(value)]), words=words)
+
+
+def bars(places: Sequence[float], values: Sequence[float], half: float, words: str) -> Layer:
+    """A short line at each value, `half` to either side of its place."""
+    at, heights = np.array(places, dtype=float), np.array(values, dtype=float)
+    return Layer(MIDDLE, "bars", at - half, heights, heights, at + half, words=words)
+
+
+def line(x: Numbers, y: Numbers, series: int, words: str) -> tuple[Layer, Layer]:
+    """A line through marks: two layers, one entry of the legend."""
+    look = marked(series)
+    return (
+        Layer(look, "line", x, y, words=words, series=series),
+        Layer(look, "dots", x, y, words=words, series=series),
+    )
+
+
+def holding(axis: Axis, values: Sequence[float]) -> Axis:
+    """The axis with room for all values: logarithmic over decades, else from zero."""
+    known = [value for value in values if np.isfinite(value)]
+    low, high = min(known, default=0.0), max(known, default=1.0)
+    if spans_decades(known):
+        return replace(axis, log=True, range=(low / 1.3, high * 1.3))
+    room = 0.08 * (high - min(low, 0.0)) or 1.0
+    return replace(axis, zero=True, range=(min(0.0, low - room if low < 0 else 0), high + room))
+
+
+def spans_decades(values: Sequence[float]) -> bool:
+    """Whether a logarithmic axis shows the values better."""
+    finite = [value for value in values if np.isfinite(value)]
+    return bool(finite) and min(finite) > 0 and max(finite) >= DECADES * min(finite)
+
+
+def spread(count: int) -> Numbers:
+    """Sideways places of `count` dots around 0, without chance: by the golden ratio."""
+    places: Numbers = np.arange(count) * 0.618034 % 1 - 0.5
+    return places

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.graphs.capture import Acknowledgements, Numbers, SackBlocks, SentSegments
-from analysis.graphs.layers import Layer
-from analysis.graphs.looks import KINDS, LOOKS, look_of
+from analysis.graphs.layers import KINDS, LOOKS, Layer, look_of
 from analysis.tabular.column_table import Whole
 
 Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from analysis import rendering
-from analysis.graphs.all_graphs import DirectionView, Samples, views
 from analysis.graphs.capture import HOW_CHOSEN, Capture, resolution
-from analysis.graphs.stored_graphs import StoredGraphs, as_script, latest
+from analysis.graphs.stored import StoredGraphs, as_script, latest
+from analysis.graphs.views import DirectionView, Samples, views
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -1,9 +1,17 @@
-"""What a check finds: what was asked, what was measured, and how well the two agree."""
+"""Findings of checks, and checks of recorded facts: clock, load and proofs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct, field
+
+from analysis.network.trials import TrialNetwork
+from analysis.records.evidence import capture_drops, settings_of
+from analysis.records.json_reader import parse
+from analysis.records.problems import Problems
 
 
 class CheckOutcome(IntEnum):
@@ -62,3 +70,120 @@ def duration(nanoseconds: float) -> str:
         if abs(nanoseconds) >= size:
             return f"{nanoseconds / size:.4g} {unit}"
     return f"{nanoseconds:.0f} ns"
+
+
+KIND = "Timers and processors"
+_FILE = "realtime.json"
+LATE = 1_000_000
+"""Nanoseconds: queues and delay lines are made of timers, and 1 ms is the shortest usual delay."""
+WAITED = 0.05
+"""Share of the run's time; beyond it, programs and not the network may have set the rate."""
+FAR = 10.0
+"""Tolerances."""
+
+
+class LateTimers(Struct, frozen=True):
+    """Seconds by which timers fired late."""
+
+    one_in_a_hundred: float = 0.0
+
+
+class RealTimeFile(Struct, frozen=True):
+    """realtime.json of a seed (docs/run-directory.md)."""
+
+    seconds: float | None = None
+    waited_seconds: float = 0.0
+    timer_late_seconds: LateTimers = field(default_factory=LateTimers)
+
+
+def lateness(network: TrialNetwork) -> int:
+    """Nanoseconds by which one timer in a hundred was late or later; 0 in virtual time."""
+    if not network.real_time:
+        return 0
+    return max(0, round(1e9 * _read(network).timer_late_seconds.one_in_a_hundred))
+
+
+def _read(network: TrialNetwork) -> RealTimeFile:
+    return parse(RealTimeFile, network.trial.folder.parent / _FILE).record
+
+
+def real_time(network: TrialNetwork) -> list[CheckFinding]:
+    """Late timers and waiting programs of a run in real time; nothing for virtual time."""
+    if not network.real_time:
+        return []
+    facts, place = _read(network), f"seed {network.trial.seed}"
+    if not facts.seconds:
+        return [unmeasured(KIND, place, "on time", f"it has no {_FILE}")]
+    late, waited = lateness(network), facts.waited_seconds / facts.seconds
+    excess = max(late / LATE, waited / WAITED)
+    measured = f"1 in 100 later than {duration(late)}; {percent(waited)} of the time waiting"
+    sentence = (
+        f"One timer in a hundred was {duration(late)} late or later, and programs waited"
+        f" {percent(waited)} of the time for a processor: packets left when the computer had"
+        " time, not when the network would have let them."
+    )
+    asked = f"1 in 100 later than {duration(LATE)} at most; {percent(WAITED)}"
+    return [CheckFinding(KIND, place, asked, measured, outcome_of(excess, FAR), sentence, excess)]
+
+
+PROOFS, SETTINGS, CAPTURES = "Conditions, proved", "Settings, read back", "Captures without gaps"
+WARNINGS = "Transfers, to their end"
+
+
+def recorded(network: TrialNetwork) -> list[CheckFinding]:
+    """Four findings about a trial, fewer if it captures nothing."""
+    return [_proofs(network), _settings(network), _warnings(network), *_captures(network)]
+
+
+def _proofs(network: TrialNetwork) -> CheckFinding:
+    proofs = network.trial.files.evidence(Problems()).proofs
+    if not proofs:
+        return unmeasured(PROOFS, network.label, "all", "it has no evidence.json with proofs")
+    failed = [proof.claim for proof in proofs if proof.held is not True]
+    sentence = f"It is not proved that {'; '.join(failed[:2])}."
+    measured = f"{len(proofs) - len(failed)} of {len(proofs)}"
+    return _all(PROOFS, network.label, measured, failed, CheckOutcome.UNUSABLE, sentence)
+
+
+def _settings(network: TrialNetwork) -> CheckFinding:
+    settings = settings_of(network.environment)
+    if not settings:
+        return unmeasured(SETTINGS, network.label, "all", "it has no environment.json")
+    wrong = [
+        f"{setting.interface}: {setting.field} is {setting.found} instead of {setting.asked}"
+        for setting in settings
+        if not setting.agrees
+    ]
+    sentence = f"The kernel did not have what was asked for ({'; '.join(wrong[:2])})."
+    measured = f"{len(settings) - len(wrong)} of {len(settings)}, offloads among them"
+    return _all(SETTINGS, network.label, measured, wrong, CheckOutcome.UNUSABLE, sentence)
+
+
+def _warnings(network: TrialNetwork) -> CheckFinding:
+    """What was cut off while the condition was measured."""
+    warnings = network.trial.files.evidence(Problems()).warnings
+    measured = f"{len(warnings)} warnings" if warnings else "all"
+    sentence = f"{network.label}: {' '.join(warnings[:2])}"
+    return _all(WARNINGS, network.label, measured, warnings, CheckOutcome.CARE, sentence)
+
+
+def _captures(network: TrialNetwork) -> list[CheckFinding]:
+    if not network.run.captures:
+        return []
+    drops = capture_drops(network.run, network.trial)
+    if len(drops) < len(network.run.captures):
+        return [
+            unmeasured(CAPTURES, network.label, "no packet lost", "tcpdump's own count is gone")
+        ]
+    gaps = [f"{lost} on {interface}" for interface, lost in drops.items() if lost != "0"]
+    sentence = f"tcpdump missed packets ({', '.join(gaps)}): what it missed looks lost."
+    measured = ", ".join(gaps) or "no packet lost"
+    finding = _all(CAPTURES, network.label, measured, gaps, CheckOutcome.CARE, sentence)
+    return [finding]
+
+
+def _all(
+    kind: str, place: str, measured: str, wrong: Sequence[str], worst: CheckOutcome, sentence: str
+) -> CheckFinding:
+    outcome = worst if wrong else CheckOutcome.GOOD
+    return CheckFinding(kind, place, "all", measured, outcome, sentence, float(len(wrong)))

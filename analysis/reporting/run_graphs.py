@@ -1,24 +1,97 @@
-"""Which graphs a report has, from what was measured."""
+"""Graphs of a run: its packets, sockets and repetitions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Self
 
 import numpy as np
 
-from analysis.graphs import rtt, segments_over_time, throughput
-from analysis.graphs.capture import CaptureDirection, Numbers
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone, graph
-from analysis.graphs.looks import RETRANSMITTED, SeriesLook
-from analysis.graphs.plain_layers import DOT, RATE, bars, level, named
+from analysis import graphs
+from analysis.graphs import timelines
+from analysis.graphs.capture import CaptureDirection, Numbers, directions
+from analysis.graphs.layers import (
+    DOT,
+    RATE,
+    RETRANSMITTED,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    alone,
+    bars,
+    graph,
+    level,
+    named,
+)
+from analysis.graphs.views import Samples
+from analysis.graphs.xplot import text
+from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
-from analysis.reporting import packet_graphs
+
+_FILES = {"time_sequence": "tsg", "rtt": "rtt"}
+"""Our names of the files, and tcptrace's of the graphs: what its options -S and -R write."""
+
+
+def page(title: str, trial: Measured) -> str:
+    """Both ends' captures with all flows, and the congestion windows of the senders' sockets."""
+    return graphs.page(title, [_capture(end) for end in trial.ends], _samples(trial))
+
+
+def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
+    """File names and contents: the first flow's data in each capture."""
+    for end in trial.ends:
+        way = _data(end)
+        if way:
+            yield from (
+                (f"{end.interface}.{name}.xpl", text(way, kind)) for name, kind in _FILES.items()
+            )
+
+
+def sent(trial: Measured) -> CaptureDirection | None:
+    """The first flow's data as the sender's capture has it; None without one."""
+    at_sender = next((end for end in trial.ends if end.role == "sender"), None)
+    return _data(at_sender) if at_sender else None
+
+
+def _data(end: End) -> CaptureDirection | None:
+    return next((way for way in directions(_flow(end)) if way.forward == end.by_a), None)
+
+
+def _capture(end: End) -> graphs.Capture:
+    assert end.reading.packet_table is not None
+    return graphs.Capture(end.interface, end.reading.packet_table, end.reading.connection_table)
+
+
+def _flow(end: End) -> graphs.Capture:
+    return graphs.Capture(end.interface, end.packets, end.reading.connection_table)
+
+
+def _samples(trial: Measured) -> Samples:
+    """The sockets' samples by the connection's number in the first capture."""
+    if not trial.ends:
+        return {}
+    rows = trial.ends[0].reading.connection_table
+    connections = {
+        flow.flow.port: at_port(rows, flow.flow.port) for flow in trial.flows if flow.samples
+    }
+    numbers = {
+        port: int(matches["connection"].values[0])
+        for port, matches in connections.items()
+        if len(matches)
+    }
+    return {
+        numbers[flow.flow.port]: flow.samples
+        for flow in trial.flows
+        if flow.flow.port in numbers and flow.samples
+    }
+
 
 PAUSED = SeriesLook(f"no data was sent for {PAUSE:g} s or more", ORANGE, fit=False, faint=True)
 TRIP = SeriesLook("", BLUE, "circle")
@@ -35,8 +108,8 @@ Beyond, it would leave nothing else to see.
 """
 
 
-def graphs(results: RunResults) -> list[GraphGroup]:
-    """The graphs of the first seed and, if there are several seeds, one of all."""
+def all_graphs(results: RunResults) -> list[GraphGroup]:
+    """The all_graphs of the first seed and, if there are several seeds, one of all."""
     courses = [DrawnCourse.of(trial) for trial in results.first]
     of_all = (_time_sequences(courses), *over_time(courses, results.link_rate))
     return [group for group in (*of_all, repetitions(results)) if group]
@@ -53,7 +126,7 @@ class DrawnCourse:
     @classmethod
     def of(cls, trial: Measured, prefix: str = "") -> Self:
         """`prefix` precedes the name of the condition where there are several runs."""
-        return cls(prefix + trial.trial.condition.label, trial, packet_graphs.sent(trial))
+        return cls(prefix + trial.trial.condition.label, trial, sent(trial))
 
     @property
     def seed(self) -> int:
@@ -96,7 +169,7 @@ def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
 
 
 def _alike(drawn: Sequence[Graph]) -> tuple[Graph, ...]:
-    """The graphs with one height, so that steepness can be compared."""
+    """The all_graphs with one height, so that steepness can be compared."""
     most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
     return tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
 
@@ -105,7 +178,7 @@ def _time_sequence(course: DrawnCourse) -> Graph | None:
     way = course.sent
     if way is None or not len(way.sent.time):
         return None
-    plain = segments_over_time.draw(way)
+    plain = timelines.draw_segments(way)
     ended = float(way.answers.time.max(initial=0)) / 1e9
     arrived = float(way.answers.highest.max(initial=0)) / 1000
     again = int(np.isin(way.sent.kind, list(RETRANSMITTED)).sum())
@@ -149,13 +222,13 @@ def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> GraphGrou
             "A rate can stand above the link's for a moment, though the link never carried more:"
             " an ACK that fills a gap acknowledges at once all that had arrived behind the gap."
         )
-    drawn = graph("throughput", "Throughput", " ".join(words), throughput.RATE, *layers)
+    drawn = graph("throughput", "Throughput", " ".join(words), timelines.RATE, *layers)
     return alone(drawn)
 
 
 def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
     if course.sent and len(course.sent.answers.time) > 1:
-        layer = throughput.goodput(course.sent, "goodput", course.label)
+        layer = timelines.goodput(course.sent, "goodput", course.label)
         return [replace(layer, series=series)]
     if len(course.samples) < 2:
         return []
@@ -181,7 +254,7 @@ def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
     if not layers:
         return None
     caption = f"Seed {courses[0].seed}, at the sender. " + " ".join(sorted(sources))
-    return alone(graph("round_trips", "Round-trip time", caption, rtt.RTT, *layers))
+    return alone(graph("round_trips", "Round-trip time", caption, timelines.RTT, *layers))
 
 
 def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:

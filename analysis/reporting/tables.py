@@ -1,7 +1,8 @@
-"""Tables of quantities: published beside ours, in the original's units."""
+"""Tables of quantities: published next to ours, in the original's units."""
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,11 @@ from statistics import median
 from analysis.measures.metrics import Metric
 from analysis.measures.results import MINUS, NOTHING, RunResults, spread
 from analysis.records.run_directory import RunCondition
-from analysis.reporting.published_file import published_rows
+
+
+def published_rows(file: Path) -> list[dict[str, str]]:
+    """The rows of a study's published.csv, by column."""
+    return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
 @dataclass(frozen=True)

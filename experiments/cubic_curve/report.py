@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from analysis.measures.results import RunResults
 from analysis.records.socket_samples import SocketSample
-from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.reporting.laws import LawComparison, law_report
 from analysis.theory.cubic_law import (
     cubic_window,
     plateau_time,

@@ -9,16 +9,26 @@ from statistics import median
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
-from analysis.graphs.looks import SeriesLook
-from analysis.graphs.plain_layers import DOT, MARKS, REFERENCE
+from analysis.graphs.layers import (
+    DOT,
+    MARKS,
+    REFERENCE,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    alone,
+)
 from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
-from analysis.reporting.all_flows import all_flows
-from analysis.reporting.answer_wording import (
+from analysis.reporting.answers import (
+    Answer,
+    causes,
     each,
+    facts,
     figure,
     listed,
     middle,
@@ -27,11 +37,9 @@ from analysis.reporting.answer_wording import (
     ratios,
     side_by_side,
 )
-from analysis.reporting.answers import Answer, facts
-from analysis.reporting.drop_wording import causes
-from analysis.reporting.flow_tables import rates_of_flows, sharing
+from analysis.reporting.flows import all_flows, rates_of_flows, sharing
 from analysis.reporting.quantities import quantity
-from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
 RATE = ReportQuantity(

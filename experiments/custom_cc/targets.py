@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from analysis.reporting.published_file import published_rows
+from analysis.reporting.tables import published_rows
 from experiments.harness.published.assignment import (
     KERNEL,
     SOURCE,

@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 from analysis.measures.results import Measured, RunResults, written
 from analysis.records.problems import Problems
-from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawPoint, ratios
 from analysis.theory.law_graph import LawGraph, LawLine

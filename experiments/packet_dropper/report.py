@@ -8,26 +8,25 @@ from statistics import fmean
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, alone
-from analysis.graphs.plain_layers import DOT, bars, named, spread
+from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
 from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, RunResults, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.run_directory import RunCondition
-from analysis.reporting.answer_wording import (
+from analysis.reporting.answers import (
+    Answer,
     called,
     each,
+    facts,
     figure,
     middle,
     more_repetitions,
     parameter,
 )
-from analysis.reporting.answers import Answer, facts
-from analysis.reporting.published_file import published_rows
 from analysis.reporting.quantities import quantity
-from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.swept_runs import SweptCell, varied
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.studies import StudyReport
+from analysis.reporting.sweeps import SweptCell, varied
+from analysis.reporting.tables import Listing, ReportQuantity, published_rows
 from experiments.packet_dropper import ON_THE_LINK
 
 REPETITIONS = 10

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
-from analysis.graphs.looks import SeriesLook
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.captures import DUPLICATES
 from analysis.measures.metrics import metric
 from analysis.measures.results import Measured, RunResults, spread, written
 from analysis.records.run_directory import RunCondition
 from analysis.rendering.colours import GREY
-from analysis.reporting.answer_wording import (
+from analysis.reporting.answers import (
+    Answer,
     called,
     each,
+    facts,
     figure,
     middle,
     more_repetitions,
     parameter,
     ratios,
 )
-from analysis.reporting.answers import Answer, facts
 from analysis.reporting.quantities import quantity
-from analysis.reporting.run_graphs import graphs as usual
-from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.run_graphs import all_graphs as usual
+from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
 _CAPTURES = "both captures, RFC 4737"

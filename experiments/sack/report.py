@@ -7,11 +7,10 @@ from statistics import median
 
 from analysis.measures.metrics import PAUSE, Metric, metric
 from analysis.measures.results import NOTHING, RunResults, spread, written
-from analysis.reporting import plain_answers, plain_table, quantities
+from analysis.reporting import plain, quantities
 from analysis.reporting import quantities as q
-from analysis.reporting.answer_wording import each, more_repetitions, ratios
-from analysis.reporting.answers import Answer, facts
-from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.answers import Answer, each, facts, more_repetitions, ratios
+from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity, Rate, Share, Size
@@ -248,7 +247,7 @@ def table(results: RunResults) -> ReportTable:
     Without the published ones if the path differs; the plain table under other conditions.
     """
     if not is_sack(results):
-        return plain_table.table(results)
+        return plain.plain_table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
     published = {} if unlike else read_published(_PUBLISHED)
@@ -353,7 +352,7 @@ def _median(results: RunResults, key: Metric) -> float | None:
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
     """The assignment's questions; those of any experiment under other conditions."""
-    return all_answers(results) if is_sack(results) else plain_answers.answers(results)
+    return all_answers(results) if is_sack(results) else plain.plain_answers(results)
 
 
 REPORT = StudyReport(table=table, answers=answers)

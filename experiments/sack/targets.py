@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from analysis.measures.metrics import metric
-from analysis.reporting.published_file import published_rows
 from analysis.reporting.quantities import TRANSFER
+from analysis.reporting.tables import published_rows
 from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
 
 _REASONS = (

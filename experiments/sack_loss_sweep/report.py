@@ -10,16 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
-from analysis.graphs.looks import SeriesLook
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook
 from analysis.measures.results import NOTHING, written
 from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.records.run_directory import RunRecord
 from analysis.rendering.colours import BLUE, VERMILLION
 from analysis.reporting.answers import Answer
-from analysis.reporting.published_file import published_rows
-from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.sweep_summary import Cells, PublishedOrder, SweepStudy
+from analysis.reporting.studies import StudyReport
+from analysis.reporting.sweeps import Cells, PublishedOrder, SweepStudy
+from analysis.reporting.tables import published_rows
 from analysis.statistics.sweep_samples import SweepSamples
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from analysis.measures.metrics import counter
 from analysis.measures.results import Measured, RunResults
-from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.reporting.laws import LawComparison, law_report
 from analysis.tabular.column_table import ColumnTable
 from analysis.theory.law import Law, LawPoint
 from analysis.theory.law_graph import LawGraph, LawLine

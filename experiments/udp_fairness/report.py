@@ -10,19 +10,20 @@ from analysis.measures.readings import jain
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.run_directory import RunCondition
-from analysis.reporting.answer_wording import (
+from analysis.reporting.answers import (
+    Answer,
     called,
     each,
+    facts,
     figure,
     middle,
     more_repetitions,
     parameter,
     side_by_side,
 )
-from analysis.reporting.answers import Answer, facts
-from analysis.reporting.flow_tables import rates_of_flows, sharing
-from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.swept_runs import Row, SweptCell, flow_value, over_runs, varied
+from analysis.reporting.flows import rates_of_flows, sharing
+from analysis.reporting.studies import StudyReport
+from analysis.reporting.sweeps import Row, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.tables import Listing, ReportQuantity
 
 _NOTE = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from analysis.reporting.published_file import published_rows
+from analysis.reporting.tables import published_rows
 from experiments.harness.published.assignment import (
     KERNEL,
     SOURCE,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 
-from analysis.reporting.published_file import published_rows
+from analysis.reporting.tables import published_rows
 from experiments.harness.published.assignment import Row
 from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
 

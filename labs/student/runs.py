@@ -89,6 +89,6 @@ def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
 
 def _judged(run: Path) -> dict[str, Any]:
     """The verdict on the network, as the manifest keeps it."""
-    from analysis.network.network_verdict import judge_network  # NumPy takes its time
+    from analysis.network.verdict import judge_network  # NumPy takes its time
 
     return judge_network(read_run(run, Problems())).as_data()

@@ -8,7 +8,7 @@ from typing import Any
 
 
 def graphs_of(page: str) -> list[dict[str, Any]]:
-    """As analysis.graphs.stored_graphs wrote them."""
+    """As analysis.graphs.stored wrote them."""
     data = re.search(r'<script type="application/json" id="graphs">(.*?)</script>', page, re.DOTALL)
     assert data, "the page has no graphs"
     graphs: list[dict[str, Any]] = json.loads(data[1])["graphs"]

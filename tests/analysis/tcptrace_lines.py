@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND
 from analysis.graphs.capture import CaptureDirection, Whole
-from analysis.graphs.looks import RETRANSMITTED
+from analysis.graphs.layers import RETRANSMITTED
 
 AGAIN = sorted(RETRANSMITTED | {KIND["copy"]})
 """What tcptrace calls retransmitted: behind a loss it takes copies for it."""

@@ -16,7 +16,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
-from analysis.pages.run import run_page
 from experiments.harness.reporting.studies import make_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from topologies.foundation.errors import TcplabError, UsageError
@@ -85,7 +84,7 @@ def _tags(run: Path) -> _Tags:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a report's time."""
-    monkeypatch.setattr(run_page, "_groups", lambda _: [])
+    monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
 
 
 def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) -> None:
@@ -278,7 +277,7 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
     run_directory: Path, name: str, damage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "h1" not in name:  # no graph is made from this file
-        monkeypatch.setattr(run_page, "_groups", lambda _: [])
+        monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
     path = run_directory / name
     content = path.read_bytes()
     (

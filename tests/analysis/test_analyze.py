@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 import analysis
 from analysis import flows
 from analysis.__main__ import main
-from analysis.analyze import short_numbers, written_files
-from analysis.analyze.capture_terminal import MOST
+from analysis.analyze import files, short_numbers
 from analysis.analyze.facts import CALLED, connection
+from analysis.analyze.terminal import MOST
 from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
@@ -231,7 +231,7 @@ def test_json_has_every_column_and_nothing_else_on_standard_output(tmp_path: Pat
 
 
 def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: Path) -> None:
-    result = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(written_files.FORMATS))
+    result = analyze(BOTH[0], "--out", tmp_path, "--write", ",".join(files.FORMATS))
     assert result.exit_code == 0, result.output
     read = flows.read(BOTH[0], packets=True)
     assert read.packets is not None
@@ -267,7 +267,7 @@ def test_tables_alone_need_no_row_per_packet(
         requests.append(packets)
         return real(path, packets=packets, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("analysis.analyze.analyzed_captures.read", read)
+    monkeypatch.setattr("analysis.analyze.captures.read", read)
     assert analyze(BOTH[0], "--out", tmp_path, "--write", "csv,json,parquet").exit_code == 0
     assert analyze(BOTH[0], "--out", tmp_path).exit_code == 0
     assert requests == [False, True]

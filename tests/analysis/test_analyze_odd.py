@@ -16,7 +16,7 @@ from analysis import flows
 from analysis.__main__ import main
 from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
-from analysis.analyze.listed_capture import of_reading
+from analysis.analyze.listed import of_reading
 from analysis.flows.installed_engines import Engine
 from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow

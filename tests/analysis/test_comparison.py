@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from analysis.pages.comparison.compared_sides import ComparedSide, side_of_points, side_of_run
-from analysis.pages.comparison.comparison import compared
+from analysis.pages.comparison import ComparedSide, compared, side_of_points, side_of_run
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.reporting.studies import make_report
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page

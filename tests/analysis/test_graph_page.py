@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from analysis import flows, graphs
-from analysis.graphs import fairness, webpage
-from analysis.graphs.looks import KINDS, LOOKS
-from analysis.graphs.page_numbers import PageColumns
+from analysis.graphs import views, webpage
+from analysis.graphs.layers import KINDS, LOOKS
+from analysis.graphs.stored import PageColumns
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.captures import MadeCapture
 from tests.analysis.made_packets import MSS, Made, both_ends, large
@@ -131,7 +131,7 @@ def test_connection_and_direction_are_chosen(page: Page, tmp_path: Path) -> None
     drawn = page.run("tcplabGraphs.counts()")
     assert drawn["time_sequence"]["data"] == -(-280_000 // MSS) + 1
     assert len(page.run("board.plots.find(plot => plot.graph.key === 'fairness').layers")) == 30
-    assert 0 < drawn["jain"]["jain"] <= fairness.BINS
+    assert 0 < drawn["jain"]["jain"] <= views.BINS
 
 
 def test_two_captures_give_slanted_arrows_losses_and_queues(page: Page, tmp_path: Path) -> None:

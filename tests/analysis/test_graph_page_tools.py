@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from analysis import graphs
-from analysis.graphs.looks import LOOKS
+from analysis.graphs.layers import LOOKS
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.made_packets import Made, both_ends
 

@@ -16,18 +16,10 @@ from hypothesis import strategies as st
 from analysis import graphs
 from analysis.agreement import tcptrace
 from analysis.flows.both_ends import journeys
-from analysis.graphs import (
-    all_graphs,
-    fairness,
-    mark_rows,
-    queue,
-    segments_over_time,
-    webpage,
-    xplot_files,
-)
+from analysis.graphs import ladder, mark_rows, timelines, views, webpage
+from analysis.graphs import xplot as xplot_files
 from analysis.graphs.capture import CaptureDirection, all_directions
-from analysis.graphs.layers import Graph, Layer
-from analysis.graphs.looks import KINDS, LOOKS
+from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
 from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
@@ -48,7 +40,7 @@ def sender(lossy: tuple[graphs.Capture, graphs.Capture]) -> CaptureDirection:
 
 
 def _graph(captures: tuple[graphs.Capture, ...], key: str, **more: object) -> Graph:
-    [view, *_] = all_graphs.views(captures, **more)  # type: ignore[arg-type]
+    [view, *_] = views.views(captures, **more)  # type: ignore[arg-type]
     return next(graph for graph in view.graphs if graph.key == key)
 
 
@@ -60,7 +52,7 @@ def test_each_kind_is_a_layer_of_its_own_at_the_bytes_that_were_sent(
     lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection
 ) -> None:
     packets = lossy[0].packet_table.to_polars()
-    drawn = segments_over_time.draw(sender)
+    drawn = timelines.draw_segments(sender)
     kinds = Counter(packets.filter("forward")["kind"])
     assert kinds.pop(0) == 1  # the SYN, which is drawn with the data
     for kind, count in kinds.items():
@@ -163,7 +155,7 @@ def test_a_wrong_clock_does_not_turn_the_arrows(
     assert (
         forward.min() == 40_000_000 - 3_600 * 10**9
     )  # still from a to b, by the clocks as they are
-    [waited, _] = queue.draw(all_directions([lossy[0]])[0], table_of(both.filter("outward")))
+    [waited, _] = ladder.draw_queue(all_directions([lossy[0]])[0], table_of(both.filter("outward")))
     assert waited.layers[0].y.min() == 0
 
 
@@ -171,7 +163,7 @@ def test_at_the_receiver_the_graphs_say_what_they_do_not_show(
     lossy: tuple[graphs.Capture, graphs.Capture],
 ) -> None:
     for capture, at_receiver in zip(lossy, (False, True), strict=True):
-        drawn = {graph.key: graph.caption for graph in all_graphs.views([capture])[0].graphs}
+        drawn = {graph.key: graph.caption for graph in views.views([capture])[0].graphs}
         assert (
             drawn["rtt"].startswith("No round trips: this capture was taken at the receiver")
             == at_receiver
@@ -188,7 +180,7 @@ def test_without_the_other_direction_no_bytes_in_flight_are_drawn(
     alone = replace(
         lossy[0], packet_table=table_of(lossy[0].packet_table.to_polars().filter("forward"))
     )
-    drawn = {graph.key: len(graph.layers) for graph in all_graphs.views([alone])[0].graphs}
+    drawn = {graph.key: len(graph.layers) for graph in views.views([alone])[0].graphs}
     assert drawn["in_flight"] == 0
     assert drawn["time_sequence"] > 0
 
@@ -213,7 +205,7 @@ def test_jains_index_is_one_for_equals_and_a_half_when_one_of_two_starves() -> N
     unequal = both_ends(Made(connection=1), Made(connection=2, size=3000, rate=1000))[0]
     index = _layer(_graph((unequal,), "jain"), "jain")
     assert index.y.min() == pytest.approx(0.5)
-    assert len(fairness.larger(all_directions([unequal]))) == 2
+    assert len(views.larger(all_directions([unequal]))) == 2
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200), st.integers(1, 50))
@@ -324,7 +316,7 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
 
 
 def test_xplot_keeps_microseconds_exactly(sender: CaptureDirection) -> None:
-    text = xplot_files.xplot(sender, segments_over_time.draw(sender))
+    text = xplot_files.xplot(sender, timelines.draw_segments(sender))
     assert text.startswith("timeval double\ntitle\n10.0.0.1:40001_==>_10.0.0.2:5001 (")
     first = int(sender.sent.time[5]) + START
     assert f"darrow {first // 10**9}.{first % 10**9 // 1000:06d} {sender.sent.low[5]}\n" in text

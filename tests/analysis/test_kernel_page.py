@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.measures.metrics import metric
-from analysis.pages.kernels.kernel_page import make_kernel_report
-from analysis.pages.kernels.kernel_terminal import print_kernels
+from analysis.pages.kernels import make_kernel_report, print_kernels
 from experiments.harness.kernels.cases import (
     KernelCase,
     KernelMeasure,

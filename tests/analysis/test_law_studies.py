@@ -12,7 +12,7 @@ from analysis.measures.results import RunResults, measure_all
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
-from analysis.reporting.law_reports import LawComparison, law_report
+from analysis.reporting.laws import LawComparison, law_report
 from analysis.tabular.column_table import ColumnTable
 from analysis.theory.cubic_law import cubic_window, plateau_time
 from analysis.theory.law import Law, LawPoint

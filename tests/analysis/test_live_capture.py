@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.analyze.growing_sources import GrowingFile
-from analysis.analyze.listed_capture import of_engine
+from analysis.analyze.listed import of_engine
+from analysis.analyze.live import GrowingFile
 from analysis.bench import made_captures
 from analysis.flows.followed import FollowedCapture
 from analysis.flows.installed_engines import Engine, engines

@@ -18,7 +18,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
-from analysis.pages.sweep.sweep_page import SweepReport
+from analysis.pages.sweep.page import SweepReport
 from analysis.records.run_directory import run_of
 from experiments.harness.reporting.studies import make_sweep_report, report_of
 from experiments.harness.sweep.measured_rows import _statistics

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from analysis import flows, graphs
-from analysis.analyze.analyze_command import analyze
-from analysis.analyze.json_pieces import json_pieces
+from analysis.analyze.command import analyze
+from analysis.analyze.files import json_pieces
 from analysis.flows.installed_engines import engines
 from analysis.graphs import webpage
 from tests.analysis.captures import START, MadeCapture
@@ -47,7 +47,7 @@ def most_memory(*words: object) -> int:
     """The most bytes that `analyze` of these words had in memory."""
     program = (
         "import sys; from pathlib import Path\n"
-        "from analysis.analyze.analyze_command import analyze\n"
+        "from analysis.analyze.command import analyze\n"
         "try: analyze(sys.argv[1:])\n"
         "except SystemExit as end: assert not end.code\n"
         "status = Path('/proc/self/status').read_text()\n"

@@ -10,17 +10,9 @@ from typing import Any
 import pytest
 
 from analysis.measures.readings import TrialReadings
-from analysis.network import (
-    drawn_loss,
-    line_spacing,
-    lost_packets,
-    queue_bound,
-    recorded_proofs,
-    round_trip_floor,
-    sender_limits,
-)
-from analysis.network.drawn_loss import LEVEL, DrawnLoss
-from analysis.network.network_verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
+from analysis.network import findings, losses, queues, round_trips, spacing
+from analysis.network.losses import LEVEL, DrawnLoss
+from analysis.network.verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from tests.analysis.made_networks import COUNT, MadeNetwork
@@ -44,30 +36,30 @@ def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
     verdict = judged(MadeNetwork().write(tmp_path))
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
     measured = {check.what: check.measured for check in verdict.checks}
-    assert measured[round_trip_floor.KIND] == "10.12 ms (+0 ns)"
-    assert measured[queue_bound.BOUND] == "at most 20"
-    assert measured[queue_bound.FULL].endswith("met a full queue")
-    assert measured[line_spacing.RATE] == "10mbit"
+    assert measured[round_trips.KIND] == "10.12 ms (+0 ns)"
+    assert measured[queues.BOUND] == "at most 20"
+    assert measured[queues.FULL].endswith("met a full queue")
+    assert measured[spacing.RATE] == "10mbit"
     assert verdict.reasons == ("All that was measured is as it was asked for.",)
 
 
 WRONG = {
-    "a little too fast": (MadeNetwork(rate=1.003), CARE, {line_spacing.SPACING, line_spacing.RATE}),
-    "too fast": (MadeNetwork(rate=1.03), UNUSABLE, {line_spacing.SPACING, line_spacing.RATE}),
+    "a little too fast": (MadeNetwork(rate=1.003), CARE, {spacing.SPACING, spacing.RATE}),
+    "too fast": (MadeNetwork(rate=1.03), UNUSABLE, {spacing.SPACING, spacing.RATE}),
     "two at once": (
         MadeNetwork(pairs=True),
         UNUSABLE,
-        {line_spacing.SPACING, line_spacing.RATE},
+        {spacing.SPACING, spacing.RATE},
     ),
-    "too long": (MadeNetwork(delay=10**6), UNUSABLE, {round_trip_floor.KIND}),
-    "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {round_trip_floor.KIND}),
-    "a place too many": (MadeNetwork(queue=1), CARE, {queue_bound.BOUND}),
-    "three places too many": (MadeNetwork(queue=3), UNUSABLE, {queue_bound.BOUND}),
-    "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {queue_bound.FULL}),
-    "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {lost_packets.UNASKED}),
-    "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {sender_limits.KIND}),
-    "tcpdump": (MadeNetwork(dropped={"h1": 0, "h2": 2}), CARE, {recorded_proofs.CAPTURES}),
-    "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {lost_packets.HOSTS}),
+    "too long": (MadeNetwork(delay=10**6), UNUSABLE, {round_trips.KIND}),
+    "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {round_trips.KIND}),
+    "a place too many": (MadeNetwork(queue=1), CARE, {queues.BOUND}),
+    "three places too many": (MadeNetwork(queue=3), UNUSABLE, {queues.BOUND}),
+    "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {queues.FULL}),
+    "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {losses.UNASKED}),
+    "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {round_trips.SENDER_KIND}),
+    "tcpdump": (MadeNetwork(dropped={"h1": 0, "h2": 2}), CARE, {findings.CAPTURES}),
+    "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {losses.HOSTS}),
 }
 
 
@@ -79,7 +71,7 @@ def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> No
     wrong = outcomes(verdict)
     assert kinds <= wrong.keys()
     # A wrong delay or rate is seen by what counts the packets at the link, too.
-    assert wrong.keys() - kinds <= {queue_bound.BOUND, queue_bound.FULL, round_trip_floor.KIND}
+    assert wrong.keys() - kinds <= {queues.BOUND, queues.FULL, round_trips.KIND}
     assert len(verdict.reasons) == len(wrong)
 
 
@@ -134,10 +126,10 @@ def test_too_much_loss_is_used_with_care_and_any_is_too_much_where_none_was_aske
     )
     numbers = random.Random(4).sample(range(COUNT), 25)
     verdict = judged(MadeNetwork(asked, random=numbers).write(tmp_path / "more"))
-    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, [drawn_loss.KIND])
+    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, [losses.KIND])
     assert "of good runs this is said of 1%" in verdict.reasons[0]
     verdict = judged(MadeNetwork(random=(7,)).write(tmp_path / "any"))
-    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [drawn_loss.KIND])
+    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [losses.KIND])
 
 
 @pytest.mark.parametrize(("share", "offered"), [("10%", 900), ("0.1%", 4000), ("1%", 150)])
@@ -154,11 +146,11 @@ def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
         (run / TRIAL / f"{host}-eth0.pcap").unlink()
     verdict = judged(run)
     assert verdict.verdict == GOOD  # sockets tell the round trip, counters what was lost
-    assert outcomes(verdict)[line_spacing.SPACING] == "not measured"
+    assert outcomes(verdict)[spacing.SPACING] == "not measured"
     assert verdict.reasons[1].startswith("Not measured, because not every host has a whole capture")
     (run / TRIAL / "counters.json").unlink()
     verdict = judged(run)
-    assert (verdict.verdict, outcomes(verdict)[lost_packets.UNASKED]) == (CARE, "not measured")
+    assert (verdict.verdict, outcomes(verdict)[losses.UNASKED]) == (CARE, "not measured")
     assert verdict.reasons[0].endswith("was not measured: Packets lost that nobody asked for.")
 
 
@@ -181,7 +173,7 @@ def test_the_answer_to_a_repeated_syn_tells_no_round_trip(
     for instant in instants:
         instant["sockets"][0] |= told
     sockets.write_text("\n".join(map(json.dumps, instants)))
-    assert outcomes(judged(run))[round_trip_floor.KIND] == expected
+    assert outcomes(judged(run))[round_trips.KIND] == expected
 
 
 @pytest.mark.parametrize(("delay", "expected"), [("2ms", None), ("1ms", "not as asked")])
@@ -193,7 +185,7 @@ def test_a_host_that_reorders_may_hold_the_handshake_back(
     held = HostReordering("h1", "h2", Duration.parse(delay), Share.parse("75%"))
     spec["topology"]["reordering"] = [to_data(held)]
     (run / "spec.json").write_text(json.dumps(spec))
-    assert outcomes(judged(run)).get(round_trip_floor.KIND) == expected
+    assert outcomes(judged(run)).get(round_trips.KIND) == expected
 
 
 FILES = (
@@ -215,7 +207,7 @@ def test_a_capture_that_is_cut_short_is_not_measured(tmp_path: Path) -> None:
     run = MadeNetwork().write(tmp_path)
     path = run / TRIAL / "h2-eth0.pcap"
     path.write_bytes(path.read_bytes()[:-7])
-    assert outcomes(judged(run))[line_spacing.RATE] == "not measured"
+    assert outcomes(judged(run))[spacing.RATE] == "not measured"
 
 
 STRANGE: list[Any] = [

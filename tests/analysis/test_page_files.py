@@ -9,7 +9,7 @@ import pytest
 from jinja2 import Environment
 
 from analysis import graphs
-from analysis.pages.run.run_page import TEMPLATES
+from analysis.pages.run import TEMPLATES
 from analysis.rendering import page_files
 from experiments.harness.reporting.studies import make_report
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.pages.published.reproduction_page import make_reproduction_report
+from analysis.pages.reproduction.page import make_reproduction_report
 from tests.analysis.made_reproductions import HOSTILE, row, run, study, table, write
 from topologies.foundation.errors import UsageError
 

@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 
-from analysis.pages.run.run_terminal import print_report
-from analysis.reporting import packet_graphs
+from analysis.pages.run import print_report
 from experiments.harness.reporting.studies import make_report
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run
 
@@ -311,7 +310,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The page of packets is not tested here, and takes most of a report's time."""
-    monkeypatch.setattr(packet_graphs, "page", lambda *_: "packets")
+    monkeypatch.setattr("analysis.reporting.run_graphs.page", lambda *_: "packets")
 
 
 def sentences(page: str, told: str) -> Iterator[str]:

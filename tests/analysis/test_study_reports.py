@@ -12,14 +12,12 @@ import pytest
 
 from analysis.measures.metrics import columns, metric
 from analysis.measures.sweep_folder import read_sweep
-from analysis.pages.run.run_page import RunReport
-from analysis.pages.run.run_terminal import print_report
+from analysis.pages.run import RunReport, print_report
 from analysis.records import iperf
 from analysis.records.problems import Problems
-from analysis.reporting.published_file import published_rows
-from analysis.reporting.study_reports import StudyReport
-from analysis.reporting.swept_runs import sweep_listings
-from analysis.reporting.tables import Listing
+from analysis.reporting.studies import StudyReport
+from analysis.reporting.sweeps import sweep_listings
+from analysis.reporting.tables import Listing, published_rows
 from experiments.harness.reporting.studies import make_report, report_of
 from experiments.packet_dropper import report as packet_dropper
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graphs import swept_places
+from analysis.graphs import ranges
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
@@ -41,10 +41,10 @@ def test_more_than_three_levels_are_compared_with_the_first() -> None:
 
 
 def test_axes_suit_the_swept_values() -> None:
-    assert swept_places.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
-    assert swept_places.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
-    assert swept_places.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
-    assert swept_places.swept(("0%", "never run"), (0.0, None)).spacing == "even"
+    assert ranges.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
+    assert ranges.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
+    assert ranges.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
+    assert ranges.swept(("0%", "never run"), (0.0, None)).spacing == "even"
 
 
 def test_panels_are_chosen_over_the_whole_grid() -> None:

@@ -22,8 +22,7 @@ from click.testing import CliRunner, Result
 from analysis.__main__ import main
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
-from analysis.pages.sweep import sweep_page
-from analysis.pages.sweep.sweep_terminal import print_sweep
+from analysis.pages.sweep.page import print_sweep
 from analysis.records.problems import Problems
 from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
@@ -149,7 +148,7 @@ def _drawn(folder: Path) -> list[str]:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a page's time."""
-    monkeypatch.setattr(sweep_page, "graphs", lambda *_: [])
+    monkeypatch.setattr("analysis.pages.sweep.page.graphs", lambda *_: [])
 
 
 def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
@@ -415,8 +414,8 @@ def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("no_pictures")
 def test_long_lists_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep_page, "MOST_ROWS", 2)
-    monkeypatch.setattr("analysis.pages.sweep.sweep_terminal.MOST_LINES", 1)
+    monkeypatch.setattr("analysis.pages.sweep.page.MOST_ROWS", 2)
+    monkeypatch.setattr("analysis.pages.sweep.page.MOST_LINES", 1)
     folder = write_sweep(tmp_path)
     output, page = _sweep(folder).output, (folder / "sweep.html").read_text()
     assert "... and 5 more in comparisons.csv" in output

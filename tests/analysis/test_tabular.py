@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from analysis.analyze.sql_conditions import fulfilling
+from analysis.analyze.connections import fulfilling
 from analysis.tabular import row_groups
 from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 from analysis.tabular.row_groups import RowGroups

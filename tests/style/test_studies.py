@@ -24,8 +24,8 @@ SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.har
 STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
     "experiments/proof.py": "sack: the word of tcpdump; reordering: what is expected of a path",
-    "analysis/graphs/looks.py": "sack: a series of a graph",
-    "analysis/graphs/segments_over_time.py": "sack: a series of a graph",
+    "analysis/graphs/layers.py": "sack: a series of a graph",
+    "analysis/graphs/timelines.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",
     "analysis/flows/packet_events.py": "sack: a kind of retransmission",
     "analysis/agreement/corpus.py": "sack: a kind of retransmission",

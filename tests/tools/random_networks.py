@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import exp, log
 
-from analysis.network.network_verdict import NetworkVerdict, judge_network
+from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.running.seed import carry_seed, limits_for
 from experiments.spec import ExperimentSpec, Flow, congestion_control

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.measures.metrics import metric
-from analysis.reporting.claim_of_run import claim_of_run
+from analysis.reporting.claims import claim_of_run
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import single
 from experiments.harness.reporting.studies import report_of

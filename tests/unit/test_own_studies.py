@@ -50,7 +50,7 @@ def experiment(parameters: Whatever) -> ExperimentSpec:
     )
 '''
 REPORT = """from analysis.reporting.answers import Answer
-from analysis.reporting.study_reports import StudyReport
+from analysis.reporting.studies import StudyReport
 
 REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is mine.",)),))
 """
@@ -183,7 +183,7 @@ def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "('It is mine.',) analysis.reporting.plain_answers\n"
+    assert done.stdout == "('It is mine.',) analysis.reporting.plain\n"
 
 
 def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.measures.metrics import Row, columns, metric
-from analysis.reporting.published_file import published_rows
+from analysis.reporting.tables import published_rows
 from experiments.harness.definition.catalogue import Experiment, catalogue, find
 from experiments.harness.definition.grid import combination, single
 from experiments.harness.definition.profiles import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.network.network_verdict import CARE, judge_network
+from analysis.network.verdict import CARE, judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.play.columns import packets
 from experiments.harness.play.settings import PlaySettings

@@ -25,7 +25,7 @@ held = [os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC) for _ in range(1100)]
 assert held[-1] > 1024
 """
 PIPE = """
-from analysis.analyze.growing_sources import GrowingPipe
+from analysis.analyze.live import GrowingPipe
 read, write = os.pipe()
 source = GrowingPipe(read)
 assert source.read(0) == b""

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.network.network_verdict import GOOD, judge_network
+from analysis.network.verdict import GOOD, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
 from topologies.chain import chain

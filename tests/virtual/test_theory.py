@@ -12,8 +12,8 @@ import pytest
 
 import experiments
 from analysis.measures.results import RunResults
-from analysis.pages.run.run_page import RunReport
-from analysis.reporting.law_reports import LawComparison
+from analysis.pages.run import RunReport
+from analysis.reporting.laws import LawComparison
 from analysis.theory.law import verdict_of
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import single

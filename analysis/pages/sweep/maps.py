@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
-from analysis.graphs.looks import SeriesLook
-from analysis.graphs.plain_layers import spans_decades
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, spans_decades
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels

@@ -12,10 +12,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from analysis.pages.comparison.compared_sides import ComparedSide, side_of_points, side_of_run
-from analysis.pages.comparison.comparison import SideComparison, compared
-from analysis.pages.comparison.comparison_page import print_comparison, write_page
-from analysis.pages.index.index_page import write_index
+from analysis.pages.comparison import (
+    ComparedSide,
+    SideComparison,
+    compared,
+    print_comparison,
+    side_of_points,
+    side_of_run,
+    write_page,
+)
+from analysis.pages.index import write_index
 from analysis.records.run_index import index
 from experiments.harness.sweep.point_store import FILE, Kept, PointStore, results
 from topologies.foundation.errors import UsageError

@@ -73,7 +73,7 @@ PLACES = {
         "Make the report of a finished run again: report runs/sack/latest.",
     ),
     "analyze": CommandPlace(
-        f"{PREFIX}analysis.analyze.analyze_command",
+        f"{PREFIX}analysis.analyze.command",
         "analyze",
         "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
     ),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from analysis.network.network_verdict import NetworkVerdict
-from analysis.pages.run import run_page
-from analysis.pages.run.run_page import RunReport
-from analysis.pages.sweep import sweep_page
-from analysis.pages.sweep.sweep_page import SweepReport
-from analysis.reporting.study_reports import StudyReport
+from analysis.network.verdict import NetworkVerdict
+from analysis.pages import run
+from analysis.pages.run import RunReport
+from analysis.pages.sweep import page
+from analysis.pages.sweep.page import SweepReport
+from analysis.reporting.studies import StudyReport
 from experiments.harness.definition.catalogue import part
 from topologies.foundation.errors import TcplabError
 
@@ -40,7 +40,7 @@ def make_report(
     run, TcplabError where it cannot be read or the report cannot be written. What else is missing
     or broken is in the report and in `problems`.
     """
-    return run_page.make_report(path, out, network, report_of)
+    return run.make_report(path, out, network, report_of)
 
 
 def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
@@ -49,4 +49,4 @@ def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
     Raises UsageError where there is no sweep, TcplabError where it cannot be read or the page
     cannot be written.
     """
-    return sweep_page.make_sweep_report(path, out, report_of)
+    return page.make_sweep_report(path, out, report_of)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.measures.results import rows_of
-from analysis.network.network_verdict import judge_network
+from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.definition.catalogue import part
 

@@ -1,0 +1,230 @@
+"""Files of `analyze --out FOLDER`: tables, graphs, pictures and files for xplot."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from analysis.analyze.doubts import doubts
+from analysis.analyze.listed import ListedCapture, of_reading
+from analysis.flows import Reading
+from analysis.rendering import page_files
+from topologies.foundation.errors import UsageError
+
+if TYPE_CHECKING:
+    from analysis.tabular.column_table import ColumnTable
+
+
+def json_pieces(value: object, indent: int | None = None, depth: int = 0) -> Iterator[str]:
+    """Yield the text of `json.dumps(value, indent=indent, allow_nan=False)`.
+
+    An iterator within `value` becomes a list, and each of its entries one piece.
+    """
+    inner = depth + 1
+    if isinstance(value, dict):
+        pairs = (
+            (f"{json.dumps(key)}: ", json_pieces(each, indent, inner))
+            for key, each in value.items()
+        )
+        yield from _enclosed("{}", pairs, indent, depth)
+    elif isinstance(value, list):
+        entries = (("", json_pieces(each, indent, inner)) for each in value)
+        yield from _enclosed("[]", entries, indent, depth)
+    elif isinstance(value, Iterator):
+        entries = (("", iter([_whole(each, indent, inner)])) for each in value)
+        yield from _enclosed("[]", entries, indent, depth)
+    else:
+        yield json.dumps(value, allow_nan=False)
+
+
+def _whole(value: object, indent: int | None, depth: int) -> str:
+    """The text of one entry; a line end within it is always one of the layout's."""
+    return json.dumps(value, indent=indent, allow_nan=False).replace("\n", _line(indent, depth))
+
+
+def _line(indent: int | None, depth: int) -> str:
+    return "" if indent is None else "\n" + " " * (indent * depth)
+
+
+def _enclosed(
+    brackets: str, items: Iterable[tuple[str, Iterable[str]]], indent: int | None, depth: int
+) -> Iterator[str]:
+    """Yield brackets around items, each of which has a text before its own pieces."""
+    between = brackets[0] + _line(indent, depth + 1)
+    for before, pieces in items:
+        yield between + before
+        yield from pieces
+        between = (", " if indent is None else ",") + _line(indent, depth + 1)
+    is_empty = between[0] == brackets[0]
+    yield brackets if is_empty else _line(indent, depth) + brackets[1]
+
+
+FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg", "xpl")
+"""What --write takes, in the order of its description.
+
+html is graphs.html; csv, json and parquet are connections.csv, .json and .parquet; packets is
+packets.parquet; events is events.csv; png and svg are pictures; xpl are files for xplot.
+"""
+USUAL = "html,csv"
+GRAPHS = frozenset({"html", "png", "svg", "xpl"})
+OF_PACKETS = GRAPHS | {"packets", "events"}
+"""What needs a row per packet, and so memory that grows with the file."""
+_OF_FRAMES = {"parquet", "packets"}
+"""What Polars writes."""
+_COMMAND = "analyze FILE"
+
+
+def formats(written: str) -> tuple[str, ...]:
+    """The words of --write.
+
+    Raises UsageError for one that does not exist, or that needs a library that is not installed.
+    """
+    words = tuple(dict.fromkeys(word.strip() for word in written.split(",") if word.strip()))
+    unknown = [word for word in words if word not in FORMATS]
+    if unknown or not words:
+        raise UsageError(
+            f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
+        )
+    if _OF_FRAMES & set(words):
+        from analysis.tabular.data_frames import frame_library
+
+        frame_library()
+    return words
+
+
+def as_data(capture: ListedCapture) -> dict[str, Any]:
+    """The file's facts and its connections as JSON's types; what is not known is null.
+
+    The connections are an iterator: a row of many connections is 6 kB of text.
+    """
+    facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
+    return {
+        "file": facts,
+        "doubts": doubts(capture),
+        "connections": map(_finite, capture.rows()),
+    }
+
+
+def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
+    """Which graphs are of some of so many connections only, and how to get the others."""
+    from analysis.graphs import pictures, webpage, xplot
+    from analysis.graphs.capture import HOW_CHOSEN
+
+    drawn = (
+        ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
+        ("Pictures show", {"png", "svg"}, pictures.MOST_CONNECTIONS),
+        ("Files for xplot show", {"xpl"}, xplot.MOST_CONNECTIONS),
+    )
+    return [
+        f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."
+        for what, formats_of_it, most in drawn
+        if formats_of_it & set(wanted) and connections > most
+    ]
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has neither infinity nor NaN."""
+    return {
+        name: None if isinstance(value, float) and value - value != 0 else value
+        for name, value in row.items()
+    }
+
+
+def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
+    """The tables among `wanted`, each as the name and the content of a file."""
+    rows, packets = reading.connection_table, reading.packet_table
+    if "csv" in wanted:
+        yield "connections.csv", map(str.encode, rows.csv_parts())
+    if "json" in wanted:
+        data = as_data(of_reading(reading))
+        yield "connections.json", map(str.encode, json_pieces(data, indent=1))
+    if "parquet" in wanted:
+        yield "connections.parquet", _parquet(rows)
+    if "packets" in wanted and packets is not None:
+        yield "packets.parquet", _parquet(packets)
+    if "events" in wanted and packets is not None:
+        from analysis.analyze import events
+
+        yield "events.csv", map(str.encode, events.table(reading).csv_parts())
+
+
+def _parquet(table: ColumnTable) -> bytes:
+    with io.BytesIO() as buffer:
+        table.to_polars().write_parquet(buffer)
+        return buffer.getvalue()
+
+
+def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
+    """Writes `tables` into `folder`. Raises TcplabError if they cannot be written."""
+    written: list[Path] = []
+
+    def each() -> Iterator[tuple[str, page_files.Content]]:
+        for name, content in tables(reading, wanted):
+            written.append(folder / name)
+            yield name, content
+
+    page_files.write(folder, each(), _COMMAND)
+    return written
+
+
+def write_graphs(
+    title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
+) -> list[Path]:
+    """Writes the graphs among `wanted` of captures by label.
+
+    Two captures of the same traffic are drawn together.
+    """
+    if not GRAPHS & set(wanted):
+        return []
+    from analysis import graphs
+
+    captures = [
+        graphs.Capture(label, reading.packet_table, reading.connection_table)
+        for label, reading in readings
+        if reading.packet_table is not None
+    ]
+    written = []
+    if "html" in wanted:
+        notes = [
+            f"{label}: {sentence}"
+            for label, reading in readings
+            for sentence in doubts(of_reading(reading))
+        ]
+        count = max(len(reading.connection_table) for _, reading in readings)
+        notes += not_drawn(
+            count, GRAPHS & set(wanted) - {"html"}
+        )  # of its own the page says it itself
+        page_files.write(
+            folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND
+        )
+        written.append(folder / "graphs.html")
+    pictures = [word for word in ("png", "svg") if word in wanted]
+    if pictures:
+        graphs.write_pictures(captures, folder / "pictures", pictures)
+        written.append(folder / "pictures")
+    if "xpl" in wanted:
+        graphs.write_xplot(captures, folder / "xplot")
+        written.append(folder / "xplot")
+    return written
+
+
+def labels(paths: Sequence[Path]) -> list[str]:
+    """A name for each capture: its own, with as many of its folders as make it unique."""
+    for depth in range(1, 1 + max(len(path.resolve().parts) for path in paths)):
+        names = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
+        if len(set(names)) == len(names):
+            return names
+    return [
+        f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)
+    ]  # one file twice, or one stem with two endings
+
+
+def _stem(path: Path) -> str:
+    """Without the endings of captures and of their compression."""
+    name = path.name
+    for ending in (".zst", ".gz", ".pcapng", ".pcap", ".cap"):
+        name = name.removesuffix(ending)
+    return name or path.name

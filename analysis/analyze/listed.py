@@ -1,0 +1,97 @@
+"""Connections of a capture as a list of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from analysis.flows.columns import connection_names
+from analysis.flows.engine_columns import Handed, listed
+from analysis.flows.reader import FileFacts, Reading
+
+if TYPE_CHECKING:
+    from analysis.tabular.column_table import TableColumn
+
+
+_TOGETHER = 4096
+"""Connections whose values are in memory at a time."""
+
+
+class SharedValue(Sequence[Any]):
+    """One value that `height` rows share, as in most columns of a capture of many connections."""
+
+    def __init__(self, value: object, height: int) -> None:
+        self._value, self._height = value, height
+
+    def __len__(self) -> int:
+        return self._height
+
+    def __iter__(self) -> Iterator[Any]:
+        return repeat(self._value, self._height)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._value
+
+
+@dataclass(frozen=True)
+class ListedCapture:
+    """The facts of a file, and `height` of its connections.
+
+    `part` gives the values of some rows in the column of a name of analysis.flows.columns.
+    """
+
+    file: FileFacts
+    height: int
+    part: Callable[[str, slice], Sequence[Any]]
+
+    def column(self, name: str) -> Sequence[Any]:
+        """All values of a column."""
+        return self.part(name, slice(None))
+
+    def values(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Each connection's values in some columns; few of them are in memory at a time."""
+        for begin in range(0, self.height, _TOGETHER):
+            rows = slice(begin, begin + _TOGETHER)
+            yield from zip(*(self.part(name, rows) for name in names), strict=True)
+
+    def rows(self, places: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
+        """The connections, or those at some places: each as its values by name."""
+        names = connection_names()
+        for row in self.values(*names) if places is None else self._at(list(places), names):
+            yield dict(zip(names, row, strict=True))
+
+    def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows at some places, out of one column after the other."""
+        columns = map(self.column, names)
+        return zip(*[[column[at] for at in places] for column in columns], strict=True)
+
+
+def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
+    """What `analysis.flows.reader.columns` gives.
+
+    Numbers of the connections differ, so that their column is as long as there are rows.
+    """
+    handed: Mapping[str, Handed] = results["connections"]
+    height = len(listed(*handed["connection"])) if handed else 0
+
+    def part(name: str, rows: slice) -> Sequence[Any]:
+        kind, values, valid = handed[name] if handed else ("text", [], b"")
+        chosen = len(range(height)[rows])
+        cells = listed(kind, values, valid, rows)
+        return cells if len(cells) == chosen else SharedValue(cells[0], chosen)
+
+    return ListedCapture(file, height, part)
+
+
+def of_reading(reading: Reading) -> ListedCapture:
+    """The same of tables."""
+    table = reading.connection_table
+    return ListedCapture(reading.file, len(table), lambda name, rows: _cells(table[name][rows]))
+
+
+def _cells(column: TableColumn) -> Sequence[Any]:
+    """The values of a column; one that all rows share is kept once."""
+    is_shared = column.is_shared and len(column) > 1
+    return SharedValue(column[:1].to_list()[0], len(column)) if is_shared else column.to_list()

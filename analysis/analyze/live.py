@@ -1,0 +1,339 @@
+"""`analyze --live`: follow a capture or an interface while it grows."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import IO, Protocol
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from analysis.analyze import short_numbers
+from analysis.analyze.listed import ListedCapture, of_engine
+from analysis.analyze.terminal import MOST, show
+from analysis.flows.followed import FollowedCapture
+from analysis.flows.installed_engines import Engine
+from topologies.foundation.errors import TcplabError, UsageError
+
+_PIECE = 1 << 20
+_POLL = 0.1
+"""Seconds between two looks at a file, which does not tell when it grows."""
+_HEADERS = 256
+"""Octets of each packet that are captured: all headers, also in tunnels."""
+_INTERFACES = Path("/sys/class/net")
+
+
+class GrowingSource(Protocol):
+    """Octets that come."""
+
+    def read(self, seconds: float) -> bytes | None:
+        """The next octets; empty if none come within so many seconds, None at the end."""
+
+    def stop(self) -> None:
+        """Asks for no more than what is on its way."""
+
+
+class GrowingFile:
+    """A file that another program appends to. It has no end until it is stopped."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self._path, self._file = path, file
+        self._is_stopped = False
+
+    def read(self, seconds: float) -> bytes | None:
+        """As GrowingSource says. Raises TcplabError if the file is no more the one it was."""
+        if octets := self._file.read(_PIECE):
+            return octets
+        if self._is_stopped:
+            return None
+        self._check()
+        time.sleep(min(seconds, _POLL))
+        return b""
+
+    def stop(self) -> None:
+        self._is_stopped = True
+
+    def _check(self) -> None:
+        """What tail -F finds out too: whether the path still is what is read."""
+        opened = os.fstat(self._file.fileno())
+        try:
+            present = self._path.stat()
+        except FileNotFoundError:
+            raise TcplabError(f"{self._path} was removed.", _FOLLOW_AGAIN) from None
+        if (present.st_dev, present.st_ino) != (opened.st_dev, opened.st_ino):
+            raise TcplabError(f"{self._path} was replaced by another file.", _FOLLOW_AGAIN)
+        if opened.st_size < self._file.tell():
+            raise TcplabError(f"{self._path} was truncated.", _FOLLOW_AGAIN)
+
+
+_FOLLOW_AGAIN = "The tables above show what came before; start again to follow what is there now."
+
+
+class GrowingPipe:
+    """A pipe, until its writer closes it."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._watched = select.poll()  # select(2) refuses descriptors above 1023
+        self._watched.register(descriptor, select.POLLIN)
+
+    def read(self, seconds: float) -> bytes | None:
+        is_ready = self._watched.poll(1000 * seconds)
+        return os.read(self._descriptor, _PIECE) or None if is_ready else b""
+
+    def stop(self) -> None:
+        """Its writer, on the same terminal, is stopped by the same Ctrl-C."""
+
+
+class TcpdumpPipe(GrowingPipe):
+    """The packets of an interface, from a tcpdump of our own."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout
+        super().__init__(process.stdout.fileno())
+        self._process = process
+
+    def read(self, seconds: float) -> bytes | None:
+        octets = super().read(seconds)
+        if octets is None:
+            self._process.wait()
+        return octets
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+
+@contextmanager
+def growing_source(name: str) -> Iterator[GrowingSource]:
+    """What `name` means: - is standard input, else a file, a pipe, or a network interface.
+
+    Raises TcplabError for what is none of them, or cannot be read.
+    """
+    path = Path(name)
+    if name == "-":
+        if sys.stdin.isatty():
+            raise UsageError(
+                "- reads standard input, and that is this terminal.",
+                "For example: sudo tcpdump -U -w - | ./tcplab analyze --live -",
+            )
+        yield GrowingPipe(sys.stdin.fileno())
+    elif path.is_dir():
+        raise UsageError(f"{path} is a folder.", "Name the file that grows in it.")
+    elif path.exists():
+        with _opened(path) as file:
+            yield GrowingFile(path, file) if path.is_file() else GrowingPipe(file.fileno())
+    elif name == "any" or name in os.listdir(_INTERFACES):
+        with _tcpdump(name) as source:
+            yield source
+    else:
+        interfaces = ", ".join(sorted(os.listdir(_INTERFACES)))
+        raise UsageError(
+            f"There is no file and no network interface {name}.",
+            f"The interfaces are any, {interfaces}.",
+        )
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        return path.open("rb", buffering=0)
+    except OSError as error:
+        raise TcplabError(
+            f"{path} cannot be read ({error.strerror}).", "Check the path."
+        ) from error
+
+
+@contextmanager
+def _tcpdump(interface: str) -> Iterator[GrowingSource]:
+    """tcpdump on the interface, ended whatever happens."""
+    program = shutil.which("tcpdump")
+    if not program:
+        raise UsageError(
+            "Capturing on an interface needs tcpdump, which is not installed.",
+            "Install tcpdump, or follow a file that another host captures.",
+        )
+    command = [program, "-i", interface, "-U", "-s", str(_HEADERS), "-w", "-"]
+    with tempfile.TemporaryFile() as said:
+        # A session of its own: Ctrl-C on this terminal reaches it by `stop` alone.
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=said, start_new_session=True
+        )
+        try:
+            yield TcpdumpPipe(process)
+        finally:
+            process.terminate()
+            process.wait()
+            assert process.stdout
+            process.stdout.close()
+        said.seek(0)
+        _check_ending(interface, process.returncode, said.read().decode(errors="replace"))
+
+
+def _check_ending(interface: str, status: int, said: str) -> None:
+    """Raises TcplabError if tcpdump failed, and tells which packets it lost."""
+    if status not in (0, -signal.SIGTERM, -signal.SIGINT):
+        raise TcplabError(
+            f"tcpdump cannot capture on {interface}: {said.strip()}.",
+            f"sudo tcpdump -i {interface} -U -w - | ./tcplab analyze --live -",
+        )
+    for line in said.splitlines():
+        if "dropped" in line and not line.startswith("0 "):
+            print(f"tcpdump: {line}", file=sys.stderr)
+
+
+_WAIT = 0.2
+"""Seconds after which Ctrl-C is noticed at the latest, though nothing comes."""
+_LAST = 2.0
+"""Seconds that packets which are on their way have to come once Ctrl-C was pressed."""
+_SHARE = 10
+"""Looks at what was counted take at most one part in so many of the time."""
+_BESIDE = 16
+"""Lines of the screen that the table of many leaves to its head, the counts and the notes."""
+Draw = Callable[[FollowedCapture], None]
+
+
+def follow(name: str, engine: Engine, interval: float, console: Console) -> ListedCapture:
+    """Follows what is called `name` until its end or Ctrl-C; prints and returns the last tables.
+
+    `interval` is in seconds. Raises TcplabError if it cannot be followed, or no more, after the
+    tables of what came before.
+    """
+    capture = FollowedCapture("standard input" if name == "-" else name, engine)
+    try:
+        with growing_source(name) as source, _asked_to_stop() as is_stopped:
+            with _drawing(console) as draw:
+                _until_stopped(source, capture, interval, draw, is_stopped)
+            _until_nothing_comes(source, capture, is_stopped())
+    finally:
+        listed, in_all = _listed(capture)
+        if listed.file.format:
+            show(listed, console, in_all, tells_how=False)
+            _tell_forgotten(listed, in_all, console)
+    if not listed.file.format:
+        raise TcplabError(f"No packets came from {capture.name}.", "Is tcpdump running, with -U?")
+    return listed
+
+
+def _until_stopped(
+    source: GrowingSource,
+    capture: FollowedCapture,
+    interval: float,
+    draw: Draw,
+    is_stopped: Callable[[], bool],
+) -> None:
+    due = time.monotonic() + interval
+    while not is_stopped() and (octets := source.read(min(interval, _WAIT))) is not None:
+        if octets:
+            capture.feed(octets)
+        if (now := time.monotonic()) >= due:
+            draw(capture)
+            due = max(due + interval, now + _SHARE * (time.monotonic() - now))
+
+
+def _until_nothing_comes(source: GrowingSource, capture: FollowedCapture, stopped: bool) -> None:
+    """Takes what is on its way; what is then not whole is damage, unless we stopped it."""
+    source.stop()
+    latest = time.monotonic() + _LAST
+    while time.monotonic() < latest:
+        octets = source.read(latest - time.monotonic())
+        if octets is None:
+            break
+        capture.feed(octets)
+    if not stopped:
+        capture.end()
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[Callable[[], bool]]:
+    """Whether the user asked to stop, by Ctrl-C or SIGTERM; a second time interrupts as usual."""
+    asked: list[int] = []
+    usual = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def ask(number: int, _: FrameType | None) -> None:
+        asked.append(number)
+        signal.signal(number, usual[number])
+
+    for number in usual:
+        signal.signal(number, ask)
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in usual.items():
+            signal.signal(number, handler)
+
+
+def _drawing(console: Console) -> AbstractContextManager[Draw]:
+    return _on_screen(console) if console.is_terminal else _by_lines(console)
+
+
+@contextmanager
+def _on_screen(console: Console) -> Iterator[Draw]:
+    """Draws the tables on the terminal's other screen, which vanishes at the end."""
+    with Live(console=console, screen=True, auto_refresh=False) as live:
+        yield lambda capture: live.update(_tables(capture, console), refresh=True)
+
+
+@contextmanager
+def _by_lines(console: Console) -> Iterator[Draw]:
+    """Prints a line a look."""
+    yield lambda capture: console.print(Text(_line(capture)), soft_wrap=True)
+
+
+def _tables(capture: FollowedCapture, console: Console) -> Text:
+    """The tables as they are now, with as many connections as the screen holds."""
+    listed, in_all = _listed(capture)
+    width, height = console.size
+    screen = Console(
+        file=io.StringIO(), width=width, force_terminal=True, highlight=False, no_color=False
+    )
+    screen.print(Text("Ctrl-C ends it.", style="dim"))
+    if listed.file.format:
+        most = max(3, min(MOST, (height - _BESIDE) // 3))
+        show(listed, screen, in_all, most, tells_how=False)
+        _tell_forgotten(listed, in_all, screen)
+    else:
+        screen.print(f"No packets came from {capture.name} yet.")
+    assert isinstance(screen.file, io.StringIO)
+    return Text.from_ansi(screen.file.getvalue())
+
+
+def _line(capture: FollowedCapture) -> str:
+    listed, in_all = _listed(capture)
+    file = listed.file
+    if file.last is None:
+        return "no packets yet"
+    at = datetime.fromtimestamp(file.last // 10**9, UTC)
+    data, again = (
+        sum(sum(listed.column(f"{name}_{way}")) for way in ("a2b", "b2a"))
+        for name in ("unique_bytes_sent", "retransmissions")
+    )
+    return (
+        f"{at:%H:%M:%S}  {short_numbers.counted(file.packets, 'packet')},"
+        f" {short_numbers.counted(in_all, 'connection')}, {short_numbers.size(data)} (each once),"
+        f" {short_numbers.counted(again, 'retransmission')}"
+    )
+
+
+def _listed(capture: FollowedCapture) -> tuple[ListedCapture, int]:
+    """What came so far, and the number of all connections."""
+    results, file, in_all = capture.columns()
+    return of_engine(results, file), in_all
+
+
+def _tell_forgotten(listed: ListedCapture, in_all: int, console: Console) -> None:
+    if forgotten := in_all - listed.height:
+        connections = short_numbers.counted(forgotten, "connection")
+        console.print(Text(f"Forgotten to save memory: {connections}, those silent longest."))

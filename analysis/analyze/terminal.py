@@ -1,0 +1,326 @@
+"""Terminal output of analyze: tables, sentences and definitions of columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from heapq import nlargest
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.analyze import short_numbers
+from analysis.analyze.doubts import doubts
+from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
+from analysis.analyze.listed import ListedCapture
+from analysis.flows import FileFacts
+from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
+
+FEW = 3
+"""Connections up to which each has a block of its own."""
+MOST = 30
+"""Connections of the table of many."""
+_ARROW = "\N{RIGHTWARDS ARROW}"
+_NEXT_TO_IT = "not visible at the receiver"
+_FIGURES = (
+    "Bytes (each once)",
+    "Segments with data",
+    "Goodput",
+    "RTT median, 95 %",
+    "Retransmissions",
+    "Loss episodes",
+    "Gaps and copies",
+    "Reordering",
+    "ECN marks (CE)",
+    "Closed window",
+    "Keep-alives",
+    "Limited by",
+)
+_LEFT_OUT = {
+    "fragment": "IP fragments of packets that are not whole: their bytes are missing above",
+    "joined fragment": "IP fragments, counted as the whole packets that they make",
+    "link type not known": "of a link type that is not read",
+    "TCP header cut off": "with the TCP header cut off",
+}
+"""The words for packets that are not read; the other reasons are their own words."""
+
+
+def show(
+    capture: ListedCapture,
+    console: Console,
+    in_all: int | None = None,
+    most: int = MOST,
+    tells_how: bool = True,
+) -> None:
+    """Prints connections of a capture, then the facts of its file, which may have more `in_all`.
+
+    The table of many has the `most` largest; `tells_how` the others are seen.
+    """
+    console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
+    if 0 < capture.height <= FEW:
+        for row in capture.rows():
+            _block(connection(row), console)
+    elif capture.height:
+        _many(capture, console, most, tells_how)
+    else:
+        console.print("No TCP connection is in it.")
+    for sentence in file_sentences(capture, in_all):
+        console.print(Text(sentence))
+
+
+def _block(facts: ConnectionFacts, console: Console) -> None:
+    main = facts.directions[0]
+    console.print(
+        Text(
+            f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"
+        )
+    )
+    if facts.row["network"]:
+        console.print(Text(f"In {facts.row['network']}."))
+    console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
+    if facts.opened:
+        console.print(Text(facts.opened))
+    if not facts.shown:
+        console.print(Text(facts.silence))
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for direction in facts.shown:
+        table.add_column(Text(f"{_ARROW} {direction.target}"), overflow="fold")
+    columns = [figures(direction) for direction in facts.shown]
+    for name in _FIGURES:
+        if any(name in column for column in columns):
+            table.add_row(
+                name, *(Text(column.get(name, short_numbers.NOTHING)) for column in columns)
+            )
+    console.print(table)
+
+
+def figures(direction: DirectionFacts) -> dict[str, str]:
+    """The figures of one direction, by the names of `_FIGURES`.
+
+    A figure that the place of the capture does not show is left out.
+    """
+    cells = {
+        "Bytes (each once)": short_numbers.size(direction.carried),
+        "Segments with data": short_numbers.count(direction["actual_data_pkts"]),
+        "Goodput": short_numbers.rate(direction["goodput"]),
+        "RTT median, 95 %": _rtt(direction),
+        "Reordering": _reordering(direction),
+    }
+    if direction["ce_packets"]:
+        cells["ECN marks (CE)"] = short_numbers.count(direction["ce_packets"])
+    closed = int(direction.back("zero_window_time") or 0)
+    if closed or direction["probes"]:
+        probes = short_numbers.counted(direction["probes"], "probe")
+        cells["Closed window"] = f"{short_numbers.seconds(closed)}, {probes} of it"
+    if direction["keepalives"]:
+        cells["Keep-alives"] = short_numbers.count(direction["keepalives"])
+    if direction.place != "receiver" and direction.answered:
+        cells["Limited by"] = _limited(direction)
+    return cells | _again(direction)
+
+
+def _rtt(direction: DirectionFacts) -> str:
+    if direction.place == "receiver":
+        return _NEXT_TO_IT
+    if not direction["rtt_samples"]:
+        return short_numbers.NOTHING
+    values = [short_numbers.milliseconds(direction[name]) for name in ("rtt_p50", "rtt_p95")]
+    return ", ".join(values) + (" (capture to receiver)" if direction.place == "middle" else "")
+
+
+def _again(direction: DirectionFacts) -> dict[str, str]:
+    """The retransmissions, if the capture can tell; else its signs of losses and reordering."""
+    filled = ", ".join(
+        short_numbers.counted(direction[name], thing, several)
+        for name, thing, several in (
+            ("late", "gap filled", "gaps filled"),
+            ("copies", "copy", "copies"),
+        )
+        if direction[name]
+    )
+    if not direction.sees_sending and not direction["retransmissions"]:
+        sentence = (
+            _NEXT_TO_IT
+            if direction.place == "receiver"
+            else "none seen; losses before this place show as gaps"
+        )
+        return {"Retransmissions": sentence, "Gaps and copies": filled or "none"}
+    kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
+    cells = {
+        "Retransmissions": short_numbers.count(direction["retransmissions"])
+        + (f": {kinds}" if kinds else "")
+    }
+    cells["Loss episodes"] = short_numbers.count(direction["loss_episodes"])
+    return cells | ({"Gaps and copies": filled} if filled else {})
+
+
+def _reordering(direction: DirectionFacts) -> str:
+    if not direction["reordered"]:
+        return "none seen"
+    most = short_numbers.counted(direction["reordering_packets"], "packet")
+    return f"{short_numbers.counted(direction['reordered'], 'packet')}, overtaken by at most {most}"
+
+
+def _limited(direction: DirectionFacts) -> str:
+    limits = direction.limits
+    total = sum(limits.values())
+    return (
+        ", ".join(
+            f"{LIMITS[state]} {short_numbers.share(time, total)}" for state, time in limits.items()
+        )
+        or short_numbers.NOTHING
+    )
+
+
+def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) -> None:
+    octets = list(map(sum, capture.values("unique_bytes_sent_a2b", "unique_bytes_sent_b2a")))
+    largest = nlargest(most, range(capture.height), key=octets.__getitem__)
+    shown = [connection(row) for row in capture.rows(largest)]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table.add_column("No.", justify="right")
+    table.add_column("From,\nto", overflow="fold", ratio=1)
+    for name in ("Bytes", "Time", "Goodput", "RTT (ms)\nmedian,\n95 %", "Retrans-\nmissions"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("Limited\nby", no_wrap=True)
+    for facts in shown:
+        table.add_row(*map(Text, _line(facts)))
+    console.print(table)
+    left = capture.height - len(shown)
+    if left:
+        rest = short_numbers.size(sum(octets) - sum(octets[at] for at in largest))
+        how = "; --out FOLDER writes them all." if tells_how else "."
+        console.print(f"And {left:,} more, with {rest} together{how}")
+        if tells_how:
+            console.print("--connection N shows one of them alone.")
+    _endings(Counter(capture.column("complete")), console)
+    _vantages(Counter(capture.column("vantage")), console)
+
+
+def _line(facts: ConnectionFacts) -> tuple[str, ...]:
+    """One row of the table of many: the direction that carried more."""
+    direction = facts.directions[0]
+    has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
+    rtt = (
+        [short_numbers.digits((direction[name] or 0) / 1e6) for name in ("rtt_p50", "rtt_p95")]
+        if has_round_trips
+        else [short_numbers.NOTHING]
+    )
+    again = (
+        short_numbers.count(direction["retransmissions"])
+        if direction.sees_sending or direction["retransmissions"]
+        else short_numbers.NOTHING
+    )
+    limits = direction.limits if direction.place != "receiver" else {}
+    return (
+        str(facts.number),
+        f"{direction.source}\n{_ARROW} {direction.target}",
+        short_numbers.size(direction.carried),
+        short_numbers.seconds(facts.duration),
+        short_numbers.rate(direction["goodput"]).replace(" ", "\n"),
+        "\n".join(rtt),
+        again,
+        next((_SHORT[state] for state in limits), short_numbers.NOTHING),
+    )
+
+
+_SHORT = {"receiver": "window", "network": "network", "application": "appl."}
+
+
+def _endings(counts: Counter[str], console: Console) -> None:
+    words = {
+        "yes": "opened and closed in the capture",
+        "reset": "by a reset",
+        "no": "not in the capture",
+    }
+    endings = ", ".join(f"{words[how]}: {counts[how]:,}" for how in words if how in counts)
+    console.print(f"How they ended: {endings}.")
+
+
+def _vantages(counts: Counter[str], console: Console) -> None:
+    """The places at which the capture was taken, and of how many connections."""
+    words = {
+        "a": "at the one that opened it",
+        "b": "at the one that was called",
+        "middle": "in the middle",
+        "unknown": "not known",
+    }
+    vantages = ", ".join(f"{words[place]}: {counts[place]:,}" for place in words if place in counts)
+    console.print(f"Where the capture was taken, by connection: {vantages}.")
+    if set(counts) & {"a", "b", "middle"}:
+        console.print(
+            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
+        )
+
+
+def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
+    """The facts of the file, and what is doubtful in these connections, of perhaps more `in_all`.
+
+    Format, counts, what was left out, and the place where a damaged file stopped being readable.
+    """
+    file = capture.file
+    number = capture.height if in_all is None else in_all
+    packed = f", {file.compression}" if file.compression else ""
+    begin = f", from {_clock(file.first)}" if file.first is not None else ""
+    sentences = [
+        f"\nFile: {file.format}{packed}, {short_numbers.size(file.bytes)},"
+        f" {short_numbers.counted(file.packets, 'packet')},"
+        f" {short_numbers.counted(file.tcp_segments, 'TCP segment')} in"
+        f" {short_numbers.counted(number, 'connection')}{begin}."
+    ]
+    if file.ignored:
+        why = ", ".join(
+            f"{number:,} {_LEFT_OUT.get(reason, reason)}" for reason, number in file.ignored.items()
+        )
+        sentences.append(f"Left out: {why}.")
+    sentences += [fault_sentence(file)] if file.fault else []
+    return sentences + [f"Note: {sentence}" for sentence in doubts(capture)]
+
+
+def fault_sentence(file: FileFacts) -> str:
+    """Where and why reading a damaged file stopped."""
+    return (
+        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
+        f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
+    )
+
+
+def _clock(nanoseconds: int) -> str:
+    return f"{datetime.fromtimestamp(nanoseconds // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def print_columns(console: Console) -> None:
+    """Prints every column of connections and packets with its type, unit and definition."""
+    for title, columns in (
+        ("Connections, as tcptrace names them", TCPTRACE),
+        ("Connections, ours", OURS),
+        ("Packets", PACKETS),
+    ):
+        rows = [
+            (
+                column.name + ("_a2b, _b2a" if column.directed else ""),
+                column.unit,
+                column.definition,
+            )
+            for column in columns
+        ]
+        _definitions(title, rows, console)
+    _definitions(
+        "Kinds of packets",
+        [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)],
+        console,
+    )
+
+
+def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("Name", overflow="fold", max_width=36)
+    table.add_column("Unit")
+    table.add_column("Meaning", ratio=1)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)

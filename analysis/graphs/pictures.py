@@ -1,0 +1,279 @@
+"""Pictures of the graphs for a text: PNG and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, FuncFormatter
+
+from analysis.graphs.capture import Capture, Numbers
+from analysis.graphs.layers import SERIES, Axis, Graph, Layer, look_of
+from analysis.graphs.mark_rows import in_cells, in_groups, safe_name
+from analysis.graphs.views import DirectionView, Samples, views
+from analysis.rendering import page_files
+from analysis.rendering.figure_style import grid, settings
+
+COLUMNS = 1600
+"""The columns of a picture.
+
+More marks of one kind than four times this are thinned to their lowest and highest.
+"""
+RATE_BINS = 150
+MOST_DRAWN = 10_000
+"""Dots of one kind beyond which they are pixels also in an SVG.
+
+As shapes, they would take tens of megabytes.
+"""
+MOST_CONNECTIONS = 4
+"""Connections of a capture that are drawn."""
+MOST_NAMED = 12
+"""Entries of a legend."""
+MARKERS = {
+    "": ".",
+    "triangle": "^",
+    "circle": "o",
+    "square": "s",
+    "diamond": "D",
+    "cross": "x",
+    "plus": "+",
+    "ring": "o",
+}
+
+
+def write_pictures(
+    captures: Sequence[Capture],
+    folder: Path,
+    formats: Sequence[str] = ("png",),
+    samples: Samples | None = None,
+    most: int = MOST_CONNECTIONS,
+) -> list[Path]:
+    """One file a graph and format ("png", "svg", "pdf").
+
+    Of at most `most` connections of each capture. Raises TcplabError if the folder cannot be
+    written.
+    """
+    drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
+    files = (
+        (f"{name}.{ending}", picture(graph, ending))
+        for name, graph in drawn.items()
+        for ending in formats
+    )
+    page_files.write(folder, files, "graphs")
+    return [folder / f"{name}.{ending}" for name in drawn for ending in formats]
+
+
+def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
+    label = safe_name(view.direction.capture)
+    for graph in view.graphs:
+        of_all_connections = graph.key in ("fairness", "jain")  # of all connections
+        if graph.layers:
+            yield (
+                (
+                    f"{label}_{graph.key}"
+                    if of_all_connections
+                    else f"{label}_{view.direction.short_name}_{graph.key}"
+                ),
+                graph,
+            )
+
+
+def picture(graph: Graph, ending: str) -> bytes:
+    """The graph as a file of the format `ending`."""
+    with settings():
+        figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=0.65 + 0.22 * _rows(graph))
+        figure.subplots_adjust(left=0.13)  # room for "100 Mbit/s"
+        left, right = _ends(graph)
+        for at, layer in enumerate(graph.layers):
+            _layer(axes, layer, graph, at, right - left)
+        _frame(axes, graph, left, right)
+        _letters(axes, graph, right - left)
+        _legend(figure, axes)
+        return _saved(figure, ending)
+
+
+def _ends(graph: Graph) -> tuple[float, float]:
+    columns = [
+        column for layer in graph.layers for column in (layer.x, layer.end) if column is not None
+    ]
+    left = 0.0 if graph.over_time else min(float(column.min()) for column in columns)
+    return left, max(left + 1, *(float(column.max()) for column in columns))
+
+
+def _frame(axes: Axes, graph: Graph, left: float, right: float) -> None:
+    axes.set_xlim(left * graph.x.scale, right * graph.x.scale)
+    _scale(axes, graph)
+    if graph.y.ticks:
+        axes.set_ylim(-0.3, 2.3)
+        axes.set_yticks(
+            [value for value, _ in graph.y.ticks],
+            [name.rpartition(":")[0] for _, name in graph.y.ticks],
+        )
+    else:
+        axes.set_ylabel(_words(graph.y))
+        axes.yaxis.set_major_formatter(_numbers(graph.y))
+    axes.set_xlabel(_words(graph.x))
+    axes.set_title(graph.title)
+
+
+def _scale(axes: Axes, graph: Graph) -> None:
+    """As high as what fits; a receive window far above is cut."""
+    fitting = [layer for layer in graph.layers if look_of(layer.look).fit and layer.shape != "rate"]
+    if fitting:
+        low = min(float(layer.y.min()) for layer in fitting) * graph.y.scale
+        high = (
+            max(float((layer.y if layer.top is None else layer.top).max()) for layer in fitting)
+            * graph.y.scale
+        )
+        room = (high - (0 if graph.y.zero else low)) * 0.07 or 1.0
+        axes.set_ylim(low - room, high + room)
+    if graph.y.zero:
+        axes.set_ylim(bottom=0)
+
+
+def _words(axis: Axis) -> str:
+    return (
+        f"{axis.label} ({axis.unit})"
+        if axis.unit and axis.unit not in ("B", "bit/s")
+        else axis.label
+    )
+
+
+def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
+    if axis.unit in ("B", "bit/s"):
+        return EngFormatter(unit=axis.unit)
+    return FuncFormatter(lambda value, _: f"{value:g}")
+
+
+def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None:
+    look = look_of(layer.look)
+    colour = SERIES[at % len(SERIES)] if layer.look == "connection" else look.colour
+    words = (
+        None
+        if axes.get_legend_handles_labels()[1].count(layer.words or look.words)
+        else layer.words or look.words
+    )
+    thin = _thinned(layer, span)
+    x, y = thin.x * graph.x.scale, thin.y * graph.y.scale
+    style: dict[str, Any] = {"color": colour, "linewidth": look.width, "label": words}
+    style["linestyle"] = "--" if look.dash else "-"
+    if thin.shape in ("bars", "arrows"):
+        _strokes(axes, thin, graph, style)
+    elif thin.shape == "rate":
+        edges, rates = _steepness(layer)
+        axes.stairs(rates * graph.y.scale, edges * graph.x.scale, baseline=None, **style)
+    elif thin.shape == "dots":
+        _marks(axes, thin, x, y, style)
+    else:
+        axes.plot(x, y, drawstyle="steps-post" if thin.shape == "stairs" else "default", **style)
+
+
+def _thinned(layer: Layer, span: float) -> Layer:
+    if look_of(layer.look).every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
+        return layer
+    columns = (layer.x * (COLUMNS / span)).astype(np.int64)
+    return (
+        in_cells(layer, columns, COLUMNS // 4)
+        if layer.shape == "dots"
+        else in_groups(layer, columns)
+    )
+
+
+def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
+    end = layer.x if layer.end is None else layer.end
+    top = layer.y if layer.top is None else layer.top
+    x, y = graph.x.scale, graph.y.scale
+    lines = np.column_stack((layer.x * x, layer.y * y, end * x, top * y)).reshape(-1, 2, 2)
+    axes.add_collection(
+        LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"])
+    )
+    _marks(axes, layer, end * x, top * y, style)
+
+
+def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, Any]) -> None:
+    look, colour = look_of(layer.look), style["color"]
+    if look.every or layer.shape == "dots":
+        face = "none" if look.mark == "ring" else colour
+        axes.plot(
+            x,
+            y,
+            MARKERS[look.mark],
+            color=colour,
+            markerfacecolor=face,
+            label=style["label"],
+            markersize=5 if look.every else 3,
+            rasterized=len(x) > MOST_DRAWN,
+        )
+    else:
+        axes.plot([], [], **style)  # for the legend
+
+
+def _letters(axes: Axes, graph: Graph, span: float) -> None:
+    """Those that cover no other: the last layers, the retransmissions, choose first."""
+    taken: list[tuple[float, float]] = []
+    for layer in reversed(graph.layers):
+        letter = look_of(layer.look).letter
+        if not letter or layer.shape != "bars":
+            continue
+        thin = _thinned(layer, span)
+        ends = np.column_stack(
+            (
+                (thin.x if thin.end is None else thin.end) * graph.x.scale,
+                (thin.y if thin.top is None else thin.top) * graph.y.scale,
+            )
+        )
+        for place, at in zip(axes.transData.transform(ends).tolist(), ends.tolist(), strict=True):
+            if not _covers(place, taken):
+                taken.append(place)
+                _letter(axes, letter, at, look_of(layer.look).colour)
+
+
+def _covers(place: tuple[float, float], taken: list[tuple[float, float]]) -> bool:
+    """Whether a letter there would lie over another; in pixels."""
+    return any(abs(place[0] - x) < 12 and abs(place[1] - y) < 13 for x, y in taken)
+
+
+def _letter(axes: Axes, letter: str, place: tuple[float, float], colour: str) -> None:
+    axes.annotate(
+        letter,
+        place,
+        (0, 4),
+        textcoords="offset points",
+        ha="center",
+        color=colour,
+        fontsize=9,
+        fontweight="bold",
+        clip_on=True,
+    )
+
+
+def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
+    """Edges of equal bins and the rate in each."""
+    edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
+    at = np.searchsorted(layer.x, edges, side="right") - 1
+    sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(np.float64)
+    return edges, np.diff(sums) / np.diff(edges)
+
+
+def _rows(graph: Graph) -> int:
+    """The rows of the legend."""
+    words = {layer.words or look_of(layer.look).words for layer in graph.layers}
+    return -(-min(len(words), MOST_NAMED) // 2)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    named = list(zip(*axes.get_legend_handles_labels(), strict=True))[:MOST_NAMED]
+    handles, words = [handle for handle, _ in named], [word for _, word in named]
+    figure.legend(handles, words, loc="lower center", ncols=2, fontsize=10)
+
+
+def _saved(figure: Figure, ending: str) -> bytes:
+    with BytesIO() as buffer:
+        figure.savefig(buffer, format=ending)
+        return buffer.getvalue()

@@ -1,0 +1,238 @@
+"""Graphs of one direction over time, and distributions of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analysis.graphs.capture import CaptureDirection, SackBlocks, SentSegments
+from analysis.graphs.layers import BYTES, SEQUENCE, Axis, Graph, Layer, Shape, graph
+from analysis.graphs.mark_rows import rows_by_look, taken
+from analysis.records.socket_samples import SocketSample
+
+SEGMENTS_CAPTION = (
+    "Steeper is faster; flat is waiting. Each stroke is one segment at the bytes that it carries. "
+    "What lies below the ACK line has arrived."
+)
+
+
+def draw_segments(direction: CaptureDirection) -> Graph:
+    """Window and ACK lines, SACK blocks, data, and a layer per kind of retransmission."""
+    answers, numbers = direction.answers, {"record": direction.answers.number}
+    return graph(
+        "time_sequence",
+        "Time and sequence",
+        SEGMENTS_CAPTION,
+        SEQUENCE,
+        Layer("window", "stairs", answers.time, answers.edge, fields=numbers),
+        Layer("ack", "stairs", answers.time, answers.highest, fields=numbers),
+        *(_reported(direction.blocks, duplicate) for duplicate in (False, True)),
+        *by_kind(direction.sent),
+        height=440,
+    )
+
+
+def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
+    """The segments as one layer a kind, those that were sent once first.
+
+    `dots` stand at the first byte.
+    """
+    return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
+
+
+def _of(sent: SentSegments, name: str, shape: Shape) -> Layer:
+    top = sent.high if shape == "bars" else None
+    return Layer(name, shape, sent.time, sent.low, top, fields={"record": sent.number})
+
+
+def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
+    some = taken(blocks, blocks.duplicate == duplicate)
+    look = "dsack" if duplicate else "sack"
+    return Layer(look, "bars", some.time, some.left, some.right, fields={"record": some.number})
+
+
+RATE = Axis("rate", "bit/s", 8e9, zero=True)
+"""Steepness in bytes per ns, shown in bit/s."""
+THROUGHPUT_CAPTION = (
+    "Rates are averages over short equal times, which become shorter as you zoom in, down to some"
+    " ten segments. Throughput"
+    " counts payload each time that it is sent; goodput counts each byte once, when it is"
+    " acknowledged."
+)
+
+
+def draw_throughput(direction: CaptureDirection) -> Graph:
+    """Both rates as growing sums, of which a picture draws the steepness."""
+    sent = np.cumsum(direction.sent.high - direction.sent.low)
+    return graph(
+        "throughput",
+        "Throughput and goodput",
+        THROUGHPUT_CAPTION,
+        RATE,
+        Layer("throughput", "rate", direction.sent.time, sent),
+        goodput(direction, "goodput"),
+    )
+
+
+def goodput(direction: CaptureDirection, look: str, words: str = "") -> Layer:
+    """The highest ACK so far."""
+    return Layer(look, "rate", direction.answers.time, direction.answers.highest, words=words)
+
+
+RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
+STEPS = 1000
+"""Points of the draw_rtt_distribution."""
+RTT_CAPTION = (
+    "From a segment to the ACK that covers it; retransmitted segments give none, since the ACK may"
+    " be for either transmission."
+)
+
+RTT_AT_RECEIVER = (
+    "No round trips: this capture was taken at the receiver, where an ACK follows its data at once."
+    " The times are what the receiver waits before it acknowledges. "
+)
+
+
+def caption(direction: CaptureDirection, words: str) -> str:
+    """`words`, preceded by what the times are if they are no round trips."""
+    return RTT_AT_RECEIVER + words if direction.at_receiver else words
+
+
+def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
+    """A dot for each sample at the time of the ACK.
+
+    With `samples` also the socket's own smoothed value.
+    """
+    times, rtts, numbers = _measured(direction)
+    at = np.array(
+        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
+    )
+    smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
+    return graph(
+        "rtt",
+        "Round-trip time",
+        caption(direction, RTT_CAPTION),
+        RTT,
+        Layer("rtt", "dots", times, rtts, fields={"record": numbers}),
+        Layer("smoothed", "stairs", at, smoothed),
+    )
+
+
+def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
+    """The cumulative draw_rtt_distribution: y is the share of round trips that were at most x."""
+    _, rtts, _ = _measured(direction)
+    shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
+    at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
+    layer = Layer("share", "stairs", at, shares)
+    words = caption(
+        direction,
+        "Read upwards: at half height stands the median. A steep part is a time that many had.",
+    )
+    layers = (layer,) if len(layer) else ()
+    share = Axis("share", "", zero=True)
+    return Graph(
+        "rtt_distribution",
+        "Round-trip times, draw_rtt_distribution",
+        words,
+        RTT,
+        share,
+        layers,
+        over_time=False,
+    )
+
+
+def _measured(direction: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    some = direction.answers.rtt >= 0
+    return direction.answers.time[some], direction.answers.rtt[some], direction.answers.number[some]
+
+
+IN_FLIGHT_CAPTION = (
+    "Bytes in flight are sent but neither acknowledged nor reported by SACK. If they stay below"
+    " both windows, the application had nothing to send. The congestion window is counted in"
+    " segments of the largest size that was seen."
+)
+
+IN_FLIGHT_AT_RECEIVER = (
+    "This capture was taken at the receiver: what is still on its way there is not among these"
+    " bytes. "
+)
+
+
+def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
+    """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
+
+    Without a packet of the other direction nothing is known to have arrived, and there is
+    nothing to draw_in_flight.
+    """
+    caption = (
+        IN_FLIGHT_AT_RECEIVER + IN_FLIGHT_CAPTION if direction.at_receiver else IN_FLIGHT_CAPTION
+    )
+    in_flight = (
+        direction.sent.in_flight if len(direction.answers.time) else direction.sent.in_flight[:0]
+    )
+    segment = int((direction.sent.high - direction.sent.low).max(initial=0))
+    at = np.array(
+        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
+    )
+    has_threshold = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
+    thresholds = np.array([sample.ssthresh or 0 for sample in samples], dtype=np.float64)
+    return graph(
+        "in_flight",
+        "Bytes in flight and windows",
+        caption,
+        BYTES,
+        Layer("rwnd", "stairs", direction.answers.time, direction.answers.window),
+        Layer(
+            "in_flight",
+            "stairs",
+            direction.sent.time[: len(in_flight)],
+            in_flight,
+            fields={"record": direction.sent.number[: len(in_flight)]},
+        ),
+        Layer("ssthresh", "stairs", at[has_threshold], thresholds[has_threshold] * segment),
+        Layer(
+            "cwnd",
+            "stairs",
+            at,
+            np.array([sample.cwnd for sample in samples], dtype=np.float64) * segment,
+        ),
+    )
+
+
+STEVENS_CAPTION = (
+    "A point is one segment at its first byte. The line steps back at each retransmission."
+)
+
+
+def draw_stevens(direction: CaptureDirection) -> Graph:
+    """One line through all segments in the order sent, and marks on retransmissions."""
+    again = [layer for layer in by_kind(direction.sent, "dots") if layer.look != "data"]
+    order = Layer(
+        "order",
+        "line",
+        direction.sent.time,
+        direction.sent.low,
+        fields={"record": direction.sent.number},
+    )
+    return graph("stevens", "Stevens graph", STEVENS_CAPTION, SEQUENCE, order, *again, height=340)
+
+
+SIZES_CAPTION = (
+    "Full segments lie on one line; small ones below it end a burst, or are what the application"
+    " sent by itself."
+)
+
+
+def draw_segment_sizes(direction: CaptureDirection) -> Graph:
+    """A dot a segment, and the average so far. SYN and FIN count as one byte."""
+    sizes = direction.sent.high - direction.sent.low
+    average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
+    return graph(
+        "segment_sizes",
+        "Segment sizes",
+        SIZES_CAPTION,
+        Axis("payload", "B", zero=True),
+        Layer("size", "dots", direction.sent.time, sizes, fields={"record": direction.sent.number}),
+        Layer("average", "line", direction.sent.time, average),
+    )

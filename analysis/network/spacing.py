@@ -1,0 +1,184 @@
+"""Checks that a busy link lets packets go one after the other, each in its own time.
+
+A link of `rate` carries a packet of L bytes in 8 L / rate. While packets wait for it, two of them
+arrive that far apart. That a packet waited is known from both captures: it was due before the one
+ahead of it had left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
+from analysis.network.traffic import PortTraffic, TrialTraffic, Whole
+from analysis.network.trials import TrialNetwork, channels, delay_of
+from topologies.topology_spec import Channel
+
+SPACING, RATE = "Spacing of packets on a busy link", "Rate of a busy link"
+TOLERANCE = 1_000
+"""Nanoseconds by which 98 of 100 gaps may differ from the time that a packet takes."""
+_SHARE = 1e-3
+"""Of that time, if it is more: a program of the lab that wakes just then takes a few microseconds,
+which nobody sees beside the 60 ms of a packet at 200 kbit/s."""
+_OF_A_PACKET = 0.5
+"""Of the time that a packet takes: beyond it, packets leave in twos or not at all."""
+_FAR = 10.0
+"""Tolerances, if that is more."""
+RATE_TOLERANCE, RATE_FAR = 1e-3, 1e-2
+"""Shares of the rate; three digits of a throughput are printed, and 1 % is seen in a graph."""
+_REAL_BURST = 250_000
+"""Nanoseconds that a real timer may be late without loss of rate: native links send bursts."""
+_REAL_RATE_TOLERANCE = 1e-2
+_STEP = 500
+"""Nanoseconds by which a timer of the lab kernel may be off: up to 0.5 us were measured."""
+_HELD = 20_000
+"""Nanoseconds; who takes so much longer than a lone packet has waited for another, and not for one
+of the kernel's own steps."""
+FEWEST = 20
+"""Gaps; of fewer, percentiles mean nothing."""
+
+
+@dataclass(frozen=True)
+class BusyGaps:
+    """Gaps between packets of which the second waited for the first, and what they should be.
+
+    `full` says whether both are as long as the longest packet. The gaps are those of `stretches`
+    of time in which the link never rested.
+    """
+
+    gap: Whole
+    due: Whole
+    full: npt.NDArray[np.bool_]
+    stretches: int
+
+    @property
+    def unsteady(self) -> float:
+        """By what share the whole may be off because each stretch begins by a step of the kernel's.
+
+        Steps within a stretch make up for each other.
+        """
+        return _STEP * self.stretches / max(1, int(self.gap.sum()))
+
+
+def spacing(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
+    """Spacing and rate at every link that can be judged, or why none can."""
+    why = _why_not(network, traffic)
+    links = () if why else traffic.crossing
+    findings = [finding for crossing in links for finding in _of_link(network, crossing)]
+    missing = [kind for kind in (SPACING, RATE) if all(kind != each.kind for each in findings)]
+    why = why or "no link that carries one stream of packets was busy for long"
+    return findings + [unmeasured(kind, network.label, "", why) for kind in missing]
+
+
+def _why_not(network: TrialNetwork, traffic: TrialTraffic) -> str:
+    if not network.segmented:
+        return "hosts sent packets of up to 64 KB, which the network card would cut"
+    return "" if traffic.whole else "not every host has a whole capture"
+
+
+def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
+    if not traffic.alone and any(line.jitter.base for line in channels(traffic.ports)):
+        return []  # what one link has spaced, the jitter of the next moves
+    slowest = min(channels(traffic.ports), key=lambda channel: channel.bandwidth)
+    busy = busy_gaps(traffic, slowest)
+    port = next(port.name for port in traffic.ports if port.channel == slowest)
+    place = f"{port}, {network.label}"
+    findings = []
+    if busy.full.sum() >= FEWEST:
+        real = _REAL_BURST + lateness(network) if network.real_time else 0
+        findings.append(_spacing(place, busy, TOLERANCE + real))
+    if len(busy.gap) >= FEWEST:
+        tolerance = _REAL_RATE_TOLERANCE if network.real_time else RATE_TOLERANCE
+        findings.append(_rate(place, slowest, busy, tolerance + busy.unsteady))
+    return findings
+
+
+def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
+    """The 1st and the 99th percentile of the gaps of the longest packets."""
+    gaps, due = busy.gap[busy.full], int(np.median(busy.due[busy.full]))
+    low, high = (int(value) for value in np.percentile(gaps - busy.due[busy.full], (1, 99)))
+    tolerance = max(tolerance, int(_SHARE * due))
+    excess = max(abs(low), abs(high)) / tolerance
+    apart = f"{duration(due + low)} to {duration(due + high)}"
+    sentence = (
+        f"Packets that waited for {place.partition(',')[0]} left {apart} apart instead of"
+        f" {duration(due)}: the link is no line that carries one packet after the other, so short"
+        " queues and pairs of packets are not real."
+    )
+    asked = f"{duration(due)}, within {duration(tolerance)}"
+    measured = f"{apart} (98 % of {len(gaps):,} gaps)"
+    outcome = outcome_of(excess, max(_FAR, _OF_A_PACKET * due / tolerance))
+    return CheckFinding(SPACING, place, asked, measured, outcome, sentence, excess)
+
+
+def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
+    """Bits that left while packets waited, by the time that took."""
+    share = float(busy.due.sum() / max(1, busy.gap.sum()))
+    excess, measured = abs(share - 1) / tolerance, _bits(share * channel.bandwidth.base)
+    sentence = (
+        f"While packets waited, {place.partition(',')[0]} carried {measured} instead of"
+        f" {channel.bandwidth}: throughputs are {100 * (share - 1):+.3g} % off."
+    )
+    outcome = outcome_of(excess, max(2.0, RATE_FAR / tolerance))
+    asked = f"{channel.bandwidth}, within {100 * tolerance:.2g} %"
+    return CheckFinding(RATE, place, asked, measured, outcome, sentence, excess)
+
+
+def _bits(rate: float) -> str:
+    for unit, size in (("gbit", 1e9), ("mbit", 1e6), ("kbit", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.5g}{unit}"
+    return f"{rate:.5g}bit"
+
+
+def busy_gaps(traffic: PortTraffic, slowest: Channel) -> BusyGaps:
+    """The gaps of a link while it was busy.
+
+    With one shaped port, a packet that did not come never was on the link. With several it may
+    have been, so there only packets count that were sent one right after the other.
+    """
+    came = np.flatnonzero(traffic.came >= 0)
+    order = came[np.argsort(traffic.came[came], kind="stable")]
+    left, length = traffic.came[order], traffic.length[order]
+    waited = _waited(traffic, order) if traffic.alone else _held_up(traffic, order)
+    chosen = np.flatnonzero(waited[1:]) + 1
+    longest = int(length.max(initial=0))
+    full = (length[chosen] == longest) & (length[chosen - 1] == longest)
+    if not traffic.alone:
+        chosen, full = chosen[full], full[full]
+    due = length[chosen] * 8 * 10**9 // slowest.bandwidth.base
+    stretches = int((np.diff(chosen, prepend=-1) != 1).sum())
+    return BusyGaps(left[chosen] - left[chosen - 1], due, full, stretches)
+
+
+def _waited(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
+    """Whether another packet was due at the link when the one before each left it.
+
+    It need not be the next one: queueing disciplines may choose.
+    """
+    left, due = traffic.came[order], np.sort(_latest(traffic)[order])
+    entered = np.searchsorted(due, left[:-1], "right")
+    return np.concatenate(([False], entered > np.arange(1, len(left))))[: len(left)]
+
+
+def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
+    """Whether a packet was held up somewhere, and nothing was sent between it and the one before.
+
+    What a slower link has spaced stays so behind it, if the packets are as long as each other.
+    """
+    carried = sum(
+        traffic.length[order] * 8 * 10**9 // channel.bandwidth.base
+        for channel in channels(traffic.ports)
+    )
+    following = np.concatenate(([False], np.diff(order) == 1))[: len(order)]
+    lone = _latest(traffic)[order] + carried
+    held: npt.NDArray[np.bool_] = following & (traffic.came[order] > lone + _HELD)
+    return held
+
+
+def _latest(traffic: PortTraffic) -> Whole:
+    """When each packet was past all delay lines at the latest, without any link."""
+    lines = channels(traffic.ports)
+    return traffic.sent + sum(delay_of(line) + line.jitter.base for line in lines)

@@ -1,0 +1,270 @@
+"""Packets of a trial at each port, from the captures of both ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analysis.flows.plain.packet_records import FileHeaders, RecordBatch, read_pcap, recognise
+from analysis.flows.plain.stream import open_source
+from analysis.network.trials import TrialNetwork, Way
+from topologies.foundation import untrusted
+from topologies.topology_spec import Port
+
+Whole = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer[Any]]
+Keys = npt.NDArray[np.uint64]
+
+_ETHERNET, _IPV4, _TCP, _UDP = 1, 0x0800, 6, 17
+_COMPARED = 56
+"""Bytes from the IP header on by which a packet is recognised: the headers, with TCP's timestamps
+or the number of iperf's datagram."""
+_CHANGED = [8, 10, 11]
+"""What routers change: the TTL and the header's checksum."""
+_ECN, _CAPABLE_OR_MARKED = 1, 3
+"""The byte of DSCP and ECN, and its bits for ECN. A queue may set both in a packet that has one."""
+_CHECKSUM = {_TCP: [36, 37], _UDP: [26, 27]}
+"""Not yet computed as a packet leaves its host, and computed if Open vSwitch asks its daemon."""
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """The IPv4 packets of a capture, in the order of the file.
+
+    `time` in ns since 1970, `length` in bytes with the Ethernet header, addresses as numbers,
+    `flags` TCP's (0 of other protocols), `ports` both of them as one number, `key` a number that
+    is the packet's own.
+    """
+
+    time: Whole
+    length: Numbers
+    source: Numbers
+    target: Numbers
+    flags: Numbers
+    ports: Numbers
+    key: Keys
+
+    def only(self, chosen: npt.NDArray[np.bool_] | Whole) -> Sightings:
+        return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
+
+    def between(self, source: int, target: int) -> Sightings:
+        """The packets from one address to another."""
+        return self.only((self.source == source) & (self.target == target))
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+_KINDS = {
+    "time": np.int64,
+    "length": np.int32,
+    "source": np.uint32,
+    "target": np.uint32,
+    "flags": np.uint8,
+    "ports": np.uint32,
+    "key": np.uint64,
+}
+"""33 bytes a packet: a capture may have millions."""
+
+
+def joined(parts: list[Sightings]) -> Sightings:
+    """All packets of several captures, or of none."""
+    return Sightings(
+        *(
+            np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
+            for name, kind in _KINDS.items()
+        )
+    )
+
+
+def sightings(folder: Path, name: str) -> Sightings | None:
+    """The packets of the capture `name`; None if there is no capture, or a damaged one."""
+    try:
+        with untrusted.opened(folder, name) as file:
+            source, _ = open_source(file)
+            recognised = recognise(source)
+            if recognised is None or recognised[0] == "pcapng":
+                return None
+            batches = read_pcap(source, *recognised, FileHeaders())
+            parts = [_of_batch(batch) for batch in batches]
+            return None if source.window or source.broken else joined(parts)
+    except (OSError, untrusted.StrangeFile):
+        return None
+
+
+def _of_batch(batch: RecordBatch) -> Sightings:
+    rows = np.flatnonzero((batch.captured >= 34) & (batch.link == _ETHERNET))
+    head = _heads(batch, rows)
+    ipv4 = (_number(head, 12, 2) == _IPV4) & (head[:, 14] >> 4 == 4)
+    return _of_heads(head[ipv4], batch.time[rows][ipv4], batch.length[rows][ipv4])
+
+
+def _heads(batch: RecordBatch, rows: Whole) -> npt.NDArray[np.uint8]:
+    """The headers of packets, with 0 behind the end of a short one."""
+    width = 14 + _COMPARED
+    padded = np.concatenate((batch.octets, np.zeros(width, np.uint8)))
+    heads = np.lib.stride_tricks.sliding_window_view(padded, width)[batch.start[rows]]
+    heads[np.arange(width) >= batch.captured[rows, None]] = 0
+    return heads
+
+
+def _of_heads(head: npt.NDArray[np.uint8], time: Whole, length: Whole) -> Sightings:
+    tcp = head[:, 14 + 9] == _TCP
+    columns = (
+        time,
+        length,
+        _number(head, 26, 4),
+        _number(head, 30, 4),
+        np.where(tcp, head[:, 14 + 33], 0),
+        _number(head, 34, 4),
+        _key(head[:, 14:], length),
+    )
+    kinds = zip(columns, _KINDS.values(), strict=True)
+    return Sightings(*(column.astype(kind) for column, kind in kinds))
+
+
+def _number(head: npt.NDArray[np.uint8], at: int, octets: int) -> Whole:
+    return reduce(
+        lambda number, column: number << 8 | column,
+        (head[:, at + place].astype(np.int64) for place in range(octets)),
+    )
+
+
+def _key(packet: npt.NDArray[np.uint8], length: Whole) -> Keys:
+    """64 bits of what the network leaves alone (a multiplicative hash, word by word)."""
+    unchanged = packet.copy()
+    unchanged[:, _CHANGED] = 0
+    # ECT(0), ECT(1) and CE count as one. A packet that ECN is not for must stay that.
+    unchanged[packet[:, _ECN] & _CAPABLE_OR_MARKED > 0, _ECN] |= _CAPABLE_OR_MARKED
+    for protocol, octets in _CHECKSUM.items():
+        unchanged[np.ix_(packet[:, 9] == protocol, octets)] = 0
+    words = np.ascontiguousarray(unchanged).view(np.uint64)
+    key = length.astype(np.uint64)
+    for column in range(words.shape[1]):
+        key = (key ^ words[:, column]) * _FACTOR
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def arrivals(sent: Sightings, arrived: Sightings) -> Whole:
+    """For each sent packet the place of its arrival, -1 if it has none.
+
+    Equal packets are paired in the order of their times.
+    """
+    left, right = _numbered(sent), _numbered(arrived)
+    order = np.argsort(right, kind="stable")
+    place = np.minimum(np.searchsorted(right[order], left), max(0, len(right) - 1))
+    came = right[order][place] == left if len(right) else np.zeros(len(left), np.bool_)
+    return np.where(came, order[place] if len(right) else 0, -1)
+
+
+def _numbered(packets: Sightings) -> Keys:
+    """The keys, those of equal packets counted up."""
+    order = np.lexsort((packets.time, packets.key))
+    ordered = packets.key[order]
+    new = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]
+    first = np.maximum.accumulate(np.where(new, np.arange(len(ordered)), 0))
+    turn = np.empty(len(ordered), np.int64)
+    turn[order] = np.arange(len(ordered)) - first
+    return packets.key + turn.astype(np.uint64) * _FACTOR
+
+
+@dataclass(frozen=True)
+class PortTraffic:
+    """The packets that hosts sent through a port, in the order in which they were sent.
+
+    Those that came have `came` (ns since 1970), the others -1. `ports` are the shaped ports of
+    their way, `sent` and `length` as in Sightings.
+    """
+
+    ports: tuple[Port, ...]
+    sent: Whole
+    length: Whole
+    came: Whole
+
+    @property
+    def alone(self) -> bool:
+        """Whether this is the only shaped port on the way: all that enters and leaves it is seen.
+
+        Else the packets cross several, and one that did not come may have crossed some of them.
+        """
+        return len(self.ports) == 1
+
+    @property
+    def missing(self) -> int:
+        return int((self.came < 0).sum())
+
+
+class TrialTraffic:
+    """The captures of a trial's hosts; each is read once."""
+
+    def __init__(self, network: TrialNetwork) -> None:
+        self.network = network
+        self._read: dict[str, Sightings | None] = {}
+        self._pairs: dict[Way, tuple[Sightings, Whole]] = {}
+
+    def at(self, host: str) -> Sightings | None:
+        """All that the capture at a host has; None without one that can be used."""
+        if host not in self._read:
+            name = self.network.run.capture_of(host)
+            folder = self.network.trial.folder
+            self._read[host] = sightings(folder, f"{name}.pcap") if name else None
+        return self._read[host]
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every host that sends or receives has a capture."""
+        hosts = {host for way in self.network.ways for host in way}
+        return bool(hosts) and all(self.at(host) is not None for host in hosts)
+
+    def seen(self, host: str, way: Way) -> Sightings:
+        """The packets of a way that the capture at a host has; there must be one."""
+        capture = self.at(host)
+        assert capture is not None
+        source, target = (int(IPv4Address(self.network.address(end))) for end in way)
+        return capture.between(source, target)
+
+    @cached_property
+    def crossing(self) -> tuple[PortTraffic, ...]:
+        """The traffic of each shaped port, if all of its packets take the same shaped ports.
+
+        If they take several, only that of the slowest of these.
+        """
+        assert self.whole
+        groups: dict[tuple[Port, ...], list[Way]] = {}
+        for way in self.network.ways:
+            groups.setdefault(self.network.shaped(way), []).append(way)
+        shared = [ports for ports in groups if ports and self._shares_nothing(ports, groups)]
+        return tuple(self._traffic(ports, groups[ports]) for ports in shared)
+
+    def _shares_nothing(
+        self, ports: tuple[Port, ...], groups: dict[tuple[Port, ...], list[Way]]
+    ) -> bool:
+        return not any(set(ports) & set(other) for other in groups if other != ports)
+
+    def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
+        sent, came = zip(*(self._met(way) for way in ways), strict=True)
+        packets, times = joined(list(sent)), np.concatenate(came)
+        order = np.argsort(packets.time, kind="stable")
+        length = packets.length[order].astype(np.int64)
+        return PortTraffic(ports, packets.time[order], length, times[order])
+
+    def _met(self, way: Way) -> tuple[Sightings, Whole]:
+        """What was sent that way, and when each packet came."""
+        if way not in self._pairs:
+            sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
+            times = np.append(arrived.time, -1)
+            self._pairs[way] = sent, times[arrivals(sent, arrived)]
+        return self._pairs[way]
+
+    @cached_property
+    def missing(self) -> int:
+        """How many packets were sent and did not come."""
+        return sum(int((self._met(way)[1] < 0).sum()) for way in self.network.ways)

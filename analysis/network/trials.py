@@ -1,0 +1,183 @@
+"""Requested network of a trial, and the records of its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from analysis.records import socket_samples
+from analysis.records.evidence_file import EnvironmentFile
+from analysis.records.json_reader import parse
+from analysis.records.problems import Problems
+from analysis.records.qdiscs import QdiscsFile
+from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.socket_samples import SocketSample
+from topologies.addresses import address_of
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
+from topologies.topology_spec import SHORTEST_DELAY, Channel, Port, TopologySpec
+
+_Samples = dict[str, list[SocketSample]]
+
+
+def socket_ends(folder: Path, host: str, ports: Collection[str]) -> _Samples:
+    """Of each remote port the first samples, until data is outstanding, and the last ones.
+
+    These go back until less time had been spent sending. Lines that are broken are left out.
+    """
+    try:
+        lines = untrusted.text_if_any(folder, f"{host}.sockets.jsonl").splitlines()
+    except (OSError, untrusted.StrangeFile):
+        return {}
+    first = _gathered(lines, ports, lambda samples: samples[-1].busy > 0)
+    last = _gathered(reversed(lines), ports, lambda samples: samples[-1].busy < samples[0].busy)
+    return {port: [*first[port], *reversed(last[port])] for port in ports if first[port]}
+
+
+def _gathered(
+    lines: Iterable[str], ports: Collection[str], enough: Callable[[list[SocketSample]], bool]
+) -> _Samples:
+    """The samples of each port, line by line, until those of every port are enough."""
+    gathered: _Samples = {port: [] for port in ports}
+    waiting = set(ports)
+    for line in lines:
+        if not waiting:
+            break
+        for port, samples in _of_line(line).items():
+            if port in waiting:
+                gathered[port] += samples
+                if enough(gathered[port]):
+                    waiting.remove(port)
+    return gathered
+
+
+def _of_line(line: str) -> _Samples:
+    try:
+        return socket_samples.by_port([line])
+    except (ValueError, RecursionError):
+        return {}
+
+
+Way = tuple[str, str]
+"""A host that sends packets, and the host they are for."""
+
+FRAME_HEADER = 14
+"""Bytes of Ethernet before IP, which a link carries too."""
+
+
+@dataclass(frozen=True)
+class TrialNetwork:
+    """A trial and the network that was asked for."""
+
+    run: RunRecord
+    trial: Trial
+    topology: TopologySpec
+
+    @property
+    def label(self) -> str:
+        """The trial as people name it."""
+        return f"{self.trial.condition.label}, seed {self.trial.seed}"
+
+    @cached_property
+    def environment(self) -> EnvironmentFile:
+        """What the seed's environment.json says."""
+        return parse(EnvironmentFile, self.trial.folder.parent / "environment.json").record
+
+    @property
+    def real_time(self) -> bool:
+        return self.environment.clock == "real"
+
+    @property
+    def segmented(self) -> bool:
+        """Whether every packet is a frame: without it, hosts send packets of up to 64 KB."""
+        return self.topology.segmentation == "off"
+
+    @cached_property
+    def qdiscs(self) -> QdiscsFile:
+        return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
+
+    def samples(self, host: str) -> dict[str, list[SocketSample]]:
+        """The first and last samples of a sender's sockets by the remote port."""
+        return self._samples.get(host, {})
+
+    @cached_property
+    def _samples(self) -> dict[str, dict[str, list[SocketSample]]]:
+        """Each file is read once: there may be many flows."""
+        ports: dict[str, set[str]] = {}
+        for flow in self.run.flows:
+            ports.setdefault(flow.sender, set()).add(str(flow.port))
+        return {host: socket_ends(self.trial.folder, host, ports[host]) for host in ports}
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """Who sends packets to whom: each flow's data and what answers it."""
+        both = (way for flow in self.run.flows for way in _both(flow))
+        return tuple(dict.fromkeys(way for way in both if self._leads(way)))
+
+    def _leads(self, way: Way) -> bool:
+        try:
+            return bool(self.topology.path(*way)) and all(map(self.address, way))
+        except (UsageError, StopIteration):
+            return False
+
+    def address(self, host: str) -> str:
+        """A host's address. Raises StopIteration if it has none."""
+        return address_of(self.topology, host)
+
+    def shaped(self, way: Way) -> tuple[Port, ...]:
+        """The ports with a channel that a packet leaves through behind its host, in order."""
+        return self._shaped[way]
+
+    @cached_property
+    def _shaped(self) -> dict[Way, tuple[Port, ...]]:
+        return {
+            way: tuple(port for port in self.topology.path(*way) if port in self.ports)
+            for way in self.ways
+        }
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """All ports with a channel but those of hosts: captures are taken behind these."""
+        return tuple(port for port in self._with_channel if not self._of_host(port))
+
+    @cached_property
+    def host_ports(self) -> tuple[Port, ...]:
+        """The ports of hosts that have a channel of their own."""
+        return tuple(port for port in self._with_channel if self._of_host(port))
+
+    @property
+    def _with_channel(self) -> tuple[Port, ...]:
+        return tuple(port for port in self.topology.ports if port.channel)
+
+    def _of_host(self, port: Port) -> bool:
+        return self.topology.kind(port.node) == "host"
+
+    def lone(self, way: Way, length: int) -> int:
+        """Nanoseconds that a packet of `length` bytes takes which waits for no other."""
+        return sum(
+            delay_of(channel) + carried(channel, length) for channel in channels(self.shaped(way))
+        )
+
+    def jitter(self, way: Way) -> int:
+        """Nanoseconds by which all delays of a way may be shorter or longer."""
+        return sum(channel.jitter.base for channel in channels(self.shaped(way)))
+
+
+def _both(flow: RunFlow) -> tuple[Way, Way]:
+    return (flow.sender, flow.receiver), (flow.receiver, flow.sender)
+
+
+def channels(ports: tuple[Port, ...]) -> list[Channel]:
+    return [port.channel for port in ports if port.channel]
+
+
+def delay_of(channel: Channel) -> int:
+    """Nanoseconds of a channel's delay line."""
+    return max(channel.delay, SHORTEST_DELAY).base
+
+
+def carried(channel: Channel, length: int) -> int:
+    """Nanoseconds for which a packet of `length` bytes occupies the link."""
+    return length * 8 * 10**9 // channel.bandwidth.base

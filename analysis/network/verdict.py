@@ -1,0 +1,151 @@
+"""Verdict on the network of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from analysis.network import findings, round_trips
+from analysis.network.findings import CheckFinding, CheckOutcome, real_time
+from analysis.network.losses import UNASKED, drawn_loss, lost_packets
+from analysis.network.queues import queue_bound
+from analysis.network.round_trips import sender_limits
+from analysis.network.spacing import spacing
+from analysis.network.traffic import TrialTraffic
+from analysis.network.trials import TrialNetwork
+from analysis.records.run_directory import RunRecord
+
+GOOD, CARE, UNUSABLE = "good", "usable with care", "not to be used"
+_CHANGING = (
+    "The link changes while it is measured (spec.json, changes): tc's settings and counters were"
+    " read at each change, and the captures were compared with nothing."
+)
+ESSENTIAL = (findings.PROOFS, round_trips.KIND, UNASKED)
+"""Without these no network is called good: that its conditions held, that it was as long as asked
+for, and that it lost nothing by itself."""
+_FORGIVEN = {round_trips.KIND: "no handshake had the network for itself"}
+_NOTHING = "spec.json names no network, so nothing can be compared with what was asked for."
+
+
+@dataclass(frozen=True)
+class NetworkCheck:
+    """A line of the table: the worst of all findings of one kind.
+
+    `where` is the port, condition and seed of the worst, `measured_at` at how many places the
+    check was made, `outcome` one of ok, not measured, with care, not as asked.
+    """
+
+    what: str
+    asked: str
+    measured: str
+    where: str
+    measured_at: int
+    outcome: str
+
+
+@dataclass(frozen=True)
+class NetworkVerdict:
+    """One of GOOD, CARE and UNUSABLE, why, and all that was compared."""
+
+    verdict: str
+    reasons: tuple[str, ...]
+    checks: tuple[NetworkCheck, ...]
+
+    @property
+    def good(self) -> bool:
+        return self.verdict == GOOD
+
+    def as_data(self) -> dict[str, Any]:
+        """As manifest.json has it."""
+        return asdict(self)
+
+
+def judge_network(run: RunRecord) -> NetworkVerdict:
+    """The verdict on the network of `run`, from its own files."""
+    topology = run.spec.topology.network()
+    if topology is None or not topology.nodes or not run.trials:
+        return NetworkVerdict(CARE, (_NOTHING,), ())
+    networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
+    if run.spec.changes:
+        return _of_changing(networks)
+    findings = [finding for network in networks for finding in _of_trial(network)]
+    return _verdict([*findings, *drawn_loss(networks)])
+
+
+def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
+    """A link that changes is compared by what the run itself recorded, before and after."""
+    findings = [finding for network in networks for finding in findings.recorded(network)]
+    found = _verdict(findings)
+    verdict = CARE if found.good else found.verdict
+    return replace(found, verdict=verdict, reasons=(*found.reasons, _CHANGING))
+
+
+def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:
+    """In the order of the table."""
+    traffic = TrialTraffic(network)
+    yield from findings.recorded(network)
+    yield from round_trips.round_trip(network, traffic)
+    yield from spacing(network, traffic)
+    yield from queue_bound(network, traffic)
+    yield from lost_packets(network, traffic)
+    yield from sender_limits(network)
+    yield from real_time(network)
+
+
+def _verdict(findings: Sequence[CheckFinding]) -> NetworkVerdict:
+    by_kind: dict[str, list[CheckFinding]] = {}
+    for finding in findings:
+        by_kind.setdefault(finding.kind, []).append(finding)
+    worst = [_worst(same) for same in by_kind.values()]
+    checks = tuple(_check(finding, by_kind[finding.kind]) for finding in worst)
+    level = max((_weight(finding) for finding in worst), default=CheckOutcome.CARE)
+    verdict = {CheckOutcome.CARE: CARE, CheckOutcome.UNUSABLE: UNUSABLE}.get(level, GOOD)
+    return NetworkVerdict(verdict, tuple(_reasons(worst, by_kind)), checks)
+
+
+def _worst(same: Sequence[CheckFinding]) -> CheckFinding:
+    """What was measured counts before what was not, if all that was measured is good."""
+    measured = [finding for finding in same if finding.outcome != CheckOutcome.UNMEASURED]
+    return max(measured or same, key=lambda finding: (finding.outcome, finding.excess))
+
+
+def _weight(finding: CheckFinding) -> CheckOutcome:
+    """What is essential and was not measured is used with care; all else is left out."""
+    if finding.outcome != CheckOutcome.UNMEASURED:
+        return finding.outcome
+    forgiven = _FORGIVEN.get(finding.kind) == finding.sentence
+    return CheckOutcome.CARE if finding.kind in ESSENTIAL and not forgiven else CheckOutcome.GOOD
+
+
+def _check(finding: CheckFinding, same: Sequence[CheckFinding]) -> NetworkCheck:
+    count = sum(each.outcome != CheckOutcome.UNMEASURED for each in same)
+    measured = finding.measured if count else f"not measured: {finding.sentence}"
+    words = finding.kind, finding.asked, measured, finding.place
+    return NetworkCheck(*words, count, finding.outcome.word)
+
+
+def _reasons(
+    worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
+) -> Iterator[str]:
+    """What is wrong, the worst first; then what was not measured, the essential first."""
+    wrong = [finding for finding in worst if finding.outcome >= CheckOutcome.CARE]
+    for finding in sorted(wrong, key=lambda finding: -finding.outcome):
+        bad = [each for each in by_kind[finding.kind] if each.outcome >= CheckOutcome.CARE]
+        more = f" So it is at {len(bad)} places; this is the worst." if len(bad) > 1 else ""
+        yield finding.sentence + more
+    missing = [finding for finding in worst if finding.outcome == CheckOutcome.UNMEASURED]
+    if essential := [finding.kind for finding in missing if _weight(finding) > CheckOutcome.GOOD]:
+        yield f"What no network is called good without was not measured: {'; '.join(essential)}."
+    if not wrong:
+        yield "All that was measured is as it was asked for."
+    yield from _unmeasured(missing)
+
+
+def _unmeasured(missing: Sequence[CheckFinding]) -> Iterator[str]:
+    """What was not measured, by why."""
+    reasons: dict[str, list[str]] = {}
+    for finding in missing:
+        reasons.setdefault(finding.sentence, []).append(finding.kind)
+    for why, kinds in reasons.items():
+        yield f"Not measured, because {why}: {'; '.join(kinds)}."

@@ -1,0 +1,385 @@
+"""Comparison of runs, or of points of a sweep: as a page, in the terminal and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored import board_data
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import RunResults, measure_all, written
+from analysis.records.problems import Problems
+from analysis.records.run_directory import read_run
+from analysis.rendering import page_files
+from analysis.reporting.run_graphs import DrawnCourse, over_time
+from analysis.statistics.metric_wording import decimals, fixed
+from analysis.statistics.paired_tests import (
+    FEWEST,
+    SIGNIFICANT,
+    MedianInterval,
+    Paired,
+    fewest_seeds,
+    holm,
+    median_interval,
+    paired,
+)
+
+Values = dict[tuple[str, str], dict[int, float]]
+"""By condition and metric: a value for each seed."""
+
+
+@dataclass(frozen=True)
+class ComparedSide:
+    """One of what is compared.
+
+    `letter` is A, B, ...; `settings` are in words; `results` are those of a run, None for points
+    of a sweep, which keep no samples.
+    """
+
+    letter: str
+    name: str
+    settings: dict[str, str]
+    values: Values
+    results: RunResults | None = None
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What its conditions are called, where it says so."""
+        conditions = self.results.run.conditions if self.results else ()
+        return {condition.name: condition.label for condition in conditions}
+
+
+def side_of_run(letter: str, path: Path) -> ComparedSide:
+    """The run in `path`. Raises UsageError where there is none."""
+    problems = Problems()
+    run = read_run(path, problems)
+    results = measure_all(run, problems)
+    rows = [
+        (measured.trial.condition.name, measured.trial.seed, flow.row)
+        for measured in results.measured
+        for flow in measured.flows
+    ]
+    manifest = run.manifest
+    settings = {
+        "experiment": run.experiment,
+        **run.parameters,
+        "seeds": _seeds(run.seeds),
+        "testbed": manifest.testbed,
+        "kernel": manifest.kernel.release,
+        "tcplab": manifest.tcplab,
+    }
+    sound = run.status == "complete" and not run.failures
+    warnings = () if sound else (f"{letter} is marked {run.status}: its figures show nothing.",)
+    name = f"{run.experiment}/{manifest.id or path.name}"
+    return ComparedSide(
+        letter, name, settings, _values(rows), results, tuple(problems.found), warnings
+    )
+
+
+def side_of_points(
+    letter: str,
+    key: str,
+    settings: dict[str, str],
+    rows: Sequence[tuple[int, Sequence[dict[str, Any]]]],
+) -> ComparedSide:
+    """Points of a sweep that differ in their seed only: the seed and the rows of each."""
+    every = [
+        (str(row.get("condition", "")), seed, row) for seed, of_seed in rows for row in of_seed
+    ]
+    shown = settings | {"seeds": _seeds([seed for seed, _ in rows])}
+    return ComparedSide(letter, f"point {key}", shown, _values(every))
+
+
+def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
+    """The mean over the flows of a run, because flows of one run depend on each other."""
+    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for condition, seed, row in rows:
+        for name in columns():
+            value = row.get(name)
+            if isinstance(value, int | float):
+                by_seed = found.setdefault((condition, name), {})
+                by_seed.setdefault(seed, []).append(float(value))
+    return {
+        place: {seed: fmean(values) for seed, values in by_seed.items()}
+        for place, by_seed in found.items()
+    }
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    ordered = sorted(seeds)
+    if len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
+        return f"{ordered[0]} to {ordered[-1]}"
+    return ", ".join(map(str, ordered))
+
+
+NONE = "\N{EN DASH}"
+_MBIT = 1000.0
+
+
+@dataclass(frozen=True)
+class ComparedResult:
+    """One quantity of one condition: the values of each side, and each side against the first.
+
+    `corrected` are the p-values after Holm's correction over the conditions and sides of this
+    quantity, 1 where nothing could be tested.
+    """
+
+    condition: str
+    metric: Metric
+    unit: str
+    values: tuple[tuple[float, ...], ...]
+    against: tuple[Paired | None, ...]
+    corrected: tuple[float, ...]
+
+    @property
+    def cells(self) -> list[str]:
+        """Of each side the median, and its interval if there are enough seeds."""
+        return [_cell(values) for values in self.values]
+
+    @property
+    def differences(self) -> list[str]:
+        pairs = zip(self.against, self.corrected, strict=True)
+        return [_difference(pair, p, self.unit) for pair, p in pairs]
+
+
+@dataclass(frozen=True)
+class SideComparison:
+    """All of it: settings that differ, those that do not, and results."""
+
+    sides: tuple[ComparedSide, ...]
+    differing: dict[str, tuple[str, ...]]
+    alike: dict[str, str]
+    results: tuple[ComparedResult, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What differs in results, in words."""
+        known = [pair for result in self.results for pair in result.against if pair]
+        conditions = len({result.condition for result in self.results})
+        needed = max(FEWEST, fewest_seeds(conditions * (len(self.sides) - 1)))
+        most = max((pair.count for pair in known), default=0)
+        if most < needed:
+            return (
+                f"No difference can be shown: {most:,} seeds are in both, and it takes {needed}."
+                " The figures say what happened in these runs."
+            )
+        shown, tested = sum(map(self._is_shown, self.results)), len(self.results)
+        return (
+            f"Shown to differ: {shown} of {tested} quantities. Each is tested for itself, so about"
+            " one in twenty would by chance."
+        )
+
+    @staticmethod
+    def _is_shown(result: ComparedResult) -> bool:
+        pairs = zip(result.against, result.corrected, strict=True)
+        return any(pair and p < SIGNIFICANT and pair.clear_of_neutral for pair, p in pairs)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For programs (docs/run-directory.md)."""
+        return {
+            "sides": [
+                {"letter": side.letter, "name": side.name, "settings": side.settings}
+                for side in self.sides
+            ],
+            "differing": {name: list(values) for name, values in self.differing.items()},
+            "sentence": self.sentence,
+            "comparisons": [_result_data(result) for result in self.results],
+        }
+
+
+def compared(sides: Sequence[ComparedSide]) -> SideComparison:
+    """Each side beside the first."""
+    names = list(dict.fromkeys(name for side in sides for name in side.settings))
+    settings = {name: tuple(side.settings.get(name, NONE) for side in sides) for name in names}
+    differing = {name: values for name, values in settings.items() if len(set(values)) > 1}
+    alike = {name: values[0] for name, values in settings.items() if len(set(values)) == 1}
+    return SideComparison(tuple(sides), differing, alike, _results(sides))
+
+
+def _results(sides: Sequence[ComparedSide]) -> tuple[ComparedResult, ...]:
+    conditions = dict.fromkeys(condition for side in sides for condition, _ in side.values)
+    places = [
+        (condition, metric)
+        for condition in conditions
+        for metric in columns().values()
+        if any((condition, metric.name) in side.values for side in sides)
+    ]
+    pairs = [[_paired(sides[0], side, place) for side in sides[1:]] for place in places]
+    corrected = _corrected(places, pairs)
+    return tuple(
+        _result(sides, place, pairs[row], [corrected.get((row, at), 1.0) for at in range(len(of))])
+        for row, (place, of) in enumerate(zip(places, pairs, strict=True))
+    )
+
+
+def _corrected(
+    places: Sequence[tuple[str, Metric]], pairs: Sequence[Sequence[Paired | None]]
+) -> dict[tuple[int, int], float]:
+    """By row and side the p-value after Holm's correction: for a quantity's rows and sides."""
+    found = dict[tuple[int, int], float]()
+    for metric in columns().values():
+        tested = [
+            (row, at, pair.p)
+            for row, (_, of) in enumerate(places)
+            if of == metric
+            for at, pair in enumerate(pairs[row])
+            if pair
+        ]
+        p_values = holm([p for *_, p in tested]) if tested else []
+        found |= {(row, at): p for (row, at, _), p in zip(tested, p_values, strict=True)}
+    return found
+
+
+def _paired(first: ComparedSide, second: ComparedSide, place: tuple[str, Metric]) -> Paired | None:
+    """Over the seeds that both have."""
+    condition, metric = place
+    one, other = (side.values.get((condition, metric.name), {}) for side in (first, second))
+    seeds = sorted(one.keys() & other.keys())
+    if not seeds:
+        return None
+    return paired([one[seed] for seed in seeds], [other[seed] for seed in seeds])
+
+
+def _result(
+    sides: Sequence[ComparedSide],
+    place: tuple[str, Metric],
+    against: Sequence[Paired | None],
+    corrected: Sequence[float],
+) -> ComparedResult:
+    """Rates of more than ten Mbit/s are in Mbit/s."""
+    condition, metric = place
+    values = [tuple(side.values.get((condition, metric.name), {}).values()) for side in sides]
+    most = max((value for of in values for value in of), default=0.0)
+    unit = metric.unit
+    if unit == "kbit/s" and most >= 10 * _MBIT:
+        unit, values = "Mbit/s", [tuple(value / _MBIT for value in of) for of in values]
+    labels = {name: label for side in sides for name, label in side.labels.items()}
+    name = labels.get(condition, condition)
+    return ComparedResult(name, metric, unit, tuple(values), tuple(against), tuple(corrected))
+
+
+def _cell(values: Sequence[float]) -> str:
+    if not values:
+        return NONE
+    around = median_interval(values)
+    return written(median(values)) if around is None else _with_interval(around)
+
+
+def _with_interval(around: MedianInterval) -> str:
+    return f"{written(around.median)} ({written(around.low)} to {written(around.high)})"
+
+
+def _difference(pair: Paired | None, p: float, unit: str) -> str:
+    if pair is None:
+        return NONE
+    what = " times" if pair.scale == "ratio" else f" {unit}".rstrip()
+    if pair.low is None or pair.high is None:
+        return f"{written(pair.estimate)}{what}"
+    verdict = "differs" if p < SIGNIFICANT and pair.clear_of_neutral else "not shown to differ"
+    if pair.low == pair.high:
+        return f"{written(pair.estimate)}{what}, {verdict}"
+    neutral = pair.neutral if pair.scale == "ratio" else None
+    places = decimals(pair.low, pair.high, neutral)
+    interval = f"({fixed(pair.low, places)} to {fixed(pair.high, places)})"
+    return f"{fixed(pair.estimate, places)}{what} {interval}, {verdict}"
+
+
+def _result_data(result: ComparedResult) -> dict[str, Any]:
+    return {
+        "condition": result.condition,
+        "metric": result.metric.name,
+        "unit": result.unit,
+        "medians": [median(values) if values else None for values in result.values],
+        "intervals": [
+            [around.low, around.high] if (around := median_interval(values)) else None
+            for values in result.values
+        ],
+        "against_first": [
+            pair
+            and {
+                "scale": pair.scale,
+                "estimate": pair.estimate,
+                "low": pair.low,
+                "high": pair.high,
+                "seeds": pair.count,
+                "p": corrected,
+            }
+            for pair, corrected in zip(result.against, result.corrected, strict=True)
+        ],
+    }
+
+
+MOST_COURSES = 8
+"""Curves that one graph can hold and a reader tell apart."""
+_SHORT = ("goodput_kbit_s", "retransmitted_segments", "rtt_median_ms", "timeouts", "queue_drops")
+"""Metrics of the terminal; the page has all."""
+
+
+def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
+    """The page in `folder`. Raises TcplabError with a remedy where the folder takes none."""
+    groups = _groups(comparison)
+    context = {
+        "comparison": comparison,
+        "letters": [side.letter for side in comparison.sides],
+        "groups": groups,
+        "graphs": board_data(groups),
+        "problems": [
+            sentence
+            for side in comparison.sides
+            for sentence in (*side.warnings, *(f"{side.letter}: {each}" for each in side.problems))
+        ],
+    }
+    text = page_files.render("comparison.html", context)
+    page_files.write(folder, [(name, text.encode())], "report RUN_DIR")
+    return folder / name
+
+
+def _groups(comparison: SideComparison) -> list[GraphGroup]:
+    """All runs on one axis: of each its first seed."""
+    courses = [
+        DrawnCourse.of(trial, f"{side.letter}: ")
+        for side in comparison.sides
+        if side.results
+        for trial in side.results.first
+    ]
+    rates = {side.results.link_rate for side in comparison.sides if side.results}
+    link = rates.pop() if len(rates) == 1 else None
+    drawn = [course for course in courses if course.sent or course.samples]
+    return over_time(drawn[:MOST_COURSES], link)
+
+
+def print_comparison(comparison: SideComparison, console: Console) -> None:
+    """What differs in settings, and the results that matter most."""
+    for side in comparison.sides:
+        console.print(f"{side.letter}: {side.name}", highlight=False, soft_wrap=True)
+    console.print(comparison.sentence, highlight=False)
+    letters = [side.letter for side in comparison.sides]
+    asked = Table("What differs in settings", *letters)
+    for name, values in comparison.differing.items():
+        asked.add_row(name, *values)
+    if comparison.differing:
+        console.print(asked)
+    console.print(_printed_results(comparison, letters))
+
+
+def _printed_results(comparison: SideComparison, letters: list[str]) -> Table:
+    against = [f"{letter} against {letters[0]}" for letter in letters[1:]]
+    table = Table("Result", *letters, *against)
+    several = len({result.condition for result in comparison.results}) > 1
+    for result in comparison.results:
+        if result.metric.name in _SHORT:
+            unit = f" ({result.unit})" if result.unit else ""
+            where = f"{result.condition}: " if several else ""
+            name = f"{where}{result.metric.title}{unit}"
+            table.add_row(name, *result.cells, *result.differences)
+    return table

@@ -1,1 +1,0 @@
-"""Runs, or points of sweeps, beside each other: a page, a terminal and JSON."""

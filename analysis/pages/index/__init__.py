@@ -1,1 +1,0 @@
-"""The index of all runs of a store."""

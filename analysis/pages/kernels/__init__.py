@@ -1,1 +1,0 @@
-"""The page of two kernels beside each other."""

@@ -1,1 +1,0 @@
-"""The graphs of a reproduction: published numbers hollow, ours filled."""

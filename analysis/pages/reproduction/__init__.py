@@ -1,0 +1,1 @@
+"""Pages of reproductions of published studies."""

@@ -1,0 +1,233 @@
+"""Graphs of a reproduction: published values with ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+
+from analysis.graphs.layers import BLACK, Axis, Graph, GraphGroup, Layer, SeriesLook, holding
+from analysis.graphs.ranges import (
+    RangedValue,
+    extremes,
+    in_panels,
+    look,
+    no_difference,
+    ranged,
+    ratio_axis,
+    rows,
+    swept,
+    ticked,
+)
+from analysis.pages.published import as_printed
+from analysis.rendering.colours import BLUE, GREEN, VERMILLION
+from analysis.statistics.judgement import Judged, JudgedStudy
+from analysis.statistics.verdict import LISTED, Ours
+
+MOST_PANELS = 8
+MOST_LINES = 32
+_LEAST, _GREATEST = 1e-12, 1e15
+"""Sizes that are drawn, in any unit; a number beyond is no measurement."""
+_WIDEST = 1e9
+"""The greatest ratio that is drawn; anything beyond would leave no room for the others."""
+_ROW, _AROUND = 46, 76
+"""Pixels of a row, which may hold its name above its marks, and of what is around them."""
+_AS_RATIOS = (
+    "The rows have several units; so all numbers are divided by the published one, which is 1. "
+)
+_HOW = (
+    "Hollow: published, with a bar over its repetitions where there are several. Filled: the median"
+    " of our runs; the thin bar goes from the least run to the greatest, the thick one is the 95 %"
+    " interval of the median (six runs or more)."
+)
+
+
+@dataclass(frozen=True)
+class ValueSource:
+    """Whose numbers, and how they look; `lower` moves them down from the row's line (rows)."""
+
+    label: str
+    look: SeriesLook
+    lower: float
+
+
+PUBLISHED = ValueSource("published", look(BLACK, "ring"), 0.0)
+PERIOD_KERNEL = ValueSource("kernel of its time", look(GREEN, "diamond"), 0.15)
+PERIOD = ValueSource("settings of its time", look(BLUE, "square"), 0.3)
+TODAY = ValueSource("today's defaults", look(VERMILLION, "triangle"), 0.45)
+Marks = dict[ValueSource, list[RangedValue]]
+
+
+def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
+    """The graph of a study, the `number`-th; None if it wants none or nothing can be drawn."""
+    drawable = [judged for judged in one.rows if judged.outcome.word != LISTED]
+    drawable = [judged for judged in drawable if not judged.row.needs and _is_drawable(judged)]
+    kind = one.study.plot.kind
+    with_x = [judged for judged in drawable if judged.row.x is not None]
+    if kind == "none" or not drawable:
+        return None
+    is_swept = kind == "loglog" or (not kind and len({judged.row.x for judged in with_x}) >= 3)
+    key = f"numbers_{number}"
+    return _curves(one, with_x, key) if is_swept and with_x else _lines(one, drawable, key)
+
+
+def _is_drawable(judged: Judged) -> bool:
+    """Whether there is a number, and none that an axis would not hold."""
+    row = judged.row
+    ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
+    numbers = [
+        row.published,
+        row.low,
+        row.high,
+        *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
+    ]
+    sizes = [abs(number) for number in (*numbers, row.x) if number]
+    return any(number is not None for number in numbers) and all(
+        _LEAST <= size <= _GREATEST for size in sizes
+    )
+
+
+def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGroup:
+    amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
+    axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)
+    places = dict(zip(amounts, axis.positions, strict=True))
+    groups: dict[tuple[str, str], list[Judged]] = {}
+    for judged in sorted(with_x, key=_quantity):  # panels of a quantity stand together
+        groups.setdefault((_quantity(judged), judged.row.series), []).append(judged)
+    shown = list(groups.items())[:MOST_PANELS]
+    panels = [
+        (quantity, series, _marks(group, [places[each.row.x or 0.0] for each in group]))
+        for (quantity, series), group in shown
+    ]
+    drawn = tuple(_panels(key, panels, ticked(axis, _below(study))))
+    left = len(study.rows) - sum(len(group) for _, group in shown)
+    return GraphGroup(key, _title(study), _caption(left, ""), drawn)
+
+
+def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
+    """A graph for each series; those of a quantity have one scale."""
+    count = 0
+    for quantity, group in groupby(panels, key=lambda panel: panel[0]):
+        members = list(group)
+        beside = holding(Axis(quantity, ""), _numbers([marks for *_, marks in members]))
+        for _, series, marks in members:
+            layers = tuple(layer for source in marks for layer in _curve(source, marks[source]))
+            title = series or quantity
+            yield Graph(f"{key}_{count}", title, "", below, beside, layers, over_time=False)
+            count += 1
+
+
+def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
+    """The marks of one source, joined in the order of the quantity."""
+    ordered = sorted(values, key=lambda value: value.at)
+    x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
+    thin = replace(source.look, mark="", every=False, width=1.0)
+    joined = Layer(thin, "line", x, y, words=source.label)
+    return [joined, *ranged(ordered, source.look, source.label, "y")]
+
+
+def _below(study: JudgedStudy) -> str:
+    plot = study.study.plot
+    return f"{plot.x} ({plot.x_unit})" if plot.x and plot.x_unit else plot.x or plot.x_unit
+
+
+def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGroup | None:
+    is_ratio = len({judged.row.unit for judged in drawable}) > 1
+    shown = [judged for judged in drawable if not is_ratio or _has_ratio(judged)][:MOST_LINES]
+    if not shown:
+        return None
+    quantities = list(dict.fromkeys(map(_quantity, shown)))
+    names = [_label(judged, len(quantities) > 1) for judged in shown]
+    panels = in_panels(shown)
+    marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
+    across = _across(_numbers(marks), quantities, is_ratio)
+    drawn = tuple(
+        _rows(f"{key}_{at}" if at else key, across, in_panels(names)[at], of, is_ratio)
+        for at, of in enumerate(marks)
+    )
+    caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
+    return GraphGroup(f"{key}_rows", _title(study), caption, drawn)
+
+
+def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
+    layers = [layer for source in marks for layer in _row_layers(source, marks[source])]
+    if is_ratio:
+        layers.append(no_difference("the published number"))
+    height = _AROUND + _ROW * len(names)
+    return Graph(key, "", "", across, rows(names), tuple(layers), over_time=False, height=height)
+
+
+def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:
+    if is_ratio:
+        return ratio_axis("ours divided by the published number", numbers)
+    return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
+
+
+def _row_layers(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
+    lowered = [replace(value, at=value.at - source.lower) for value in values]
+    return ranged(lowered, source.look, source.label, "x")
+
+
+def _has_ratio(judged: Judged) -> bool:
+    """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
+    published = judged.row.published or 0.0
+    samples = (judged.period_kernel, judged.period, judged.today)
+    medians = [ours.center for ours in samples if ours]
+    return (
+        published > 0
+        and bool(medians)
+        and published / _WIDEST <= min(medians)
+        and max(medians) / _WIDEST <= published
+    )
+
+
+def _label(judged: Judged, with_quantity: bool) -> str:
+    return f"{judged.row.where}: {judged.row.quantity}" if with_quantity else judged.row.where
+
+
+def _quantity(judged: Judged) -> str:
+    return f"{judged.row.quantity} ({judged.row.unit})" if judged.row.unit else judged.row.quantity
+
+
+def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = False) -> Marks:
+    """The values of each source that has any; the hollow marks come last and hide nothing."""
+    marks: Marks = {source: [] for source in (PERIOD_KERNEL, PERIOD, TODAY, PUBLISHED)}
+    for judged, at in zip(shown, places, strict=True):
+        unit = judged.row.published if is_ratio and judged.row.published else 1.0
+        name = judged.row.where
+        marks[PUBLISHED] += _published(judged, at, unit)
+        marks[PERIOD_KERNEL] += _ours(judged.period_kernel, at, unit, name)
+        marks[PERIOD] += _ours(judged.period, at, unit, name)
+        marks[TODAY] += _ours(judged.today, at, unit, name)
+    return {source: values for source, values in marks.items() if values}
+
+
+def _numbers(panels: Sequence[Marks]) -> list[float]:
+    return extremes([value for marks in panels for values in marks.values() for value in values])
+
+
+def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
+    row = judged.row
+    if row.published is None:
+        return []
+    runs = None if row.low is None or row.high is None else (row.low / unit, row.high / unit)
+    return [RangedValue(at, row.published / unit, runs, name=row.where)]
+
+
+def _ours(ours: Ours | None, at: float, unit: float, name: str) -> list[RangedValue]:
+    if ours is None:
+        return []
+    interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None
+    runs = (ours.runs.low / unit, ours.runs.high / unit)
+    return [RangedValue(at, ours.center / unit, runs, interval, name)]
+
+
+def _title(study: JudgedStudy) -> str:
+    return f"Published and ours: {study.study.name}"
+
+
+def _caption(left_out: int, how: str) -> str:
+    rows = "1 row is" if left_out == 1 else f"{left_out} rows are"
+    return f"{how}{_HOW}" + (f" {rows} in the table only." if left_out else "")

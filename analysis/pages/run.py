@@ -1,0 +1,431 @@
+"""Report of a run: report.html, answers.md and the terminal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored import board_data
+from analysis.measures.results import Measured, RunResults, measure_all, spread
+from analysis.network.verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
+from analysis.pages.published import PublishedNumbers, published_beside
+from analysis.records.evidence import Evidence, read_evidence
+from analysis.records.problems import Problems
+from analysis.records.run_directory import RunRecord, read_run
+from analysis.rendering import page_files
+from analysis.reporting import quantities
+from analysis.reporting.answers import Answer, in_comparison
+from analysis.reporting.claims import enough, repeat_command
+from analysis.reporting.studies import ReportOf, StudyReport, plain
+from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
+from analysis.statistics.claims import ClaimVerdict, withheld
+from analysis.statistics.paired_tests import FEWEST
+
+
+def asked(run: RunRecord) -> str:
+    """Which conditions were measured, how often and with which seeds."""
+    labels = ", ".join(condition.label for condition in run.conditions)
+    count = len(run.seeds)
+    seeds = ", ".join(map(str, run.seeds[:12])) + (", ..." if count > 12 else "")
+    which = f" (seed{'s' if count > 1 else ''} {seeds})" if count else ""
+    return f"Conditions: {labels}. Repetitions: {count}{which}."
+
+
+def shared_luck(run: RunRecord, evidence: Evidence) -> str:
+    """That the conditions of one seed lose the same packets, if the kernel could do that."""
+    if len(run.conditions) < 2 or not evidence.same_draws:
+        return ""
+    return "Chance begins anew, and alike, for every condition of a seed: so pairs are compared."
+
+
+def kind_of_link(evidence: Evidence) -> str:
+    """That a link is no line, if it was none."""
+    if not evidence.has_buckets:
+        return ""
+    return (
+        "Links were token buckets, as timers of real time need them: a lone packet and short bursts"
+        " pass at once."
+    )
+
+
+def of_an_old_kernel(evidence: Evidence) -> str:
+    """What an old kernel has only once for all hosts, or not at all, of what was to be set."""
+    shared, absent = evidence.shared_sysctls, evidence.absent_sysctls
+    sentences = []
+    if shared:
+        sentences.append(f"This kernel has one value for all hosts of: {', '.join(shared)}.")
+    if absent:
+        sentences.append(f"It does not have: {', '.join(absent)}.")
+    if evidence.has_bridges:
+        sentences.append("Switches were bridges: it has no Open vSwitch.")
+    return " ".join(sentences)
+
+
+def packets_to_see(results: RunResults) -> str:
+    """What the pages of packets show, by the captures and samples that there are."""
+    ends = max((len(trial.ends) for trial in results.first), default=0)
+    windows = ", windows" if any(trial.samples for trial in results.first) else ""
+    exchange = " and what both ends saw" if ends > 1 else ""
+    seed = results.first[0].trial.seed if results.first else ""
+    source = "captures" if ends > 1 else "capture"
+    shown = f"Sequence numbers, throughput, round trips{windows}{exchange}"
+    return f"{shown}, from the {source} of seed {seed}." if ends else ""
+
+
+def no_graph(results: RunResults) -> str:
+    """Why nothing is drawn."""
+    if not results.measured:
+        return "No graph could be drawn: nothing was measured."
+    if any(trial.ends or trial.samples for trial in results.first):
+        return "There is no graph of these flows: only TCP's are drawn."
+    return "No graph could be drawn: there is neither a capture nor a sample of a socket."
+
+
+def how_figures_are_written(run: RunRecord) -> list[str]:
+    """What a cell and the column of differences are."""
+    if len(run.seeds) < 2:
+        return ["Figures are those of the one repetition."]
+    medians = "Figures are medians over the repetitions, with the range in brackets."
+    if len(run.conditions) < 2:
+        return [medians]
+    return [
+        medians,
+        (
+            "The column of differences compares pairs of one seed: the ratio, or the difference if"
+            " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
+            " its 95 % interval, and if there are enough for all figures of a table together also"
+            " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
+            " (docs/statistics.md)."
+        ),
+    ]
+
+
+def same_again(run: RunRecord) -> str:
+    """What the same seeds give again, which only virtual time can promise."""
+    if run.manifest.testbed != "virtual":
+        return ""
+    what = "captures" if run.captures else "packets"
+    return f"The same seeds, kernel and image give the same {what}, byte for byte."
+
+
+def files_beside(results: RunResults) -> str:
+    """Which folder with graphs the report has."""
+    has_graphs = any(trial.ends for trial in results.first)
+    return "Graphs for xplot are in graphs/." if has_graphs else ""
+
+
+UNDECLARED = (
+    "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
+    " docs/own-studies.md, *A claim that is judged*."
+)
+
+
+def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
+    """The question that the run is about."""
+    headline = run.spec.headline
+    asked = headline.question if headline else verdict.question if verdict else ""
+    return asked or f"What happened in {run.experiment}?"
+
+
+def verdict_on_claim(
+    verdict: ClaimVerdict | None, run: RunRecord, evidence: Evidence, network: NetworkVerdict
+) -> ClaimVerdict | None:
+    """The verdict, withheld if the run is not whole, not proved, or its network not as asked."""
+    if verdict is None:
+        return None
+    if run.status != "complete" or run.failures:
+        return withheld(verdict, f"this run is marked {run.status}, and its figures show nothing.")
+    if not evidence.held:
+        return withheld(verdict, "that the conditions held is not proved, so nothing is.")
+    if network.verdict == UNUSABLE:
+        return withheld(verdict, "the network was not what was asked for, so nothing is shown.")
+    return verdict
+
+
+def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
+    """The verdict, and the command for more repetitions if they are too few for one."""
+    if verdict is None:
+        return [UNDECLARED]
+    sound = run.status == "complete" and not run.failures
+    if sound and verdict.word == "not shown" and verdict.repetitions < max(FEWEST, enough(run)):
+        return [verdict.line, f"Enough repetitions: {repeat_command(run, enough(run))}"]
+    return [verdict.line]
+
+
+def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
+    """claim.json: the verdict for programs; `verdict` is null if no claim is declared."""
+    data = verdict.data if verdict else {"word": None, "sentence": UNDECLARED}
+    metric = run.spec.headline.metric if run.spec.headline else None
+    content = {"format": 1, "experiment": run.experiment, "metric": metric, **data}
+    return (json.dumps(content, indent=1) + "\n").encode()
+
+
+TEMPLATES = ("answers.md", "report.html")
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What was found, and where its page is."""
+
+    run: RunRecord
+    results: RunResults
+    study: StudyReport
+    claim: ClaimVerdict | None
+    published: PublishedNumbers
+    table: ReportTable
+    listings: tuple[Listing, ...]
+    answers: tuple[Answer, ...]
+    evidence: Evidence
+    problems: tuple[str, ...]
+    page: Path
+    network: NetworkVerdict
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run is complete and all of it could be read and proved."""
+        return (
+            self.run.status == "complete"
+            and self.evidence.held
+            and not (self.problems or self.run.failures)
+        )
+
+
+def make_report(
+    path: Path,
+    out: Path | None = None,
+    network: NetworkVerdict | None = None,
+    report_of: ReportOf = plain,
+) -> RunReport:
+    """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+
+    `network` is the verdict on its network, if it is known; `report_of` finds the report of its
+    study.
+
+    Raises UsageError where there is no run, TcplabError where it cannot be read at all or
+    nothing can be written. Whatever else is missing or broken is told in the report and in
+    `problems`.
+    """
+    problems, folder = Problems(), out or path
+    run = read_run(path, problems)
+    evidence = read_evidence(run, problems)
+    results = measure_all(run, problems)
+    if not results.measured:
+        problems.add("The run holds no repetition: nothing was measured.")
+    study = report_of(run.experiment)
+    table = study.table(results)
+    published = (
+        PublishedNumbers(()) if table.compares else published_beside(results, problems)
+    )  # its table has them
+    network = network or judge_network(run)
+    report = RunReport(
+        run,
+        results,
+        study,
+        verdict_on_claim(study.verdict(results), run, evidence, network),
+        published,
+        table,
+        study.listings(results),
+        study.answers(results),
+        evidence,
+        tuple(problems.found),
+        folder / "report.html",
+        network,
+    )
+    write_report(report, folder)
+    return report
+
+
+def write_report(report: RunReport, folder: Path) -> None:
+    """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
+    page_files.write(folder, _files(report), "report RUN_DIR")
+
+
+def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
+    """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
+    yield from _packet_graphs(report)
+    yield from report.study.extra_files(report.run)
+    yield "claim.json", claim_file(report.run, report.claim)
+    context = _context(report, _groups(report))
+    yield from ((name, page_files.render(name, context).encode()) for name in TEMPLATES)
+
+
+def _groups(report: RunReport) -> list[GraphGroup]:
+    return report.study.graphs(report.results)
+
+
+def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
+    """Of the first seed: a page for each condition, and the files for xplot."""
+    from analysis.reporting import run_graphs
+
+    for trial in report.results.first:
+        if trial.ends:
+            title = (
+                f"{report.run.experiment}: {trial.trial.condition.label}, seed {trial.trial.seed}"
+            )
+            yield _page_name(trial), run_graphs.page(title, trial).encode()
+        place = f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in run_graphs.xplot(trial))
+
+
+def _page_name(trial: Measured) -> str:
+    return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
+
+
+def _context(report: RunReport, groups: list[GraphGroup]) -> dict[str, Any]:
+    run = report.run
+    manifest = run.manifest
+    return {
+        "report": report,
+        "run": run,
+        "table": report.table,
+        "answers": report.answers,
+        "listings": report.listings,
+        "published": report.published,
+        "title": title(run, report.claim),
+        "first_lines": first_lines(run, report.claim),
+        "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
+        "network": report.network,
+        "groups": groups,
+        "graphs": board_data(groups),
+        "claim": manifest.claim or run.spec.claim,
+        "identity": manifest.id or run.path.name,
+        "diagram": run.spec.topology.diagram,
+        "started": manifest.started,
+        "kernel": manifest.kernel.release,
+        "kernel_digest": manifest.kernel.digest or "",
+        "image_digest": manifest.image.digest if manifest.image else "",
+        "testbed": manifest.testbed,
+        "durations": manifest.durations,
+        "command": repeat_command(run),
+        "version": manifest.tcplab,
+        "packet_pages": [
+            (trial.trial.condition.label, _page_name(trial))
+            for trial in report.results.first
+            if trial.ends
+        ],
+        "says": _sentences(report),
+        "comparison": _comparison(report.results),
+        "labels": [condition.label for condition in run.conditions],
+    }
+
+
+def _sentences(report: RunReport) -> dict[str, Any]:
+    """Those that hold for some runs only, by the names of the functions that make them."""
+    run, results = report.run, report.results
+    return {
+        "asked": asked(run),
+        "shared_luck": shared_luck(run, report.evidence),
+        "kind_of_link": kind_of_link(report.evidence),
+        "of_an_old_kernel": of_an_old_kernel(report.evidence),
+        "packets_to_see": packets_to_see(results),
+        "no_graph": no_graph(results),
+        "how_figures_are_written": how_figures_are_written(run),
+        "same_again": same_again(run),
+        "files_beside": files_beside(results),
+    }
+
+
+def _comparison(results: RunResults) -> str:
+    """What heads the column of differences."""
+    conditions = in_comparison(results)
+    return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""
+
+
+SHORT = (
+    quantities.THROUGHPUT,
+    quantities.RETRANSMISSIONS,
+    quantities.TIMEOUTS,
+    quantities.PAUSED,
+    quantities.LOSS_SHARE,
+)
+
+_WIDEST = 40
+"""Characters of a cell that still fits beside others."""
+_MOST_LINES = 10
+_BETWEEN = 3
+"""Characters of the frame beside each column."""
+
+
+def print_report(report: RunReport) -> None:
+    """Prints the verdict, five quantities and the report's path to standard output."""
+    console = Console(highlight=False, soft_wrap=True)
+    first, *others = first_lines(report.run, report.claim)
+    console.print(Text(first, style="bold"))
+    for line in others:
+        console.print(Text(line))
+    for sentence in (*report.run.failures, *report.run.warnings, *report.problems):
+        console.print(Text(f"Check: {sentence}", style="yellow"))
+    if report.results.measured:
+        console.print(_table(report))
+    for table in filter(
+        None, (_listing(listing, console.width) for listing in report.listings[:1])
+    ):
+        console.print(table)
+    if report.published:
+        console.print(report.published.table(_MOST_LINES))
+    print_network(report.network, console)
+    if report.run.status != "complete":
+        console.print(
+            Text(
+                f"This run is marked {report.run.status}: do not use its figures.", style="bold red"
+            )
+        )
+    console.print(Text(f"Report: {report.page}"))
+
+
+def print_network(network: NetworkVerdict, console: Console) -> None:
+    """The verdict and its reasons."""
+    style = {GOOD: "green", CARE: "yellow"}.get(network.verdict, "bold red")
+    console.print(Text(f"The network of this run: {network.verdict}.", style=style))
+    for reason in network.reasons:
+        console.print(Text(f"  {reason}"))
+
+
+def _table(report: RunReport) -> Table:
+    count = len(report.run.seeds)
+    table = Table(
+        title=Text(
+            f"{report.run.experiment}, {count} {'repetition' if count == 1 else 'repetitions'}"
+        )
+    )
+    table.add_column("Quantity")
+    for condition in report.run.conditions:
+        table.add_column(Text(condition.label), justify="right")
+    for quantity in report.study.short or _plain(report):
+        found = [quantity.of(report.results, condition) for condition in report.run.conditions]
+        if any(found) or not report.study.short:
+            table.add_row(Text(quantity.title), *(Text(spread(values)) for values in found))
+    return table
+
+
+def _plain(report: RunReport) -> tuple[ReportQuantity, ...]:
+    if len(report.run.flows) == 1:
+        return SHORT
+    return (*quantities.FLOWS, quantities.RESENT, quantities.ALL_TIMEOUTS)
+
+
+def _listing(listing: Listing, width: int) -> Table | None:
+    """The listing without columns of long cells; None if it is still too large for the terminal."""
+    columns = zip(listing.head, *listing.rows, strict=True)
+    kept = [
+        column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST
+    ]
+    if (
+        sum(max(map(len, column)) + _BETWEEN for column in kept) >= width
+        or len(listing.rows) > _MOST_LINES
+    ):
+        return None
+    table = Table(title=Text(listing.title))
+    for at, (name, *_) in enumerate(kept):
+        table.add_column(Text(name), justify="right" if at else "left")
+    for row in zip(*(cells for _, *cells in kept), strict=True):
+        table.add_row(*map(Text, row))
+    return table

@@ -1,1 +1,0 @@
-"""A run's report and what the terminal shows of it."""

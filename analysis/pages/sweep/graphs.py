@@ -1,0 +1,304 @@
+"""Graphs of a sweep over its factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analysis.graphs.layers import (
+    DOT,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    holding,
+    level,
+    line,
+    marked,
+    named,
+    spread,
+)
+from analysis.graphs.ranges import SweptAxis, swept, ticked
+from analysis.measures.sweep_folder import SweepRecord
+from analysis.pages.sweep import layout
+from analysis.pages.sweep.layout import Layout, Levels
+from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
+from analysis.statistics.comparisons import LevelComparison
+from analysis.statistics.metric_wording import called, labelled
+from analysis.statistics.paired_tests import FEWEST, Numbers
+from analysis.statistics.sweep_samples import Place, SweepSamples
+
+_SPACING = {
+    "linear": "",
+    "log": " The horizontal axis is logarithmic.",
+    "even": " Its values are evenly spaced.",
+}
+_MOST_DOTS = 400
+"""Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
+_BAND = replace(DOT, mark="")
+
+
+def graphs(
+    sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
+) -> list[GraphGroup]:
+    """The graphs that suit the sweep, the main one first."""
+    if samples.is_empty:
+        return []
+    along = layout.for_lines(sweep)
+    main = (
+        _lines(along, along.across, samples)
+        if along and along.across is not None
+        else _runs(sweep, samples)
+    )
+    maps = (map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples))
+    drawn = (main, *maps, _distribution(sweep, samples), _flows(sweep, samples))
+    return [group for group in drawn if group]
+
+
+def _seeds(samples: SweepSamples) -> str:
+    """What the reader must know of the number of seeds."""
+    most = int(samples.counts.max())
+    return (
+        ""
+        if most >= FEWEST
+        else " One seed: no interval."
+        if most == 1
+        else f" {most} seeds: no interval."
+    )
+
+
+def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
+    """The metric's axis, which all panels share: logarithmic over decades, else from zero."""
+    name = labelled(sweep.metric, samples.unit)
+    plain = Axis(name, "")
+    if samples.unit in _RATES:
+        label = name.removesuffix(f" ({samples.unit})")
+        plain = Axis(label, "bit/s", _RATES[samples.unit])
+    return holding(plain, values)
+
+
+_RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}
+
+
+def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
+    factor, metric = shape.sweep.factors[across], shape.sweep.metric
+    axis = swept(factor.values, samples.amounts[across])
+    below = ticked(axis, layout.axis_name(factor))
+    ends = [end for interval in samples.intervals.values() for end in (interval.low, interval.high)]
+    beside = value_axis(shape.sweep, samples, [*samples.median[samples.counts > 0], *ends])
+    drawn = tuple(
+        Graph(
+            f"lines_{number}",
+            shape.title(levels),
+            "",
+            below,
+            beside,
+            tuple(
+                layer
+                for series, (name, at) in enumerate(shape.lines(levels))
+                for layer in _line(shape, across, samples, axis, (series, name, at))
+            ),
+            over_time=False,
+            height=360 if len(shape.panels) < 3 else 260,
+        )
+        for number, levels in enumerate(shape.panels)
+    )
+    caption = _lines_caption(shape.sweep, samples, axis.spacing) + shape.left_out
+    return GraphGroup("lines", f"{metric.title} against {factor.short}", caption, drawn)
+
+
+def _lines_caption(sweep: SweepRecord, samples: SweepSamples, spacing: str) -> str:
+    if samples.intervals:
+        drawn = "Each mark is the median over the seeds, the band its 95 % interval."
+    else:
+        drawn = (
+            "Each mark is one run."
+            if int(samples.counts.max()) == 1
+            else "Each mark is a median, each dot one run."
+        )
+    if samples.intervals and sweep.compare is not None:
+        drawn += (
+            " Whether two levels differ is in the table: it compares them seed by seed, so a"
+            " difference can be shown where bands overlap."
+        )
+    return drawn + _seeds(samples) + _SPACING[spacing]
+
+
+def _line(
+    shape: Layout,
+    across: int,
+    samples: SweepSamples,
+    axis: SweptAxis,
+    of: tuple[int, str, Levels],
+) -> list[Layer]:
+    """The band, the single runs where there is none, and the line of one level."""
+    series, name, levels = of
+    every = [
+        (position, shape.place(levels | {across: step}))
+        for step, position in enumerate(axis.positions)
+    ]
+    known = sorted((at, place) for at, place in every if samples.counts[place] > 0)
+    if not known:
+        return []
+    words = f"{shape.compared} {name}".strip() or "median"
+    at = np.array([position for position, _ in known])
+    medians = np.array([float(samples.median[place]) for _, place in known])
+    layers = [*line(at, medians, series, words)]
+    if any(place in samples.intervals for _, place in known):
+        low, high = _ends(samples, [place for _, place in known], medians)
+        band = Layer(_BAND, "band", at, low, high, words=words, series=series)
+        return [band, *layers]
+    runs = [(position, value) for position, place in known for value in samples.at(place)]
+    if len(runs) > len(known):
+        x, y = (np.array(column, dtype=float) for column in zip(*runs, strict=True))
+        layers.insert(0, Layer(DOT, "dots", x, y, words=words, series=series))
+    return layers
+
+
+def _ends(
+    samples: SweepSamples, places: Sequence[Place], medians: Numbers
+) -> tuple[Numbers, Numbers]:
+    """The ends of the band, which has no width without an interval."""
+    intervals = [samples.intervals.get(place) for place in places]
+    low = [m if i is None else i.low for m, i in zip(medians, intervals, strict=True)]
+    high = [m if i is None else i.high for m, i in zip(medians, intervals, strict=True)]
+    return np.array(low, dtype=float), np.array(high, dtype=float)
+
+
+def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
+    shape = layout.for_runs(sweep)
+    every = np.concatenate(
+        [samples.at(shape.place(at)) for levels in shape.panels for _, at in shape.lines(levels)]
+    )
+    axis = value_axis(sweep, samples, every.tolist())
+    drawn = tuple(
+        _dots(shape, samples, axis, levels, number) for number, levels in enumerate(shape.panels)
+    )
+    bar = ", the bar its 95 % interval" if samples.intervals else ""
+    caption = (
+        "Every small dot is one run; the large mark is the"
+        f" median{bar}.{_seeds(samples)}{shape.left_out}"
+    )
+    return GraphGroup("runs", f"{sweep.metric.title}: every run", caption, drawn)
+
+
+def _dots(shape: Layout, samples: SweepSamples, axis: Axis, levels: Levels, number: int) -> Graph:
+    lines = shape.lines(levels)
+    layers = [
+        layer
+        for series, (_, at) in enumerate(lines)
+        for layer in _level_dots(samples, shape.place(at), series)
+    ]
+    below = named(shape.compared, [name for name, _ in lines])
+    return Graph(
+        f"runs_{number}", shape.title(levels), "", below, axis, tuple(layers), over_time=False
+    )
+
+
+def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]:
+    values = samples.at(place)
+    if not len(values):
+        return []
+    if len(values) > _MOST_DOTS:
+        values = np.quantile(values, np.linspace(0, 1, _MOST_DOTS))
+    across = series - 0.14 + 0.2 * spread(len(values))
+    order = np.argsort(across)
+    middle, at = np.array([float(np.median(values))]), np.array([series + 0.14])
+    look = marked(series, width=3)
+    layers = [
+        Layer(DOT, "dots", across[order], values[order], words="one run", series=series),
+        Layer(look, "dots", at, middle, words="median", series=series),
+    ]
+    interval = samples.intervals.get(place)
+    if interval:
+        low, high = np.array([float(interval.low)]), np.array([float(interval.high)])
+        bar = SeriesLook("", look.colour, width=3)
+        words = "its 95 % interval"
+        layers.append(Layer(bar, "bars", at, low, high, at, words=words, series=series))
+    return layers
+
+
+def _distribution(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Over runs; a single run has none."""
+    if int(samples.counts.max()) < 2:
+        return None
+    return _curves("distribution", "runs", layout.for_runs(sweep), samples, samples.at)
+
+
+def _flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Over single flows, where runs have several."""
+    if not samples.by_flow:
+        return None
+    none: Numbers = np.empty(0)
+    shape = layout.for_runs(sweep)
+    return _curves("flows", "flows", shape, samples, lambda at: samples.by_flow.get(at, none))
+
+
+def _curves(
+    key: str, of: str, shape: Layout, samples: SweepSamples, values: Callable[[Place], Numbers]
+) -> GraphGroup:
+    metric = shape.sweep.metric
+    caption = (
+        f"At each value, the share of {of} that had at most this value: further right is larger,"
+        f" steeper is steadier. The mark is the median of the {of}."
+        + (" Each panel has its own horizontal scale." if len(shape.panels) > 1 else "")
+        + shape.left_out
+    )
+    drawn = tuple(
+        graph
+        for number, levels in enumerate(shape.panels)
+        if (graph := _curve_panel(f"{key}_{number}", of, shape, samples, (levels, values)))
+    )
+    return GraphGroup(key, f"How {called(metric)} is distributed over {of}", caption, drawn)
+
+
+def _curve_panel(
+    key: str,
+    of: str,
+    shape: Layout,
+    samples: SweepSamples,
+    panel: tuple[Levels, Callable[[Place], Numbers]],
+) -> Graph | None:
+    levels, values = panel
+    found = [
+        (series, name, np.sort(values(shape.place(at))))
+        for series, (name, at) in enumerate(shape.lines(levels))
+    ]
+    known = [each for each in found if len(each[2])]
+    if not known:
+        return None
+    everything = np.concatenate([ordered for *_, ordered in known]).tolist()
+    axis = value_axis(shape.sweep, samples, everything)
+    if not axis.log:
+        low, high = min(everything), max(everything)
+        room = 0.06 * (high - low) or abs(high) or 1.0
+        axis = replace(axis, zero=False, range=(low - room, high + room))
+    layers = [
+        layer
+        for series, name, ordered in known
+        for layer in _curve(f"{shape.compared} {name}".strip() or of, ordered, series)
+    ]
+    share = Axis(f"share of {of}", "%", 100.0, zero=True, range=(0.0, 1.03))
+    half = level(0.5, "half of them: the median")
+    title = shape.title(levels)
+    return Graph(key, title, "", axis, share, (*layers, half), over_time=False)
+
+
+def _curve(words: str, ordered: Numbers, series: int) -> list[Layer]:
+    shares = np.arange(1, len(ordered) + 1) / len(ordered)
+    look = marked(series)
+    middle = np.array([float(np.median(ordered))])
+    return [
+        Layer(
+            look,
+            "stairs",
+            np.append(ordered[:1], ordered),
+            np.append([0.0], shares),
+            words=words,
+            series=series,
+        ),
+        Layer(look, "dots", middle, np.array([0.5]), words=words, series=series),
+    ]

@@ -1,0 +1,132 @@
+"""Verdict on the claim of a run, and the command for more repetitions."""
+
+from __future__ import annotations
+
+import shlex
+from math import nan
+from typing import Literal
+
+from analysis.measures.metrics import Metric, UnknownMetric, metric
+from analysis.measures.results import Measured, RunResults
+from analysis.records.problems import printable
+from analysis.records.run_directory import RunCondition, RunRecord
+from analysis.records.spec_file import HeadlineEntry, SubjectEntry
+from analysis.statistics.claims import (
+    ClaimedRange,
+    ClaimVerdict,
+    ComparedSamples,
+    judge_direction,
+    judge_equal,
+    judge_within,
+)
+from analysis.statistics.paired_tests import FEWEST
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Share
+
+
+def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
+    """The shell command for the same parameters, each an option, settings and first seed.
+
+    `repeat` times, or as often as in `run` if None.
+    """
+    words = ["./tcplab", "run", run.experiment]
+    for name, value in run.parameters.items():
+        words += [f"--{name.replace('_', '-')}", value] if value else []
+    for setting in run.spec.settings:
+        words += ["--set", setting]
+    words += ["--seed", str(run.seeds[0])] if run.seeds else []
+    count = len(run.seeds) if repeat is None else repeat
+    return shlex.join([*words, "--repeat", str(max(1, count))])
+
+
+_OF_FLOW = "metric."
+
+
+def claim_of_run(results: RunResults) -> ClaimVerdict | None:
+    """The verdict; None if the spec declares no claim. One that cannot be judged is not shown."""
+    headline = results.run.spec.headline
+    if headline is None:
+        return None
+    try:
+        return _judged(results, headline, metric(headline.metric))
+    except (UnknownMetric, UsageError) as error:
+        return ClaimVerdict(headline.question, headline.question, "not shown", printable(error))
+
+
+def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
+    """The verdict by the claim's direction. Raises UsageError if that is none."""
+    if headline.direction == "within":
+        return _within(results, headline, key)
+    if headline.against is None or headline.direction not in ("larger", "smaller", "equal"):
+        raise UsageError("The claim of spec.json compares nothing.", "Run the experiment again.")
+    subjects = (headline.subject, headline.against)
+    first, second = (_name(results, subject, subjects) for subject in subjects)
+    of_first, of_second = (_samples(results, key, subject) for subject in subjects)
+    compared = ComparedSamples(headline.what, key.unit, (first, second), (of_first, of_second))
+    if headline.direction == "equal":
+        return judge_equal(headline.question, compared, Share.parse(headline.margin).fraction)
+    direction: Literal["larger", "smaller"] = (
+        "larger" if headline.direction == "larger" else "smaller"
+    )
+    return judge_direction(headline.question, compared, direction)
+
+
+def oriented(
+    results: RunResults, first: RunCondition, second: RunCondition
+) -> tuple[RunCondition, RunCondition]:
+    """The two in the order in which all sentences of a page compare them: the second by the first.
+
+    What the claim is about is compared with the other, so that no page has a factor and its
+    inverse.
+    """
+    headline = results.run.spec.headline
+    is_subject = headline and headline.against and headline.subject.condition == first.name
+    return (second, first) if is_subject else (first, second)
+
+
+def enough(run: RunRecord) -> int:
+    """The repetitions that the reader is advised to make."""
+    headline = run.spec.headline
+    return max(FEWEST, headline.repetitions if headline else FEWEST)
+
+
+def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
+    expected = headline.expected if headline.expected > 0 else 1.0
+    values = [value / expected for value in _samples(results, key, headline.subject)]
+    claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
+    return judge_within(headline.question, headline.what, values, claimed)
+
+
+def _name(
+    results: RunResults, subject: SubjectEntry, subjects: tuple[SubjectEntry, SubjectEntry]
+) -> str:
+    """Whose value it is, in words: only what tells the two apart."""
+    labels = {condition.name: condition.label for condition in results.run.conditions}
+    label = labels.get(subject.condition, subject.condition)
+    if not subject.flow:
+        return f"with {label}"
+    if subjects[0].condition == subjects[1].condition:
+        return f"of the flow {subject.flow}"
+    return f"of the flow {subject.flow} with {label}"
+
+
+def _samples(results: RunResults, key: Metric, subject: SubjectEntry) -> list[float]:
+    """A value for each seed, NaN for a seed without one."""
+    trials = {
+        measured.trial.seed: measured
+        for measured in results.measured
+        if measured.trial.condition.name == subject.condition
+    }
+    return [_value(trials.get(seed), key, subject.flow) for seed in results.run.seeds]
+
+
+def _value(measured: Measured | None, key: Metric, flow: str) -> float:
+    if measured is None:
+        return nan
+    if not flow:
+        value = measured.value(key)
+        return nan if value is None else value
+    column = key.name.removeprefix(_OF_FLOW)
+    values = (each.row.get(column) for each in measured.flows if each.flow.name == flow)
+    value = next((float(value) for value in values if isinstance(value, int | float)), None)
+    return nan if value is None else value

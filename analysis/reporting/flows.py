@@ -1,0 +1,198 @@
+"""Tables and graphs of every flow of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
+
+import numpy as np
+
+from analysis.graphs.capture import Numbers
+from analysis.graphs.layers import (
+    MIDDLE,
+    RATE,
+    TIME,
+    Axis,
+    Graph,
+    GraphGroup,
+    Layer,
+    SeriesLook,
+    alone,
+    level,
+)
+from analysis.measures.metrics import metric
+from analysis.measures.results import FlowMeasures, Measured, RunResults, spread, written
+from analysis.rendering.colours import BLUE, ORANGE
+from analysis.reporting.run_graphs import SEGMENTS
+from analysis.reporting.tables import Listing
+
+
+def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
+    """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
+
+    `group` is `flows` for all of them, `tcp` for those beside a UDP flow
+    (analysis.measures.readings). None for a single flow.
+    """
+    if len(results.run.flows) < 2:
+        return None
+    head = ("Condition", "Flows", "Sum", "Jain's index", "Slowest", "Fastest", "Every flow")
+    rows = tuple(_row(results, trial, group) for trial in results.first)
+    notes = ["Mbit/s at the receivers, from the last lines of all flows' .server.txt."]
+    if len(results.run.seeds) > 1:
+        notes.append(
+            f"Medians over the repetitions; every flow of seed {results.first[0].trial.seed}."
+        )
+    title = "The rate of every TCP flow" if group == "tcp" else "The rate of every flow"
+    return Listing(title, head, rows, tuple(notes))
+
+
+def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
+    condition = trial.trial.condition
+    cells = [
+        spread([scale * value for value in results.values(metric(f"{group}.{name}"), condition)])
+        for name, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
+    ]
+    meant = [flow for flow in trial.flows if group == "flows" or flow.flow.protocol == group]
+    rates = sorted(
+        (flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True
+    )
+    return (condition.label, str(len(meant)), *cells, "  ".join(map(written, rates)))
+
+
+def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
+    """A bar for each flow of these trials; None for a single flow."""
+    if not trials or len(trials[0].flows) < 2:
+        return None
+    groups = [(one.trial.condition.label, _fastest_first(one)) for one in trials]
+    starts = np.cumsum([1, *(len(flows) + 1 for _, flows in groups)])
+    layers = [layer for kind in ("tcp", "udp") if len(layer := _bars(groups, starts, kind))]
+    means = [(at, flows) for at, (_, flows) in zip(starts, groups, strict=False) if flows]
+    alike = Layer(
+        replace(MIDDLE, width=2, dash=True),
+        "bars",
+        np.array([at - 0.5 for at, _ in means]),
+        (heights := np.array([fmean(rate for *_, rate in flows) for _, flows in means])),
+        heights,
+        np.array([at + len(flows) - 0.5 for at, flows in means]),
+        words="what each would have if all were alike",
+    )
+    ticks = tuple(
+        (float(at + (len(flows) - 1) / 2), label)
+        for at, (label, flows) in zip(starts, groups, strict=False)
+    )
+    drawn = Graph(
+        f"shares_{trials[0].trial.condition.name}",
+        "How the flows share the link",
+        f"Seed {trials[0].trial.seed}. Every bar is one flow, the fastest first; point at it for"
+        " its name.",
+        Axis("", "", ticks=ticks, range=(0.0, float(starts[-1]) - 1)),
+        replace(RATE, label="rate at the receiver"),
+        (*layers, alike),
+        over_time=False,
+    )
+    return alone(drawn)
+
+
+Shared = list[tuple[str, str, float]]
+"""Of each flow of a condition its name, protocol and rate in kbit/s."""
+
+
+def _fastest_first(measured: Measured) -> Shared:
+    """UDP before TCP."""
+    flows = [
+        (flow.flow.name, flow.flow.protocol, flow.goodput)
+        for flow in measured.flows
+        if flow.goodput is not None
+    ]
+    return sorted(flows, key=lambda flow: (flow[1] != "udp", -flow[2]))
+
+
+def _bars(groups: Sequence[tuple[str, Shared]], starts: Numbers, protocol: str) -> Layer:
+    bars = [
+        (start + at, f"{label}, {name}", rate)
+        for start, (label, flows) in zip(starts, groups, strict=False)
+        for at, (name, kind, rate) in enumerate(flows)
+        if kind == protocol
+    ]
+    places = np.array([place for place, *_ in bars], dtype=float)
+    colour = ORANGE if protocol == "udp" else BLUE
+    return Layer(
+        SeriesLook(f"{protocol.upper()} flow", colour),
+        "boxes",
+        places - 0.4,
+        np.zeros(len(bars)),
+        np.array([rate for *_, rate in bars]),
+        places + 0.4,
+        notes=tuple(name for _, name, _ in bars),
+    )
+
+
+_SECOND = 1_000_000_000
+
+
+def all_flows(trials: Sequence[Measured], link: float | None) -> list[GraphGroup]:
+    """Two groups, a graph for each condition in both; `link` is the link's rate in kbit/s."""
+    shown = [trial for trial in trials if any(flow.intervals for flow in trial.flows)]
+    if not shown:
+        return []
+    name, seed = shown[0].trial.condition.name, shown[0].trial.seed
+    several = " Each flow is a band, and their upper edge is the sum." * (len(shown[0].flows) > 1)
+    rates = GraphGroup(
+        f"rates_{name}",
+        "Rate of all flows over time",
+        f"Seed {seed}. What iperf's clients wrote in each second; at first it waits in their own"
+        f" buffers, so a second can stand above the link's rate.{several}",
+        tuple(_rates(trial, link) for trial in shown),
+    )
+    sampled = [trial for trial in shown if any(flow.samples for flow in trial.flows)]
+    windows = GraphGroup(
+        f"windows_{name}",
+        "Congestion windows over time",
+        f"Seed {seed}. The congestion window of each flow, sampled like ss -ti.",
+        tuple(map(_windows, sampled)),
+    )
+    return [rates, windows] if sampled else [rates]
+
+
+def per_second(flow: FlowMeasures, seconds: int) -> Numbers:
+    """What the client sent in each of the first `seconds`, in kbit/s.
+
+    A longer last interval counts for all its seconds.
+    """
+    rates = np.zeros(seconds)
+    for line in flow.intervals:
+        rates[round(line.start) : max(round(line.end), round(line.start) + 1)] = line.rate
+    return rates
+
+
+def _rates(trial: Measured, link: float | None) -> Graph:
+    """Bands above each other, of steps of a second."""
+    ends = [round(flow.intervals[-1].end) for flow in trial.flows if flow.intervals]
+    seconds = max(ends, default=1)
+    edges = np.repeat(np.arange(seconds + 1), 2)[1:-1] * _SECOND
+    layers, below = list[Layer](), np.zeros(seconds)
+    for number, flow in enumerate(trial.flows):
+        above = below + per_second(flow, seconds)
+        low, high = (np.repeat(values, 2) for values in (below, above))
+        layers.append(Layer("data", "band", edges, low, high, words="a flow", series=number % 2))
+        below = above
+    total = Layer("goodput", "line", edges, np.repeat(below, 2), words="all flows")
+    marks = [level(link, "the link's rate")] if link else []
+    label, key = trial.trial.condition.label, f"rates_of_{trial.trial.condition.name}"
+    return Graph(key, label, "", TIME, RATE, (*layers, total, *marks))
+
+
+def _windows(trial: Measured) -> Graph:
+    layers = [_window(flow, number) for number, flow in enumerate(trial.flows) if flow.samples]
+    label, key = trial.trial.condition.label, f"windows_of_{trial.trial.condition.name}"
+    axis: Axis = SEGMENTS
+    return Graph(key, label, "", TIME, axis, tuple(layers))
+
+
+def _window(flow: FlowMeasures, number: int) -> Layer:
+    times = [round(1e9 * (sample.time - flow.samples[0].time)) for sample in flow.samples]
+    windows = [sample.cwnd for sample in flow.samples]
+    return Layer(
+        "cwnd", "stairs", np.array(times), np.array(windows), words=flow.flow.name, series=number
+    )

@@ -1,0 +1,123 @@
+"""Tables of a sweep that only one study has."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.graphs.layers import GraphGroup
+from analysis.measures.results import spread, value_of
+from analysis.measures.sweep_folder import SweepRecord, read_rows
+from analysis.reporting.answers import Answer
+from analysis.reporting.tables import Listing
+from topologies.foundation.untrusted import StrangeFile
+
+Cells = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PublishedOrder:
+    """A table in the columns and the order of a published one.
+
+    `head` and `rows` are the original's; the published cells of each row, under `published_head`,
+    stand beside.
+    """
+
+    title: str
+    head: Cells
+    rows: tuple[Cells, ...]
+    published_head: Cells
+    published: tuple[Cells, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def csv(self) -> str:
+        """Ours alone."""
+        with io.StringIO() as file:
+            csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
+            return file.getvalue()
+
+
+@dataclass(frozen=True)
+class SweepStudy:
+    """The study's table, its graph and its answers, of a sweep that varies what the study did."""
+
+    summary: PublishedOrder
+    graphs: GraphGroup
+    answers: tuple[Answer, ...]
+
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class SweptCell:
+    """The values of the factors that vary, in words, and the rows of each run by its seed."""
+
+    name: str
+    runs: list[list[Row]]
+
+
+MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
+"""How a study makes its own tables from the runs of each cell."""
+
+
+def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
+    """The experiment's own tables; none if it has none or its rows cannot be read.
+
+    That rows cannot be read is said by analysis.statistics.sweep_samples.
+    """
+    if make is None:
+        return ()
+    try:
+        return make(sweep, _cells(sweep))
+    except (OSError, KeyError, ValueError, TypeError, StrangeFile):
+        return ()
+
+
+def _cells(sweep: SweepRecord) -> list[SweptCell]:
+    """Every cell that has runs, in the order of the grid."""
+    runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
+    codes = [dict(factor.codes) for factor in sweep.factors]
+    for row in read_rows(sweep).as_rows():
+        place = tuple(
+            levels[row[factor.name]] for factor, levels in zip(sweep.factors, codes, strict=True)
+        )
+        runs[place][row["seed"]].append(row)
+    return [
+        SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())])
+        for place in sorted(runs)
+    ]
+
+
+def _named(sweep: SweepRecord, place: tuple[int, ...]) -> str:
+    values = (
+        factor.values[level]
+        for factor, level in zip(sweep.factors, place, strict=True)
+        if len(factor.values) > 1
+    )
+    return ", ".join(values) or "all runs"
+
+
+def varied(sweep: SweepRecord) -> str:
+    """The names of the factors that vary: what heads the names of the cells."""
+    return ", ".join(factor.short for factor in sweep.factors if len(factor.values) > 1)
+
+
+def over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[Row]]) -> str:
+    """The median and range of what `measure` gives for each run; a run without it is left out."""
+    return spread([value for run in runs if (value := measure(run)) is not None])
+
+
+def flow_value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], float | None]:
+    """What the flows of that name (see value_of) of a run give for a metric, times `scale`."""
+
+    def measure(rows: list[Row]) -> float | None:
+        value = value_of(rows, metric, flow)
+        return None if value is None else scale * value
+
+    return measure
