@@ -16,10 +16,10 @@ import pytest
 
 from experiments.harness.cli.commands import PLACES
 from experiments.harness.definition.catalogue import catalogue
-from experiments.harness.documentation.dead_links import dead_links
 from experiments.harness.documentation.gallery import pictures
-from experiments.harness.documentation.site_building import navigation
+from experiments.harness.documentation.site import navigation
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
+from tests.documentation.dead_links import dead_links
 from tests.documentation.typed_commands import ROOT, pages
 from topologies.foundation.errors import TcplabError
 

@@ -21,12 +21,9 @@ from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.documentation.column_pages import column_pages
-from experiments.harness.documentation.command_pages import command_pages
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
-from experiments.harness.documentation.page_sources import collected
-from experiments.harness.documentation.python_pages import python_pages
-from experiments.harness.documentation.site_building import build
-from experiments.harness.documentation.spec_pages import spec_pages
+from experiments.harness.documentation.reference import command_pages, python_pages, spec_pages
+from experiments.harness.documentation.site import build
 from experiments.harness.running.lab import ready_lab
 from testbed.recipes.building import shown
 
@@ -52,19 +49,16 @@ def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
 
 
 def write_site(out: Path, with_pictures: bool) -> None:
-    """Raises TcplabError, CommandError."""
-    shown = pictures()
+    """Build the site in `out`. Raises TcplabError, CommandError."""
     files = _pictures() if with_pictures else {}
-    sources = collected(
-        {
-            **command_pages(tcplab, PROGRAM),
-            **spec_pages(),
-            **column_pages(),
-            **python_pages(python.places()),
-            "gallery/index.md": gallery_page(shown, list(files)),
-        }
-    )
-    build(sources._replace(files={**sources.files, **files}), out)
+    generated = {
+        **command_pages(tcplab, PROGRAM),
+        **spec_pages(),
+        **column_pages(),
+        **python_pages(python.places()),
+        "gallery/index.md": gallery_page(pictures(), list(files)),
+    }
+    build(generated, files, out)
 
 
 def _pictures() -> dict[str, Path]:

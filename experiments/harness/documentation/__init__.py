@@ -1,1 +1,1 @@
-"""The documentation as a site: its pages from docs/ and from the code, built without a network."""
+"""The documentation as a site: pages of docs/, generated reference, gallery."""

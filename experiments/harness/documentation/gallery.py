@@ -1,22 +1,25 @@
-"""The gallery: pictures, each with the commands that made it, made anew of their seeds.
+"""The gallery: pictures, each with the commands that draw it from its seed.
 
-docs/gallery/pictures.toml says which. A picture is made in a scratch folder by the commands as a
-reader types them, and kept in the cache by a digest of the commands, the pictures' own studies and
-all code, so that only what may look different is made again.
+docs/gallery/pictures.toml lists them. A picture is drawn in a scratch folder by the commands as a
+reader types them. The cache keeps it by a digest of the commands, the gallery's studies and all
+code.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 import shlex
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.documentation.gallery_plots import plots_page
+import msgspec
+
 from testbed.host.code import CODE
 from testbed.jobs.fingerprint import fingerprint
 from testbed.recipes import cache
@@ -25,12 +28,27 @@ from topologies.foundation.errors import TcplabError
 
 PLACE = CODE / "docs/gallery"
 PROGRAM = "./tcplab"
-"""What a command of the gallery begins with, as everywhere in the documentation."""
+"""First word of the gallery's commands, as everywhere in the documentation."""
+_GROUP = re.compile(r'<div class="group".*?<p class="small">.*?</p>\n</div>', re.DOTALL)
+_GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
+_DATA = re.compile(r'(<script type="application/json" id="graphs">)(.*?)(</script>)', re.DOTALL)
+_SEND_HEIGHT = """<script>
+const tell = () => parent.postMessage(document.body.offsetHeight, "*");
+new ResizeObserver(tell).observe(document.body);
+</script>
+"""
+_SET_HEIGHT = """<script>
+addEventListener("message", (event) => {
+  for (const frame of document.querySelectorAll("iframe"))
+    if (frame.contentWindow === event.source)
+      frame.style.height = `${Number(event.data) + 20}px`;
+});
+</script>"""
 
 
 @dataclass(frozen=True)
 class GalleryPicture:
-    """One of the gallery: `commands` as they are typed in a checkout, and what they draw.
+    """A picture and its `commands`.
 
     `file` is a picture, or the page of a run or sweep of which it shows `graphs`.
     """
@@ -44,108 +62,102 @@ class GalleryPicture:
 
     @property
     def key(self) -> str:
-        """What the picture depends on, as a SHA-256."""
+        """SHA-256 of all that the picture depends on."""
         studies = [path.read_text() for path in sorted(PLACE.glob("studies/*.py"))]
         words = (self.commands, self.file, self.graphs, studies, fingerprint())
         return hashlib.sha256(repr(words).encode()).hexdigest()
 
 
 def pictures() -> tuple[GalleryPicture, ...]:
-    """All pictures, in the order of the page."""
+    """Read all pictures, in the order of the page."""
     content = tomllib.loads((PLACE / "pictures.toml").read_text(encoding="utf-8"))
-    return tuple(
-        GalleryPicture(
-            **{**entry, "commands": tuple(entry["commands"]), "graphs": tuple(entry["graphs"])}
-        )
-        for entry in content["picture"]
-    )
+    return msgspec.convert(content["picture"], tuple[GalleryPicture, ...])
 
 
 def kept_folder() -> Path:
-    """Where pictures are kept from site to site."""
+    """Return the folder of the cache for pictures."""
     return cache.folder() / "gallery"
 
 
 def made(
     wanted: Sequence[GalleryPicture], program: Sequence[str], report: Callable[[str], None]
 ) -> dict[str, Path]:
-    """The files of pictures by their names in the site; those that the cache lacks are made.
+    """Return the files of pictures by their names in the site, after drawing the missing ones.
 
-    `program` starts the commands; `report` gets the title of each that is made. Raises CommandError
-    if a command fails, TcplabError if it draws nothing.
+    `program` starts the commands; `report` gets the title of each new picture. Raises CommandError
+    if a command fails, TcplabError without the file or a graph.
     """
     files = {}
     for picture in wanted:
         kept = kept_folder() / f"{picture.key}{Path(picture.file).suffix}"
         if not kept.exists():
             report(picture.title)
-            _make(picture, program, kept)
+            _draw(picture, program, kept)
         files[f"gallery/{picture.name}{kept.suffix}"] = kept
     return files
 
 
-def _make(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
+def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="tcplab-gallery-") as name:
         work = Path(name)
-        (work / "docs").symlink_to(CODE / "docs")
-        (work / "experiments").symlink_to(CODE / "experiments")
+        for folder in ("docs", "experiments"):
+            (work / folder).symlink_to(CODE / folder)
+        (work / "tcplab").write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
+        (work / "tcplab").chmod(0o755)
         for command in picture.commands:
-            called([*program, *_words(command, work)], work, PYTHONPATH=str(CODE))
+            called(["sh", "-c", command], work, PYTHONPATH=str(CODE))
         file = work / picture.file
         if not file.is_file():
             raise TcplabError(
                 f"The commands of '{picture.name}' drew no {picture.file}.",
-                "Mend docs/gallery/pictures.toml.",
+                "Fix docs/gallery/pictures.toml.",
             )
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_name(f"{kept.name}.{work.name}")
         if picture.graphs:
-            page = plots_page(file.read_text(encoding="utf-8"), picture.graphs)
+            page = _graphs_only(file.read_text(encoding="utf-8"), picture.graphs)
             unfinished.write_text(page, encoding="utf-8")
         else:
             shutil.copy(file, unfinished)
         unfinished.rename(kept)
 
 
-def _words(command: str, work: Path) -> Iterator[str]:
-    """The words behind the program's name, with `*` as a shell fills it in."""
-    first, *words = shlex.split(command)
-    if first != PROGRAM:
-        raise TcplabError(f"'{command}' is no command of tcplab.", f"Begin it with {PROGRAM}.")
-    for word in words:
-        matches = sorted(work.glob(word)) if "*" in word else []
-        yield from ([str(path.relative_to(work)) for path in matches] or [word])
-
-
-_FIT = """<script>
-addEventListener("message", (event) => {
-  for (const frame of document.querySelectorAll("iframe"))
-    if (frame.contentWindow === event.source)
-      frame.style.height = `${Number(event.data) + 20}px`;
-});
-</script>"""
-"""Gives each plot the height that it says it needs."""
+def _graphs_only(page: str, wanted: Sequence[str]) -> str:
+    """Reduce a page to the groups of the `wanted` graphs, still drawn by its scripts."""
+    begun = tuple(f'<section class="graph" id="{name}' for name in wanted)
+    groups = [group for group in _GROUP.findall(page) if any(each in group for each in begun)]
+    data = _DATA.search(page)
+    if len(groups) != len(wanted) or data is None:
+        raise TcplabError(
+            f"A page lacks some graphs of {', '.join(wanted)}.",
+            f"It has {', '.join(_GRAPH.findall(page)) or 'no graphs'}.",
+        )
+    keys = {key for group in groups for key in _GRAPH.findall(group)}
+    content = json.loads(data[2])
+    content["graphs"] = [graph for graph in content["graphs"] if graph["key"] in keys]
+    script = data[1] + json.dumps(content).replace("<", "\\u003c") + data[3]
+    head, scripts = page[: page.index("<body")], page[data.end() :]
+    return "".join([head, "<body>\n", *groups, script, scripts, _SEND_HEIGHT])
 
 
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
-    """The page; a picture whose file was not made is named with its command alone."""
-    return "\n".join(_lines(shown, {Path(name).stem: Path(name).name for name in files})) + "\n"
-
-
-def _lines(shown: Sequence[GalleryPicture], files: dict[str, str]) -> Iterator[str]:
-    yield from ("# Gallery", "", _FIT, "")
-    yield "Each picture was made by the commands below it, on the computer that built this site."
-    yield "The seed is part of a command, so yours will be the same. Plots can be zoomed into:"
-    yield from ("wheel or pinch, drag, double click.", "")
+    """Return the page; a picture without a file has only its commands."""
+    names = {Path(name).stem: Path(name).name for name in files}
+    lines = [
+        f"# Gallery\n\n{_SET_HEIGHT}\n",
+        "The commands below each picture drew it on the computer that built this site. The seed is",
+        "part of a command, so your picture is the same. Zoom into plots with the wheel, a",
+        "pinch, a drag or a double click.\n",
+    ]
     for picture in shown:
-        yield from (f"## {picture.title}", "", picture.look, "")
-        if picture.name in files:
-            yield from (_embedded(picture.title, files[picture.name]), "")
-        yield from ("```console", *(f"$ {command}" for command in picture.commands), "```", "")
-
-
-def _embedded(title: str, file: str) -> str:
-    if file.endswith(".html"):
-        style = "width: 100%; height: 24em; border: 0"
-        return f'<iframe src="{file}" title="{title}" loading="lazy" style="{style}"></iframe>'
-    return f"![{title}]({file})"
+        lines.append(f"## {picture.title}\n\n{picture.look}\n")
+        if file := names.get(picture.name):
+            style = "width: 100%; height: 24em; border: 0"
+            lines.append(
+                f'<iframe src="{file}" title="{picture.title}" loading="lazy" style="{style}">'
+                "</iframe>\n"
+                if picture.graphs
+                else f"![{picture.title}]({file})\n"
+            )
+        lines += ["```console", *(f"$ {command}" for command in picture.commands), "```\n"]
+    return "\n".join(lines)
