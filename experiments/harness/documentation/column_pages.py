@@ -1,60 +1,54 @@
-"""The reference of columns: what a run, a sweep and the analysis of a capture give, with units."""
+"""The generated reference of columns and measures, with units, and cells of Markdown's tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator
+from html import escape
 
 from analysis.agreement.policy import policy
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE, Column
 from analysis.measures.metrics import columns, measures
-from experiments.harness.documentation.table_cells import cell
 
 _CONNECTIONS = (
-    "`tcplab analyze --write csv,parquet` writes a row for each connection, `tcplab.read` gives the"
-    " same as a frame. Columns of a direction come twice, ending in `_a2b` (what a sent) and"
-    " `_b2a`."
+    "`tcplab analyze --write csv,parquet` writes a row for each connection; `tcplab.read` gives a"
+    " frame. Columns of a direction exist twice: `_a2b` for data of a, and `_b2a`."
 )
-
-_BESIDE = (
-    "The last column says of each whether tcptrace 6.6.7 has the same value, and if not, which is"
-    " right and why; `--tcptrace-compatible` gives tcptrace's."
+_COMPATIBLE = (
+    " The last column compares the value with that of tcptrace 6.6.7; `--tcptrace-compatible`"
+    " gives tcptrace's value."
 )
-
-
-def column_pages() -> dict[str, str]:
-    """A page for each kind of table."""
-    return {
-        "reference/columns/sweep.md": _page("Columns of a sweep", _ROWS, _metrics()),
-        "reference/columns/measures.md": _page("Measures of a run", _MEASURES, _measures()),
-        "reference/columns/connections.md": _page(
-            "Columns of a connection", _CONNECTIONS, _columns(OURS)
-        ),
-        "reference/columns/tcptrace.md": _page(
-            "Columns of a connection that tcptrace has too",
-            f"{_CONNECTIONS} {_BESIDE}",
-            _beside_tcptrace(TCPTRACE),
-        ),
-        "reference/columns/packets.md": _page(
-            "Columns of a packet", _PACKETS, [*_columns(PACKETS), "", *_kinds()]
-        ),
-    }
-
-
+_PACKETS = "`tcplab analyze --write packets` and `tcplab.read(file, packets=True)` give these."
 _ROWS = (
-    "`rows.csv` of a sweep has a row for each flow, condition, seed and"
-    " combination: `point` (the key), each varied name (and, if it is a quantity, the number of its"
-    " base unit), `condition`, `flow`, `seed`, `network` (the verdict), and these."
+    "`rows.csv` of a sweep has a row for each flow, condition, seed and combination. The first"
+    " columns are `point` (the key), the factors (quantities also as a number of their base unit),"
+    " `condition`, `flow`, `seed` and `network` (the verdict). These columns follow:"
 )
 _MEASURES = (
     "A headline's `metric` is one of these, `metric.NAME` with a column of a sweep, or `nstat.NAME`"
-    " with a counter of the kernel."
-    " `tcplab.report(folder).results` gives what was measured, trial by trial."
+    " with a counter of the kernel. `tcplab.report(folder).results` has the values by trial."
 )
-_PACKETS = "`tcplab analyze --write packets` and `tcplab.read(file, packets=True)` give these."
 
 
-def _page(title: str, introduction: str, lines: Iterable[str]) -> str:
-    return "\n".join([f"# {title}", "", introduction, "", *lines]) + "\n"
+def cell(text: str) -> str:
+    """Return the text on one line, without meaning for Markdown except that of `code`."""
+    plain = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
+    return re.sub(r"[|*\[\]_]", lambda sign: f"&#{ord(sign[0])};", plain)
+
+
+def column_pages() -> dict[str, str]:
+    """Return a page for each kind of table."""
+    pages = {
+        "sweep": ("Columns of a sweep", _ROWS, _metrics()),
+        "measures": ("Measures of a run", _MEASURES, _measures()),
+        "connections": ("Columns of a connection", _CONNECTIONS, _columns(OURS)),
+        "tcptrace": ("Columns shared with tcptrace", _CONNECTIONS + _COMPATIBLE, _compared()),
+        "packets": ("Columns of a packet", _PACKETS, [*_columns(PACKETS), "", *_kinds()]),
+    }
+    return {
+        f"reference/columns/{name}.md": "\n".join([f"# {title}", "", introduction, "", *lines, ""])
+        for name, (title, introduction, lines) in pages.items()
+    }
 
 
 def _metrics() -> Iterator[str]:
@@ -65,7 +59,7 @@ def _metrics() -> Iterator[str]:
 
 
 def _measures() -> Iterator[str]:
-    yield from ("| measure | unit | read from |", "| --- | --- | --- |")
+    yield from ("| measure | unit | source |", "| --- | --- | --- |")
     for key in measures():
         yield f"| `{key.name}` | {key.unit} | {key.source} |"
 
@@ -77,10 +71,10 @@ def _columns(columns: Iterable[Column]) -> Iterator[str]:
         yield f"| `{name}` | {column.type} | {column.unit} | {cell(column.definition)} |"
 
 
-def _beside_tcptrace(columns: Sequence[Column]) -> Iterator[str]:
-    head, line, *rows = _columns(columns)
+def _compared() -> Iterator[str]:
+    head, line, *rows = _columns(TCPTRACE)
     yield from (f"{head} tcptrace 6.6.7 |", f"{line} --- |")
-    for column, row in zip(columns, rows, strict=True):
+    for column, row in zip(TCPTRACE, rows, strict=True):
         yield f"{row} {cell(policy(column.name).sentence)} |"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from experiments.harness.definition.catalogue import Experiment, catalogue
-from experiments.harness.documentation.table_cells import cell
+from experiments.harness.documentation.column_pages import cell
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from topologies.disciplines import DISCIPLINES
 from topologies.foundation.errors import UsageError
