@@ -17,7 +17,11 @@ _SMALLEST = 1e-300
 
 
 def at_most(count: int, draws: int, share: float) -> float:
-    """The probability that at most `count` of `draws` succeed, each with probability `share`."""
+    """The probability that at most `count` of `draws` succeed, each with probability `share`.
+
+    >>> round(at_most(1, draws=10, share=0.5), 6)
+    0.010742
+    """
     if count < 0:
         return 0.0
     return 1.0 if count >= draws else incomplete_beta(draws - count, count + 1, 1 - share)
@@ -31,7 +35,11 @@ def at_least(count: int, draws: int, share: float) -> float:
 
 
 def normal_below(value: float) -> float:
-    """The probability that a standard normal number is below `value`."""
+    """The probability that a standard normal number is below `value`.
+
+    >>> normal_below(0)
+    0.5
+    """
     return erfc(-value / sqrt(2)) / 2
 
 

@@ -235,6 +235,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
     The i-th smallest of m is multiplied by m - i + 1 and is at least the one before (Holm,
     Scandinavian Journal of Statistics 6(2), 1979, https://www.jstor.org/stable/4615733). Valid
     however the comparisons depend on each other.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
     """
     order = np.argsort(p_values)
     factors = np.arange(len(p_values), 0, -1)
@@ -249,6 +252,9 @@ def fewest_seeds(comparisons: int) -> int:
     """The seeds from which the smallest possible p, 2 / 2**n, can be below 5 % after Holm.
 
     `comparisons` is the size of the family.
+
+    >>> fewest_seeds(1), fewest_seeds(9)
+    (6, 9)
     """
     seeds = FEWEST
     while 2 ** (1 - seeds) * comparisons >= SIGNIFICANT:

@@ -19,7 +19,11 @@ def plateau_time(largest: float, start: float) -> float:
 
 
 def cubic_window(elapsed: float, largest: float, start: float) -> float:
-    """W_cubic: the window `elapsed` seconds into the epoch (RFC 9438, section 4.2, equation 1)."""
+    """W_cubic: the window `elapsed` seconds into the epoch (RFC 9438, section 4.2, equation 1).
+
+    >>> cubic_window(0, largest=100, start=70)
+    70.0
+    """
     plateau = max(largest, start)
     return SCALE * (elapsed - plateau_time(largest, start)) ** 3 + plateau
 

@@ -21,6 +21,9 @@ def square_root_rate(loss: float, round_trip: float, constant: float = REGULAR) 
     """The square root law, C / (RTT sqrt(p)): congestion avoidance alone, no time-outs.
 
     `round_trip` in seconds, the rate in segments a second (Mathis and others, 1997).
+
+    >>> round(square_root_rate(loss=0.01, round_trip=0.1), 1)
+    122.5
     """
     return constant / (round_trip * sqrt(loss))
 

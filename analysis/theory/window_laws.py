@@ -19,12 +19,19 @@ def slow_start_segments(
     Each acknowledged segment lets one more out, so the window doubles (RFC 5681, section 3.1, with
     bytes counted as in RFC 3465). A sender that counts ACKs of a receiver which delays them, one
     for two segments, has a `growth` of 1.5.
+
+    >>> [slow_start_segments(n) for n in (1, 2, 3)]
+    [10.0, 20.0, 40.0]
     """
     return initial * growth ** (round_trip - 1)
 
 
 def window_limited_rate(window: float, round_trip: float, link: float) -> float:
-    """One window in each round trip, and at most what the link carries (RFC 7323, section 1.1)."""
+    """One window in each round trip, and at most what the link carries (RFC 7323, section 1.1).
+
+    >>> window_limited_rate(window=65536, round_trip=0.1, link=10e6)  # bytes, s, bytes/s
+    655360.0
+    """
     return min(link, window / round_trip)
 
 
