@@ -6,15 +6,17 @@ from analysis.measures.metrics import metric
 from analysis.reporting.tables import ReportQuantity
 
 
-def quantity(key: str, name: str = "", unit: str | None = None) -> ReportQuantity:
+def quantity(
+    key: str, name: str = "", unit: str | None = None, scale: float = 1.0
+) -> ReportQuantity:
     """Return the quantity of a metric, by the metric's title and unit unless others are given.
 
-    Raises UnknownMetric.
+    `scale` converts the metric to `unit`. Raises UnknownMetric.
     """
     each = metric(key)
     source = each.source.replace("FLOW", "flow1")
     return ReportQuantity(
-        name or each.title, each.unit if unit is None else unit, each, source, each.total
+        name or each.title, each.unit if unit is None else unit, each, source, each.total, scale
     )
 
 

@@ -20,7 +20,6 @@ from analysis.graphs.layers import (
     SeriesLook,
     alone,
 )
-from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
 from analysis.records.iperf import IperfInterval
 from analysis.records.run_directory import RunCondition
@@ -40,70 +39,33 @@ from analysis.reporting.answers import (
 from analysis.reporting.flows import all_flows, rates_of_flows, sharing
 from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.tables import Listing
 
-RATE = ReportQuantity(
-    "Rate of all flows at the senders",
-    "Mbit/s",
-    metric("flows.sent"),
-    "last lines of .client.txt",
-    scale=1e-3,
-)
-GOODPUT = ReportQuantity(
-    "Goodput of all flows",
-    "Mbit/s",
-    metric("flows.total"),
-    "last lines of .server.txt",
-    scale=1e-3,
-)
-FAIRNESS = ReportQuantity(
-    "Jain's fairness index", "", metric("flows.jain"), "the last lines of all flows' .server.txt"
-)
-SLOWEST = ReportQuantity(
-    "Slowest flow", "Mbit/s", metric("flows.least"), "last lines of .server.txt", scale=1e-3
-)
-FASTEST = ReportQuantity(
-    "Fastest flow", "Mbit/s", metric("flows.most"), "last lines of .server.txt", scale=1e-3
-)
+RATE = quantity("flows.sent", "Rate of all flows at the senders", "Mbit/s", 1e-3)
+GOODPUT = quantity("flows.total", "Goodput of all flows", "Mbit/s", 1e-3)
+FAIRNESS = quantity("flows.jain", "Jain's fairness index")
+SLOWEST = quantity("flows.least", unit="Mbit/s", scale=1e-3)
+FASTEST = quantity("flows.most", unit="Mbit/s", scale=1e-3)
 AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
-RESENT = ReportQuantity(
-    "Share of segments retransmitted",
-    "%",
-    metric("metric.resent_percent"),
-    "counters.json, all senders",
-)
+RESENT = quantity("metric.resent_percent", "Share of segments retransmitted")
 TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
 SACKED = quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK")
 COUNTED = quantity("nstat.TcpExtTCPRenoRecovery", "Fast recoveries by counting duplicate ACKs")
-DROPS = ReportQuantity(
-    "Packets dropped by full queues",
-    "",
-    metric("metric.queue_drops"),
-    "qdiscs.json",
-)
-LOST = ReportQuantity(
-    "Share of packets lost at random", "%", metric("path.share"), "qdiscs.json, netem"
-)
-TRIP = ReportQuantity(
-    "Median smoothed round trip",
-    "ms",
-    metric("metric.rtt_median_ms"),
-    "the sender's sockets",
-)
+DROPS = quantity("metric.queue_drops", "Packets dropped by full queues", "")
+LOST = quantity("path.share", "Share of packets lost at random")
+TRIP = quantity("metric.rtt_median_ms", "Median smoothed round trip")
 
 _FULL = 0.9
-"""Share of the link's rate above which the link is what limits; headers take 5 to 6 % of it."""
+"""Share of the link's rate from which the link is the limit; headers take 5 to 6 %."""
 _UP = 0.9
 """Share of its later rate at which a flow counts as up to speed."""
 
 
 def all_answers(results: RunResults) -> tuple[Answer, ...]:
-    """Those of the five questions that the run's path and conditions bear on."""
+    """Answer those of the five questions that concern the run's path and conditions."""
     several, loss = len(results.run.flows) > 1, parameter(results, "loss") not in ("0%", "unknown")
     asked = [_faster(results), _when(results), _start(results)]
-    asked += [_many(results)] if several else []
-    asked += [_losses(results)] if loss else []
-    return tuple(asked)
+    return (*asked, *([_many(results)] if several else []), *([_losses(results)] if loss else []))
 
 
 def _path(results: RunResults) -> str:
@@ -117,23 +79,15 @@ def _faster(results: RunResults) -> Answer:
     rates = each(results, RATE)
     if not rates:
         return Answer(question, ("No condition has a rate, so this cannot be answered.",))
-    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *_limits(results)]
+    limits = (_limit(results, condition) for condition in results.run.conditions)
+    sentences = [f"The rates are {rates}.", *ratios(results, RATE, "rate"), *filter(None, limits)]
     return Answer(question, (*sentences, *more_repetitions(results)), facts(results, RATE, GOODPUT))
 
 
-def _limits(results: RunResults) -> list[str]:
-    """For each condition what kept it from more, as far as the figures tell."""
-    return [
-        sentence for condition in results.run.conditions if (sentence := _limit(results, condition))
-    ]
-
-
 def _limit(results: RunResults, condition: RunCondition) -> str:
-    rate, link, again = (
-        middle(results, RATE, condition),
-        results.link_rate,
-        middle(results, AGAIN, condition),
-    )
+    """Return what limited the rate under a condition, as far as the figures show it."""
+    rate, again = (middle(results, quantity, condition) for quantity in (RATE, AGAIN))
+    link = results.link_rate
     if rate is None or link is None or again is None:
         return ""
     share = rate * 1000 / link
@@ -156,14 +110,14 @@ def _limit(results: RunResults, condition: RunCondition) -> str:
         else ""
     )
     return (
-        f"{condition.label}: {100 * share:.0f} % of the link's rate, and nothing was sent again, so"
-        f" no loss slowed it down.{window}"
+        f"{condition.label}: {100 * share:.0f} % of the link's rate without a retransmission, so no"
+        f" loss slowed it down.{window}"
     )
 
 
 def _when(results: RunResults) -> Answer:
     standard = (
-        "What the standards say: Reno adds one segment to its window in each round trip (RFC 5681)."
+        "By the standards Reno adds one segment to its window in each round trip (RFC 5681)."
         " CUBIC's window grows with the time since the last loss, whatever the round trip (RFC"
         " 9438), and keeps 70 % of the window at a loss where Reno keeps 50 %. So CUBIC is ahead"
         " after a loss on a long path. In slow start both double."
@@ -179,7 +133,7 @@ def _when(results: RunResults) -> Answer:
     sentence = (
         f"The windows were cut after a loss this often: {counts}."
         if any(counted)
-        else "No window was cut in this run, so what they do after a loss was not tried."
+        else "No window was cut in this run, so it does not show their behaviour after a loss."
     )
     return Answer(
         "When does CUBIC outperform Reno?",
@@ -195,17 +149,16 @@ def _recoveries(results: RunResults, condition: RunCondition) -> float | None:
 
 
 def _start(results: RunResults) -> Answer:
-    sentences = [
-        sentence
+    sentences = (
+        _up_to_speed(measured.trial.condition, measured.flows[0].intervals)
         for measured in results.first
-        if (sentence := _up_to_speed(measured.trial.condition, measured.flows[0].intervals))
-    ]
-    kept = sentences or ["iperf printed too few lines to tell."]
-    return Answer("What happens in the first seconds?", tuple(kept))
+    )
+    kept = tuple(filter(None, sentences)) or ("iperf printed too few lines to show it.",)
+    return Answer("What happens in the first seconds?", kept)
 
 
 def _up_to_speed(condition: RunCondition, lines: Sequence[IperfInterval]) -> str:
-    """When the first flow came near the median rate of the second half of its time."""
+    """Return when the first flow came near the median rate of its second half."""
     later = [line.rate for line in lines[len(lines) // 2 : -1]]
     if not later or not median(later):
         return ""
@@ -259,14 +212,14 @@ SHORT = (RATE, FAIRNESS, AGAIN, SACKED, TIMEOUTS, DROPS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """The first seconds if they were published, and the rates of all flows."""
+    """Return the first seconds if they were published, and the rates of all flows."""
     early = published_seconds(results)
     tables = (_seconds(results, early) if early else None, rates_of_flows(results))
     return tuple(listing for listing in tables if listing)
 
 
 def published_seconds(results: RunResults) -> dict[str, list[float]]:
-    """The published rates of the first seconds in Mbit/s, by the condition that has them."""
+    """Return the published rates of the first seconds in Mbit/s, by condition."""
     notes = (
         (entry.condition or entry.period_condition, entry.published_note)
         for entry in results.run.spec.published
@@ -282,7 +235,7 @@ def published_seconds(results: RunResults) -> dict[str, list[float]]:
 
 
 def first_seconds(measured: Measured) -> list[float]:
-    """What all clients sent in each of the first seconds, in Mbit/s."""
+    """Return the rate of all clients in each of the first seconds, in Mbit/s."""
     lines = [flow.intervals[:FIRST_SECONDS] for flow in measured.flows]
     shortest = min(map(len, lines), default=0)
     return [sum(flow[second].rate for flow in lines) / 1000 for second in range(shortest)]
@@ -299,19 +252,15 @@ def _seconds(results: RunResults, published: dict[str, list[float]]) -> Listing 
         for condition in results.run.conditions
     ]
     note = (
-        "What iperf's client wrote in each second (its lines of -i 1), which includes what waits in"
-        " its own buffer."
+        "Rates of iperf's client in each second (its lines of -i 1), including data in its buffer."
     )
     return Listing("The first seconds", head, (*theirs, *ours), (note,))
 
 
 def _by_second(results: RunResults, condition: str) -> list[list[float]]:
-    """For each of the first seconds the values of all repetitions."""
-    runs = [
-        first_seconds(measured)
-        for measured in results.measured
-        if measured.trial.condition.name == condition
-    ]
+    """Return the values of all repetitions for each of the first seconds."""
+    trials = (each for each in results.measured if each.trial.condition.name == condition)
+    runs = list(map(first_seconds, trials))
     return [[run[second] for run in runs if second < len(run)] for second in range(FIRST_SECONDS)]
 
 
@@ -321,7 +270,7 @@ def _cells(name: str, cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Rates and windows over time, the first seconds beside those published, and the shares."""
+    """Draw rates and windows over time, the first seconds next to the published, and the shares."""
     groups = side_by_side(results)
     over_time = [
         group for trials in groups for group in all_flows(trials, results.link_rate) if group
@@ -350,7 +299,7 @@ def _early(results: RunResults) -> GraphGroup | None:
     drawn = Graph(
         "first_seconds",
         "The first seconds",
-        "Dashed: published. Solid: ours. Every mark is one second of iperf's client.",
+        "Dashed: published. Solid: measured. Every mark is one second of iperf's client.",
         Axis("second", ""),
         Axis("rate", "bit/s", 1e6, zero=True),
         tuple(layers),

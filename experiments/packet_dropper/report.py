@@ -9,7 +9,6 @@ from statistics import fmean
 import numpy as np
 
 from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
-from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, RunResults, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.run_directory import RunCondition
@@ -26,7 +25,7 @@ from analysis.reporting.answers import (
 from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.sweeps import SweptCell, varied
-from analysis.reporting.tables import Listing, ReportQuantity, published_rows
+from analysis.reporting.tables import Listing, published_rows
 from experiments.packet_dropper import ON_THE_LINK
 
 REPETITIONS = 10
@@ -55,16 +54,13 @@ cables.
 
 
 def spread_of(times: Sequence[float]) -> float:
-    """The mean distance of `times` from their average, in their unit."""
+    """Return the mean distance of `times` from their average, in their unit."""
     average = fmean(times)
     return fmean(abs(time - average) for time in times)
 
 
 def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
-    """The original's columns for elapsed times in s.
-
-    Of more than ten times the first ten are shown, and all count.
-    """
+    """Return the original's columns for elapsed times in s: ten times, and figures of all."""
     shown = [f"{time:.2f}" for time in times[:REPETITIONS]]
     blank = [NOTHING] * (REPETITIONS - len(shown))
     if not times:
@@ -75,7 +71,7 @@ def cells(times: Sequence[float], requests: float) -> tuple[str, ...]:
 
 
 def published_times(percent: float) -> list[float]:
-    """The ten published times for a share dropped, in s; empty for one that was not published."""
+    """Return the ten published times for a share dropped, in s; empty for other shares."""
     rows = published_rows(Path(__file__).with_name("published.csv"))
     row = next((row for row in rows if float(row["drop_percent"]) == percent), None)
     return (
@@ -84,12 +80,12 @@ def published_times(percent: float) -> list[float]:
 
 
 def as_published(parameters: Mapping[str, str]) -> bool:
-    """Whether all but the share dropped is as in the published experiment."""
+    """True if all except the share dropped is as in the published experiment."""
     return all(parameters.get(name) == value for name, value in _PUBLISHED.items())
 
 
 def percent(loss: str) -> float | None:
-    """`0.1%` as 0.1, or None."""
+    """Read `0.1%` as 0.1, or None."""
     try:
         return float(loss.removesuffix("%"))
     except ValueError:
@@ -97,7 +93,7 @@ def percent(loss: str) -> float | None:
 
 
 def by_share(sweep: SweepRecord, swept: Sequence[SweptCell]) -> tuple[Listing, ...]:
-    """The original's table for a sweep, with its line above ours if all else is as published."""
+    """Return the original's table for a sweep, with published lines if all else is equal."""
     rows: list[tuple[str, ...]] = []
     shown: set[float] = set()
     for cell in swept:
@@ -114,37 +110,24 @@ def by_share(sweep: SweepRecord, swept: Sequence[SweptCell]) -> tuple[Listing, .
 
 
 def _settings(sweep: SweepRecord, cell: SweptCell) -> dict[str, str]:
-    """The parameters of a cell: the sweep's, and what the rows of its runs hold."""
+    """Return the parameters of a cell: the sweep's, and those in the rows of its runs."""
     first = cell.runs[0][0]
     return sweep.parameters | {
         name: str(value) for name, value in first.items() if value is not None
     }
 
 
-ELAPSED = ReportQuantity(
-    "Elapsed time",
-    "s",
-    metric("metric.client_seconds"),
-    "last line of flow1.client.txt",
-)
-DROPPED = ReportQuantity(
-    "Share of packets that the router dropped", "%", metric("path.share"), "qdiscs.json, netem"
-)
+ELAPSED = quantity("metric.client_seconds", "Elapsed time")
+DROPPED = quantity("path.share", "Share of packets that the router dropped")
 AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
 FAST = quantity("nstat.TcpExtTCPFastRetrans", "Segments retransmitted in fast recovery")
 TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
 PROBES = quantity("nstat.TcpExtTCPLossProbes", "Tail loss probes")
-TRIP = ReportQuantity(
-    "Median smoothed round trip",
-    "ms",
-    metric("metric.rtt_median_ms"),
-    "the sender's sockets",
-)
 SHORT = (ELAPSED, DROPPED, AGAIN, TIMEOUTS)
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """Our line in the original's columns, and the published one if the settings are the same."""
+    """Return the run in the original's columns, and the published line of equal settings."""
     requests = _requests(results)
     ours = [
         (called(results, condition), *cells(ELAPSED.of(results, condition), requests))
@@ -157,7 +140,7 @@ def listings(results: RunResults) -> tuple[Listing, ...]:
 
 
 def _published(results: RunResults) -> list[float]:
-    """The published times for what was dropped here if all else is the same; else none."""
+    """Return the published times of the share dropped here if all else is equal."""
     dropped = percent(parameter(results, "loss"))
     return (
         published_times(dropped)
@@ -172,7 +155,7 @@ def _requests(results: RunResults) -> float:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """Elapsed times as dots, with the published ones beside them."""
+    """Draw elapsed times as dots, next to the published ones."""
     published = _published(results)
     ours = [
         (called(results, condition), ELAPSED.of(results, condition))
@@ -201,13 +184,13 @@ def _dots(groups: Sequence[tuple[str, Sequence[float]]]) -> Layer:
 
 
 def _averages(groups: Sequence[tuple[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    """Places and averages of the groups that have values."""
+    """Return places and averages of the groups that have values."""
     known = [(float(at), fmean(times)) for at, (_, times) in enumerate(groups) if times]
     return [at for at, _ in known], [average for _, average in known]
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """How long it took, how even the repetitions are, and why."""
+    """Answer how long it took, how even the repetitions are, and why."""
     return (_time(results), _why(results))
 
 
@@ -238,7 +221,7 @@ def _spreads(results: RunResults) -> list[str]:
 
 
 def _against_the_link(results: RunResults) -> list[str]:
-    """How many times as long as the bare link needs for the frames."""
+    """Compare the time with that of the link alone for the frames."""
     link, requests = results.link_rate, _requests(results)
     if not link or not requests:
         return []
@@ -266,8 +249,8 @@ def _why(results: RunResults) -> Answer:
         ),
         *filter(None, costs),
         (
-            "What the standards say: a loss that is found by what arrives after it is repaired in"
-            " about a round trip (RFC 5681). One that is not waits for the retransmission time-out,"
+            "By the standards a loss that later arrivals show is repaired in"
+            " about a round trip (RFC 5681). Any other loss waits for the retransmission time-out,"
             " which doubles each time (RFC 6298 asks for 1 s at least, Linux takes 200 ms): many"
             " round trips of a short path."
         ),
@@ -277,7 +260,7 @@ def _why(results: RunResults) -> Answer:
 
 
 def _cost(results: RunResults, condition: RunCondition) -> str:
-    """The least share of the time that time-outs took: 200 ms each."""
+    """Return the least share of the time that time-outs took: 200 ms each."""
     count, elapsed = middle(results, TIMEOUTS, condition), middle(results, ELAPSED, condition)
     if not count or not elapsed:
         return ""

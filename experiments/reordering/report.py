@@ -26,120 +26,52 @@ from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing, ReportQuantity
 
-_CAPTURES = "both captures, RFC 4737"
-RATE = ReportQuantity(
-    "Rate at the sender",
-    "Mbit/s",
-    metric("flows.sent"),
-    "last line of flow1.client.txt",
-    scale=1e-3,
-)
-ARRIVED = ReportQuantity("Packets that arrived", "", metric("order.arrived"), _CAPTURES)
-MISSING = ReportQuantity("Packets that did not arrive", "", metric("order.lost"), _CAPTURES)
-LATE = ReportQuantity("Reordered packets", "", metric("order.late"), f"{_CAPTURES}, section 3")
-SHARE = ReportQuantity(
-    "Share of packets that were reordered",
-    "%",
-    metric("order.share"),
-    f"{_CAPTURES}, section 4.1",
-)
-SHARE_3 = ReportQuantity(
-    f"Share that was {DUPLICATES}-reordered",
-    "%",
-    metric("order.share_3"),
-    f"{_CAPTURES}, section 5",
-)
-EXTENT = ReportQuantity(
-    "Reordering extent, median",
-    "packets",
-    metric("order.extent_median"),
-    f"{_CAPTURES}, section 4.2",
-)
-EXTENT_P95 = ReportQuantity(
-    "Reordering extent, 95th percentile",
-    "packets",
-    metric("order.extent_p95"),
-    f"{_CAPTURES}, section 4.2",
-)
-EXTENT_MOST = ReportQuantity(
-    "Reordering extent, greatest",
-    "packets",
-    metric("order.extent_most"),
-    f"{_CAPTURES}, section 4.2",
-)
-TIME = ReportQuantity(
-    "Late time, median", "ms", metric("order.time_median"), f"{_CAPTURES}, section 4.3"
-)
-TIME_P95 = ReportQuantity(
-    "Late time, 95th percentile", "ms", metric("order.time_p95"), f"{_CAPTURES}, section 4.3"
-)
-TIME_MOST = ReportQuantity(
-    "Late time, greatest", "ms", metric("order.time_most"), f"{_CAPTURES}, section 4.3"
-)
-DELAY_LEAST = ReportQuantity(
-    "One-way delay, least", "ms", metric("order.delay_least"), "both captures"
-)
-DELAY_MOST = ReportQuantity(
-    "One-way delay, greatest", "ms", metric("order.delay_most"), "both captures"
-)
-AGAIN = quantity("nstat.TcpRetransSegs", "Retransmitted segments")
-DSACKS = quantity("nstat.TcpExtTCPDSACKRecv", "Retransmitted segments that had arrived (DSACK)")
-BY_SACK = quantity("nstat.TcpExtTCPSACKReorder", "Reordering seen by SACK")
-BY_RENO = quantity("nstat.TcpExtTCPRenoReorder", "Reordering seen by duplicate ACKs")
-BY_TIME = quantity("nstat.TcpExtTCPTSReorder", "Reordering seen by timestamps")
-RECOVERIES = quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK")
-UNDONE = quantity("nstat.TcpExtTCPDSACKUndo", "Window cuts taken back after DSACKs")
-TIMEOUTS = quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs")
-THRESHOLD = ReportQuantity(
-    "Highest threshold of the connection",
-    "packets",
-    metric("socket.reordering"),
-    "ss -ti: reordering",
-)
-LEAST_RTT = ReportQuantity(
-    "Least round trip that TCP knew", "ms", metric("socket.least_rtt"), "ss -ti: minrtt"
-)
-SMOOTHED = ReportQuantity(
-    "Median smoothed round trip", "ms", metric("metric.rtt_median_ms"), "ss -ti: rtt"
-)
-SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
+RATE = quantity("flows.sent", "Rate at the sender", "Mbit/s", 1e-3)
+SHARE = quantity("order.share", "Share of packets that were reordered")
+EXTENT = quantity("order.extent_median")
+EXTENT_MOST = quantity("order.extent_most")
+TIME = quantity("order.time_median")
+TIME_MOST = quantity("order.time_most")
 _PATH = (
-    ARRIVED,
-    MISSING,
-    LATE,
+    quantity("order.arrived", unit=""),
+    MISSING := quantity("order.lost", unit=""),
+    quantity("order.late", unit=""),
     SHARE,
-    SHARE_3,
+    SHARE_3 := quantity("order.share_3", f"Share that was {DUPLICATES}-reordered"),
     EXTENT,
-    EXTENT_P95,
+    quantity("order.extent_p95"),
     EXTENT_MOST,
     TIME,
-    TIME_P95,
+    quantity("order.time_p95"),
     TIME_MOST,
-    DELAY_LEAST,
-    DELAY_MOST,
+    quantity("order.delay_least"),
+    quantity("order.delay_most"),
 )
 _KERNEL = (
-    AGAIN,
-    DSACKS,
-    BY_SACK,
-    BY_RENO,
-    BY_TIME,
-    RECOVERIES,
-    UNDONE,
-    TIMEOUTS,
-    THRESHOLD,
-    LEAST_RTT,
-    SMOOTHED,
+    AGAIN := quantity("nstat.TcpRetransSegs", "Retransmitted segments"),
+    DSACKS := quantity(
+        "nstat.TcpExtTCPDSACKRecv", "Retransmitted segments that had arrived (DSACK)"
+    ),
+    BY_SACK := quantity("nstat.TcpExtTCPSACKReorder", "Reordering seen by SACK"),
+    BY_RENO := quantity("nstat.TcpExtTCPRenoReorder", "Reordering seen by duplicate ACKs"),
+    BY_TIME := quantity("nstat.TcpExtTCPTSReorder", "Reordering seen by timestamps"),
+    RECOVERIES := quantity("nstat.TcpExtTCPSackRecovery", "Fast recoveries by SACK"),
+    UNDONE := quantity("nstat.TcpExtTCPDSACKUndo", "Window cuts taken back after DSACKs"),
+    quantity("nstat.TcpExtTCPTimeouts", "Retransmission time-outs"),
+    THRESHOLD := quantity("socket.reordering", "Highest threshold of the connection", "packets"),
+    LEAST_RTT := quantity("socket.least_rtt"),
+    SMOOTHED := quantity("metric.rtt_median_ms", "Median smoothed round trip"),
 )
+SHORT = (RATE, SHARE, EXTENT, EXTENT_MOST, TIME, TIME_MOST, AGAIN, DSACKS, THRESHOLD)
 _WAIT = 4
 """RACK first waits for a late packet a quarter of the least round trip (RFC 8985, section 6.2)."""
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """What the path did to the order of packets, and what TCP made of it."""
+    """Return the path's effect on the order of packets, and TCP's reaction."""
     path = (
         (
-            "Every packet that was sent is one, also a retransmission; the order is that of sending"
+            "Every packet that was sent counts, also a retransmission; the order is that of sending"
             " (RFC 4737). Extent: by how many places a packet came too late. Late time: how long"
             " after the first packet that overtook it."
         ),
@@ -167,7 +99,7 @@ def _listing(
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """How late packets came, and then what every experiment with captures shows."""
+    """Draw how late packets came, then the usual graphs of captures."""
     return [*filter(None, (_lateness(results),)), *usual(results)]
 
 
@@ -226,7 +158,7 @@ _LINEAR = 300
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The three questions of the assignment."""
+    """Answer the three questions of the assignment."""
     return (_rate(results), _harm(results), _threshold(results))
 
 
@@ -249,7 +181,7 @@ def _harm(results: RunResults) -> Answer:
     question = "How much is out of order, and what does that do to TCP?"
     if not each(results, SHARE):
         return Answer(
-            question, ("The captures of both ends are missing, so the order cannot be told.",)
+            question, ("The captures of both ends are missing, so the order is unknown.",)
         )
     sentences = [
         f"Of the packets that arrived {each(results, SHARE)} were overtaken by later ones."
@@ -261,11 +193,7 @@ def _harm(results: RunResults) -> Answer:
                 f" median, by {each(results, EXTENT_MOST)} and {each(results, TIME_MOST)} at most"
                 " (RFC 4737)."
             ),
-            *(
-                sentence
-                for condition in results.run.conditions
-                if (sentence := _needless(results, condition))
-            ),
+            *filter(None, (_needless(results, each) for each in results.run.conditions)),
         ]
     else:
         sentences.append("So no packet was late.")
@@ -274,7 +202,7 @@ def _harm(results: RunResults) -> Answer:
 
 
 def _needless(results: RunResults, condition: RunCondition) -> str:
-    """What was retransmitted in vain, by the losses of the path and by the receiver's DSACKs."""
+    """Return needless retransmissions, by the path's losses and the receiver's DSACKs."""
     again, lost, dsacks, cuts = (
         middle(results, quantity, condition) for quantity in (AGAIN, MISSING, DSACKS, RECOVERIES)
     )
@@ -302,11 +230,8 @@ def _threshold(results: RunResults) -> Answer:
             f" It saw reordering {each(results, BY_SACK)} times by SACK, {each(results, BY_RENO)}"
             f" times by duplicate ACKs and {each(results, BY_TIME)} times by timestamps."
         )
-    sentences += [
-        sentence
-        for condition in results.run.conditions
-        if (sentence := _detection(results, condition))
-    ]
+    detection = (_detection(results, condition) for condition in results.run.conditions)
+    sentences += filter(None, detection)
     sentences.append(
         "Compare: ./tcplab sweep reordering --set threshold=3,10,100,1000 --set"
         " net.ipv4.tcp_sack=0,1 --seeds 10"
@@ -316,7 +241,7 @@ def _threshold(results: RunResults) -> Answer:
 
 
 def _detection(results: RunResults, condition: RunCondition) -> str:
-    """How the condition's hosts tell a late packet from a lost one."""
+    """Return how the condition's hosts distinguish a late packet from a lost one."""
     settings, name = dict(condition.sysctls), called(results, condition)
     if settings.get("net.ipv4.tcp_sack") == "0":
         return f"{name}: without SACK duplicate ACKs are counted, and the threshold decides."
@@ -329,7 +254,7 @@ def _detection(results: RunResults, condition: RunCondition) -> str:
 
 
 def _rack(results: RunResults, condition: RunCondition) -> str:
-    """How long RACK waits against how late packets came; nothing if no packet was late."""
+    """Compare RACK's wait with the lateness of packets; empty if no packet was late."""
     least, smoothed, late = (
         middle(results, quantity, condition) for quantity in (LEAST_RTT, SMOOTHED, TIME)
     )

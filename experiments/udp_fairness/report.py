@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.graphs.layers import GraphGroup
-from analysis.measures.metrics import metric
 from analysis.measures.readings import jain
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
@@ -22,9 +21,10 @@ from analysis.reporting.answers import (
     side_by_side,
 )
 from analysis.reporting.flows import rates_of_flows, sharing
+from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.sweeps import Row, SweptCell, flow_value, over_runs, varied
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.tables import Listing
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"
@@ -33,7 +33,7 @@ _NOTE = (
 
 
 def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, ...]:
-    """What the UDP flow sent, lost and got, and how the TCP flows share the rest."""
+    """Return the UDP flow's rates and losses, and the shares of the TCP flows, for each queue."""
     rows = tuple(
         (cell.name, *(over_runs(measure, cell.runs) for measure in _COLUMNS.values()))
         for cell in cells
@@ -44,7 +44,7 @@ def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, .
 def _of_tcp(
     choose: Callable[[list[float]], float], scale: float
 ) -> Callable[[list[Row]], float | None]:
-    """Something about the goodputs of a run's TCP flows."""
+    """Return a measure of the goodputs of a run's TCP flows."""
 
     def measure(rows: list[Row]) -> float | None:
         rates = [row["goodput_kbit_s"] for row in rows if row["flow"].startswith("tcp")]
@@ -65,42 +65,19 @@ _COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
 }
 
 
-_UDP_SERVER, _TCP_SERVERS = (
-    "udp.server.txt, last line",
-    "the last lines of the TCP flows' .server.txt",
-)
-SENT = ReportQuantity("UDP, sent", "Mbit/s", metric("udp.sent"), "udp.client.txt", scale=1e-3)
-RECEIVED = ReportQuantity("UDP, received", "Mbit/s", metric("udp.rate"), _UDP_SERVER, scale=1e-3)
-LOST_SHARE = ReportQuantity("UDP datagrams lost", "%", metric("udp.share"), _UDP_SERVER)
-LOST = ReportQuantity("UDP datagrams lost", "", metric("udp.lost"), _UDP_SERVER)
-DATAGRAMS = ReportQuantity("UDP datagrams sent", "", metric("udp.datagrams"), _UDP_SERVER)
-JITTER = ReportQuantity("UDP jitter", "ms", metric("udp.jitter"), _UDP_SERVER)
-TCP = ReportQuantity(
-    "TCP, sum of the flows", "Mbit/s", metric("tcp.total"), _TCP_SERVERS, scale=1e-3
-)
-JAIN = ReportQuantity("Jain's index of the TCP flows", "", metric("tcp.jain"), _TCP_SERVERS)
-SLOWEST = ReportQuantity(
-    "Slowest TCP flow", "Mbit/s", metric("tcp.least"), _TCP_SERVERS, scale=1e-3
-)
-FASTEST = ReportQuantity("Fastest TCP flow", "Mbit/s", metric("tcp.most"), _TCP_SERVERS, scale=1e-3)
-TIMEOUTS = ReportQuantity(
-    "Retransmission time-outs of TCP",
-    "",
-    metric("metric.timeouts"),
-    "counters.json, all senders",
-)
-RESENT = ReportQuantity(
-    "TCP segments retransmitted",
-    "%",
-    metric("metric.resent_percent"),
-    "counters.json, all senders",
-)
-DROPS = ReportQuantity(
-    "Packets dropped by the queue",
-    "",
-    metric("metric.queue_drops"),
-    "qdiscs.json",
-)
+SENT = quantity("udp.sent", "UDP, sent", "Mbit/s", 1e-3)
+RECEIVED = quantity("udp.rate", "UDP, received", "Mbit/s", 1e-3)
+LOST_SHARE = quantity("udp.share", "UDP datagrams lost")
+LOST = quantity("udp.lost", unit="")
+DATAGRAMS = quantity("udp.datagrams", unit="")
+JITTER = quantity("udp.jitter")
+TCP = quantity("tcp.total", unit="Mbit/s", scale=1e-3)
+JAIN = quantity("tcp.jain")
+SLOWEST = quantity("tcp.least", unit="Mbit/s", scale=1e-3)
+FASTEST = quantity("tcp.most", unit="Mbit/s", scale=1e-3)
+TIMEOUTS = quantity("metric.timeouts", "Retransmission time-outs of TCP", "")
+RESENT = quantity("metric.resent_percent", "TCP segments retransmitted")
+DROPS = quantity("metric.queue_drops", "Packets dropped by the queue", "")
 SHORT = (SENT, RECEIVED, LOST_SHARE, JITTER, TCP, JAIN, SLOWEST, FASTEST, RESENT, TIMEOUTS)
 
 _EVEN = 1.1
@@ -110,7 +87,7 @@ few percent.
 
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
-    """UDP as iperf's server reports it beside what TCP got, and the rates of the TCP flows."""
+    """Return UDP as iperf's server reports it next to TCP, and the rates of the TCP flows."""
     flows = rates_of_flows(results, "tcp")
     return (_both(results), *((flows,) if flows else ()))
 
@@ -133,17 +110,17 @@ def _both(results: RunResults) -> Listing:
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
-    """What every flow got, a graph for each time."""
+    """Draw the shares of all flows, a graph for each time."""
     return [group for group in map(sharing, side_by_side(results)) if group]
 
 
 def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The two questions of the assignment, and how even TCP's own flows are."""
+    """Answer the two questions of the assignment, and how even TCP's flows are."""
     return (_beside(results), _fair(results), _tcp(results))
 
 
 def _beside(results: RunResults) -> Answer:
-    question = f"What do UDP and TCP get with {parameter(results, 'queueing')} in the queue?"
+    question = f"Which rates do UDP and TCP have with {parameter(results, 'queueing')}?"
     if not each(results, RECEIVED):
         return Answer(question, ("The UDP flow has no result, so this cannot be answered.",))
     sentences = [
@@ -154,7 +131,7 @@ def _beside(results: RunResults) -> Answer:
         ),
         f"The TCP flows together got {each(results, TCP)}.",
         (
-            "What the standards say: TCP takes every loss for congestion and cuts its window (RFC"
+            "By the standards TCP takes every loss for congestion and cuts its window (RFC"
             " 5681); UDP has no such rule (RFC 8085 asks applications for one, which iperf is not)."
             f" TCP retransmitted {each(results, RESENT)} of its segments."
         ),
@@ -164,11 +141,9 @@ def _beside(results: RunResults) -> Answer:
 
 
 def _fair(results: RunResults) -> Answer:
-    sentences = [
-        sentence for condition in results.run.conditions if (sentence := _share(results, condition))
-    ]
+    sentences = filter(None, (_share(results, each) for each in results.run.conditions))
     ways = (
-        "What can enforce fairness is a queue for each flow, served in turn (fair queueing; Demers,"
+        "A queue for each flow, served in turn, enforces fairness (fair queueing; Demers,"
         " Keshav, Shenker, 1989): sfq, fq_codel, fq and cake have that; fifo, pie and red have one"
         " queue for all. Compare them: ./tcplab sweep udp_fairness --set"
         " queueing=fifo,sfq,fq_codel,fq,cake,pie,red --seeds 10"
@@ -178,7 +153,7 @@ def _fair(results: RunResults) -> Answer:
 
 
 def _share(results: RunResults, condition: RunCondition) -> str:
-    """What the UDP flow has of an even share of all that arrived, unless it asks for less."""
+    """Compare the UDP flow with an even share of all that arrived, unless it asks for less."""
     received, sent, tcp = (
         middle(results, quantity, condition) for quantity in (RECEIVED, SENT, TCP)
     )
