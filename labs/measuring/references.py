@@ -18,10 +18,10 @@ from msgspec import Struct, to_builtins
 
 from experiments.harness.definition.grid import Combination
 from experiments.harness.running.seed import carry_seed, limits_for, memory_for
-from experiments.harness.sweep.carrying_point import carry_point
+from experiments.harness.sweep.measure import carry_point
 from experiments.harness.sweep.point import Origin, Point, Record, origin
-from experiments.harness.sweep.point_store import PointStore
-from experiments.harness.sweep.running_points import PointRunner, Watch, run_points
+from experiments.harness.sweep.run import PointRunner, Watch, run_points
+from experiments.harness.sweep.store import PointStore
 from experiments.spec import ExperimentSpec
 from labs.measuring.contained import Allowance, Answer, contained_as
 from labs.measuring.measures import measured

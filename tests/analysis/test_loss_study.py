@@ -21,7 +21,7 @@ from analysis.__main__ import main
 from analysis.pages.sweep.page import SweepReport
 from analysis.records.run_directory import run_of
 from experiments.harness.reporting.studies import make_sweep_report, report_of
-from experiments.harness.sweep.measured_rows import _statistics
+from experiments.harness.sweep.measure import _statistics
 from experiments.sack_loss_sweep.report import answers, published_lines
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 

@@ -23,7 +23,7 @@ PLACES = (
     "experiments/harness/running/store.py",
     "experiments/harness/sweep/point.py",
     *(f"experiments/{named.name}" for named in catalogue()),
-    "experiments/harness/sweep/carrying_point.py",
+    "experiments/harness/sweep/measure.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.definition.grid import settings_from
-from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import Plan, plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.running_points import PointRunner
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.run import PointRunner, carry_out
 from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 

@@ -18,11 +18,11 @@ from experiments.harness.cli.run import experiments as run_group
 from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
 from experiments.harness.published.target import chosen, published_study, targets
 from experiments.harness.reproduce.run import ReproductionRequest, carry_out
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.running_points import PointRunner
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.run import PointRunner
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.foundation.errors import UsageError
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from analysis.measures import metrics
+from experiments.harness.sweep.definition import SweepDefinition
 from topologies.foundation.errors import UsageError
 from topologies.foundation.plugins import registered
 
@@ -53,3 +55,27 @@ def test_two_packages_cannot_register_one_name(
         monkeypatch.syspath_prepend(tmp_path / package)
     with pytest.raises(UsageError, match="registers that name too"):
         registered(GROUP)
+
+
+def test_a_package_adds_a_column_to_every_sweep(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "from analysis.measures.metrics import Metric\n"
+        "BYTES = Metric('bytes_sent', 'bytes', 'Bytes sent', 'sockets.jsonl',"
+        " lambda flow: flow.samples[-1].bytes_sent, column=True)\n"
+    )
+    install(tmp_path, "epsilon", "bytes_sent = epsilon_code:BYTES", code)
+    entries = tmp_path / "epsilon-1.2.dist-info/entry_points.txt"
+    entries.write_text(entries.read_text().replace(GROUP, metrics.GROUP))
+    monkeypatch.syspath_prepend(tmp_path)
+    caches = (metrics.columns, metrics.measures, metrics._by_key)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        assert list(metrics.columns())[-1] == "bytes_sent"
+        assert metrics.metric("metric.bytes_sent").title == "Bytes sent"
+        assert SweepDefinition("sack", metric="bytes_sent").metric == "bytes_sent"
+    finally:
+        for cached in (registered, *caches):
+            cached.cache_clear()

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.harness.cli.runs import runs
-from experiments.harness.sweep.point_store import FILE, results
 from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.running_points import PointRunner
+from experiments.harness.sweep.run import PointRunner
+from experiments.harness.sweep.store import FILE, results
 from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady
 

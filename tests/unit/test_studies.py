@@ -22,9 +22,9 @@ from experiments.harness.definition.profiles import (
 )
 from experiments.harness.published.points import asked, combinations, published_beside, times
 from experiments.harness.published.target import chosen, targets
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.published_values import published_of
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.results import published_of
 from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
 from topologies.foundation.errors import UsageError
 

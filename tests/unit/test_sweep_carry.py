@@ -12,14 +12,13 @@ import polars
 import pytest
 
 from experiments.harness.definition.grid import settings_from
-from experiments.harness.sweep import measured_rows
-from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.definition import SweepDefinition
+from experiments.harness.sweep.measure import measured_rows
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record, origin
-from experiments.harness.sweep.point_store import FILE, results
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.running_points import PointRunner
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.run import PointRunner, carry_out
+from experiments.harness.sweep.store import FILE, results
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
@@ -86,7 +85,7 @@ def test_a_doubtful_network_is_told_with_the_seed_of_its_point(tmp_path: Path) -
     evidence = {"held": True, "warnings": ["Data was cut off."], "proofs": []}
     (run / "raw/seed-1/only/evidence.json").write_text(json.dumps(evidence))
     spec = json.loads((run / "spec.json").read_text())
-    network = measured_rows.measured(run / "raw/seed-1", spec, 7)["network"]
+    network = measured_rows(run / "raw/seed-1", spec, 7)["network"]
     assert "only, seed 7: Data was cut off." in network["reasons"]
 
 

@@ -9,15 +9,15 @@ import pytest
 
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import settings_from, single
-from experiments.harness.sweep import sweep_definition
-from experiments.harness.sweep.plan import described, plan
-from experiments.harness.sweep.sweep_definition import (
+from experiments.harness.sweep import definition as sweep_definition
+from experiments.harness.sweep.definition import (
     SweepDefinition,
     from_file,
     from_mapping,
     seeds,
     share,
 )
+from experiments.harness.sweep.plan import described, plan
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import UsageError
 

@@ -9,12 +9,11 @@ from rich.console import Console
 from rich.progress import Progress
 
 from experiments.harness.cli.sweep import _patience
-from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.progress import PrintedProgress
-from experiments.harness.sweep.running_points import PointRunner
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.run import PointRunner, carry_out
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 

@@ -20,10 +20,9 @@ from pathlib import Path
 
 from dask.distributed import Client
 
-from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.running_points import PointRunner
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.run import PointRunner, carry_out
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
 from testbed.engine.cluster import cluster_engine, security
 from testbed.lab.ready import lab

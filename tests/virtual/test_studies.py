@@ -15,7 +15,7 @@ from experiments.harness.published.points import combinations
 from experiments.harness.published.target import chosen
 from experiments.harness.reporting.studies import make_report
 from experiments.harness.running.session import RunRequest, carry_out
-from experiments.harness.sweep.carrying_point import carry_captured
+from experiments.harness.sweep.measure import carry_captured
 from experiments.harness.sweep.python import sweep
 from experiments.spec import CONGESTION_CONTROLS
 from experiments.udp_fairness import DISCIPLINES

@@ -15,8 +15,8 @@ import polars
 import pytest
 
 from analysis.measures.results import rows_of
-from experiments.harness.sweep.point_store import FILE, results
 from experiments.harness.sweep.python import sweep
+from experiments.harness.sweep.store import FILE, results
 from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]

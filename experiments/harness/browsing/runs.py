@@ -23,7 +23,7 @@ from analysis.pages.comparison import (
 )
 from analysis.pages.index import write_index
 from analysis.records.run_index import index
-from experiments.harness.sweep.point_store import FILE, Kept, PointStore, results
+from experiments.harness.sweep.store import FILE, Kept, PointStore, results
 from topologies.foundation.errors import UsageError
 
 _MOST = len(string.ascii_uppercase)

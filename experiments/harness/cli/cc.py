@@ -196,7 +196,7 @@ def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpe
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Reno and the module under the published conditions, a guest at once for each processor."""
-    from experiments.harness.sweep.carrying_point import (
+    from experiments.harness.sweep.measure import (
         carry_rows,  # late: it takes a third of a second
     )
 

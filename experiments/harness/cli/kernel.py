@@ -152,7 +152,7 @@ def _compare(
     from experiments.harness.kernels.cases import chosen_cases
     from experiments.harness.kernels.compare import KernelPair, carry_out
     from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.running_points import way_to_workers
+    from experiments.harness.sweep.run import way_to_workers
     from testbed.lab.kernel.kernel_choice import chosen
 
     cases = chosen_cases(names)
@@ -208,7 +208,7 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
     with one_clear_message():
         from experiments.harness.kernels.table import carry_out_table, kernels_to_show
         from experiments.harness.sweep.progress import watching
-        from experiments.harness.sweep.running_points import way_to_workers
+        from experiments.harness.sweep.run import way_to_workers
 
         table = kernels_to_show(range(1, seeds + 1))
         lab = ready_lab([kernel.name for kernel in table.kernels])

@@ -115,7 +115,7 @@ def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
     from experiments.harness.published.target import chosen
     from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
     from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.running_points import way_to_workers
+    from experiments.harness.sweep.run import way_to_workers
     from testbed.lab.kernel import kernel_choice
 
     wanted = chosen(rows.quick, rows.studies, rows.texts)

@@ -32,7 +32,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from experiments.harness.sweep.point import Origin
-    from experiments.harness.sweep.point_store import Kept
+    from experiments.harness.sweep.store import Kept
 
 
 _FINGERPRINT = 12  # characters of a key that people see
@@ -61,7 +61,7 @@ def list_command(as_json: bool, out: Path) -> None:
 
 
 def _points_table(out: Path) -> Table:
-    from experiments.harness.sweep.point_store import results
+    from experiments.harness.sweep.store import results
 
     with results(out) as memory:
         kept = memory.listed()
@@ -126,7 +126,7 @@ def show_command(which: str, out: Path) -> None:
 
 
 def _point(beginning: str, out: Path) -> str:
-    from experiments.harness.sweep.point_store import results
+    from experiments.harness.sweep.store import results
 
     if not (out / "points.sqlite").exists():
         raise UsageError(
@@ -156,7 +156,7 @@ def _point(beginning: str, out: Path) -> str:
 @out_option
 def gc_command(yes: bool, out: Path) -> None:
     """Forget points that are of no more use: failed ones, those of another tcplab or lab."""
-    from experiments.harness.sweep.point_store import results
+    from experiments.harness.sweep.store import results
 
     with one_clear_message():
         if not (out / "points.sqlite").exists():

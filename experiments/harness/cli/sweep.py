@@ -108,7 +108,7 @@ def sweep(
 ) -> None:
     """Run an experiment over a grid and seeds, and say what is really different."""
     with one_clear_message():
-        from experiments.harness.sweep import sweep_definition
+        from experiments.harness.sweep import definition as sweep_definition
         from experiments.harness.sweep.plan import plan
 
         settings += setting_of_kernel(kernel)
@@ -124,7 +124,7 @@ def sweep(
 def _describe(planned: Plan, out: Path) -> None:
     """How large the sweep is, and what of it is known."""
     from experiments.harness.sweep.point import origin
-    from experiments.harness.sweep.point_store import results
+    from experiments.harness.sweep.store import results
 
     ready = ready_lab(combination.spec.kernel for combination in planned.combinations)
     source, seeds = origin(ready), planned.sweep.seeds
@@ -159,9 +159,8 @@ def _run(
     strict: bool,
     as_json: bool,
 ) -> int:
-    from experiments.harness.sweep.carrying_out import carry_out
     from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.running_points import way_to_workers
+    from experiments.harness.sweep.run import carry_out, way_to_workers
 
     specs = [combination.spec for combination in planned.combinations]
     ready = ready_lab(spec.kernel for spec in specs)
@@ -186,8 +185,8 @@ def _run(
 
 def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
+    from experiments.harness.sweep.definition import SweepDefinition
     from experiments.harness.sweep.plan import plan
-    from experiments.harness.sweep.sweep_definition import SweepDefinition
 
     named = options.named
     settings = (

@@ -16,8 +16,8 @@ from analysis.measures.metrics import columns
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, single
 from experiments.harness.sweep.point import origin
-from experiments.harness.sweep.point_store import results
-from experiments.harness.sweep.running_points import Watch, run_points, way_to_workers
+from experiments.harness.sweep.run import Watch, run_points, way_to_workers
+from experiments.harness.sweep.store import results
 from experiments.spec import ExperimentSpec
 from testbed.lab.kernel.own_source import git
 from testbed.lab.ready import Lab

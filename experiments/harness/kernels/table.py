@@ -16,8 +16,8 @@ from experiments.harness.definition.grid import Combination
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure, chosen_cases
 from experiments.harness.kernels.compare import value_in
 from experiments.harness.sweep.point import Origin, Point, Record, origin
-from experiments.harness.sweep.point_store import results
-from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
+from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
+from experiments.harness.sweep.store import results
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.kernel.built_kernels import BuiltKernel, built_kernels
 from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, all_series, kernel_version

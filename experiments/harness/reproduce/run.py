@@ -15,10 +15,10 @@ from experiments.harness.published.target import Target, published_study, target
 from experiments.harness.reproduce.document import ReproducedRuns, studies
 from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
-from experiments.harness.sweep import network_verdicts
 from experiments.harness.sweep.point import CAPTURES, ROWS, Point, origin
-from experiments.harness.sweep.point_store import results
-from experiments.harness.sweep.running_points import PointRunner, Watch, known_and_run
+from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
+from experiments.harness.sweep.store import results
+from experiments.harness.sweep.table import NETWORK, counted_verdicts
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.ready import Lab
 
@@ -65,7 +65,7 @@ def carry_out(
             **for_page(way.lab),
             **facts,
             **totals,
-            network_verdicts.NETWORK: network_verdicts.counted(carried.records.values()),
+            NETWORK: counted_verdicts(carried.records.values()),
             "studies": studies(request.targets, carried, request.quick),
         }
         (run.folder / "reproduction.json").write_text(json.dumps(content, indent=1) + "\n")

@@ -9,7 +9,7 @@ from typing import Any
 from experiments.harness.definition import grid
 from experiments.harness.definition.catalogue import Experiment, find
 from experiments.harness.definition.grid import Combination, Factor
-from experiments.harness.sweep.sweep_definition import SweepDefinition
+from experiments.harness.sweep.definition import SweepDefinition
 from experiments.spec import Condition, Headline
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import UsageError

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.metrics import GROUP
 from experiments.harness.definition.catalogue import part
 from experiments.harness.definition.grid import Combination
 from experiments.harness.running.seed import memory_for
@@ -15,11 +16,13 @@ from experiments.spec import DEFAULT_KERNEL
 from testbed.jobs.archive import code_digest
 from testbed.jobs.fingerprint import fingerprint
 from testbed.lab.ready import Lab, built_lab
+from topologies.foundation.plugins import registered
 from topologies.foundation.untrusted import digest_of
 
-ROWS = "experiments.harness.sweep.measured_rows"
-CAPTURES = "experiments.harness.sweep.measured_captures"
-"""The modules that measure points of sweeps, and of reproductions that need the captures too."""
+_MEASURE = "experiments.harness.sweep.measure"
+ROWS = f"{_MEASURE}:measured_rows"
+CAPTURES = f"{_MEASURE}:measured_captures"
+"""The functions that measure points of sweeps, and of reproductions that need the captures too."""
 
 Record = dict[str, Any]
 """What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log,
@@ -35,7 +38,7 @@ class Origin:
     """What records come from besides their specs: the lab, the code that runs and what measures.
 
     `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
-    is the module that measures, `measuring` its fingerprint.
+    is the module or MODULE:FUNCTION that measures, `measuring` the fingerprint of the module.
     """
 
     lab: str
@@ -86,5 +89,13 @@ def _statistics_digest(study: str) -> tuple[str, ...]:
 
 
 def origin(lab: Lab, measures: str = ROWS) -> Origin:
-    """The origin of records that this module measures now. Raises ModuleNotFoundError."""
-    return Origin(lab.digests["whole"], code_digest(), measures, fingerprint(measures))
+    """Return the origin of records that this module or MODULE:FUNCTION measures now.
+
+    Packages that add metrics are part of it. Raises ModuleNotFoundError.
+    """
+    measuring = fingerprint(measures.partition(":")[0])
+    if packages := sorted(
+        {f"{each.package} {each.version}" for each in registered(GROUP).values()}
+    ):
+        measuring = hashlib.sha256(repr([measuring, *packages]).encode()).hexdigest()
+    return Origin(lab.digests["whole"], code_digest(), measures, measuring)

@@ -21,11 +21,10 @@ from typing import TYPE_CHECKING, Any
 from analysis.measures.sweep_folder import read_rows, read_sweep
 from analysis.records.problems import Problems
 from analysis.tabular.column_table import ColumnTable
-from experiments.harness.sweep.carrying_out import carry_out
+from experiments.harness.sweep.definition import from_mapping
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Point, Record
-from experiments.harness.sweep.running_points import Watch, way_to_workers
-from experiments.harness.sweep.sweep_definition import from_mapping
+from experiments.harness.sweep.run import Watch, carry_out, way_to_workers
 from testbed.lab.ready import lab_for
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A point carried out on a worker: run, judged by its own evidence, and measured."""
+"""Points on a worker: each is run, judged by its own evidence, and measured."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.results import measure_raw, rows_of
+from analysis.network.verdict import judge_network
+from analysis.records.run_directory import run_of
+from experiments.harness.definition.catalogue import part
 from experiments.harness.running.seed import carry_seed, judge, limits_for
-from experiments.harness.sweep import measured_captures, measured_rows
 from experiments.harness.sweep.point import Record
 from experiments.spec import ExperimentSpec
 from testbed.guest.job_entry import LOG
@@ -20,7 +23,7 @@ from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 
 Measured = Callable[[Path, Any, int], dict[str, Any]]
-"""What is kept of the raw files in a folder that a spec left: a part of a record."""
+"""Takes a folder of raw files, the spec's data and the seed; returns a part of a record."""
 _LOG_BYTES = 20_000  # of each log of a failed point
 
 
@@ -35,8 +38,8 @@ def carry_point(
 ) -> Record:
     """Run the spec `data` with its raw files in the empty folder `raw`, judge it and measure it.
 
-    Sweeps, reproductions and `tcplab cc try` do so here (carry_rows, carry_captured); labs do so in
-    a process of limited rights (labs.measuring.references), with values of their own. A run that is
+    Sweeps, reproductions and `tcplab cc try` use it (carry_rows, carry_captured). Labs use it in a
+    process of limited rights (labs.measuring.references), with values of their own. A run that is
     kept with its files is carried out by experiments.harness.running.session.
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
@@ -61,15 +64,43 @@ def carry_point(
 def carry_rows(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
     """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
     with scratch() as raw:
-        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_rows.measured)
+        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_rows)
 
 
 def carry_captured(
     data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> Record:
-    """As carry_rows, with what the captures tell in the row of the flow that they are about."""
+    """Run one point like carry_rows, with the values of captures in the row of their flow."""
     with scratch() as raw:
-        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_captures.measured)
+        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_captures)
+
+
+def measured_rows(raw: Path, data: Any, seed: int) -> dict[str, Any]:
+    """Return the rows of all flows, texts of the study, and the network's verdict.
+
+    The verdict comes without its list of checks.
+    """
+    network = judge_network(run_of(raw, data, seed)).as_data()
+    del network["checks"]
+    statistics = _statistics(data["name"], raw, data)
+    return {"rows": rows_of(raw, data), "statistics": statistics, "network": network}
+
+
+def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
+    """A text for each condition, by its name, if the study keeps such."""
+    module = part(study, "statistics_file")
+    texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
+    return texts
+
+
+def measured_captures(raw: Path, data: Any, seed: int) -> dict[str, Any]:
+    """Return the same as measured_rows, with the values of captures in the row of their flow."""
+    kept, captured = measured_rows(raw, data, seed), measure_raw(raw, data)
+    rows = [
+        {**row, **captured.get((str(row["condition"]), str(row["flow"])), {})}
+        for row in kept["rows"]
+    ]
+    return kept | {"rows": rows}
 
 
 def _logs(raw: Path) -> str:
