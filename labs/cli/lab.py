@@ -20,7 +20,7 @@ _folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=Fal
 
 @click.group()
 def lab() -> None:
-    """Labs: start one, do its runs, check and pack the answers."""
+    """Start a lab, do its runs, check and pack the answers."""
 
 
 for _command in (preview_command, lint_command, new_command):
@@ -29,7 +29,7 @@ for _command in (preview_command, lint_command, new_command):
 
 @lab.command("list")
 def list_command() -> None:
-    """Every lab with its question."""
+    """List all labs with their questions."""
     with one_clear_message():
         for name in catalogue.names():
             spec = catalogue.find(name)
@@ -132,7 +132,7 @@ def check_command(folder: Path) -> None:
 
 @lab.command("print")
 @_folder
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.pdf")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
 def print_command(folder: Path, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
     from labs.definition.assignment import read_assignment
@@ -144,7 +144,7 @@ def print_command(folder: Path, out: Path | None) -> None:
 
 @lab.command("pack")
 @_folder
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.zip")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
 def pack_command(folder: Path, out: Path | None) -> None:
     """Make the one file to hand in."""
     from labs.definition.assignment import read_assignment
@@ -180,7 +180,7 @@ def course_command(file: Path, name: str) -> None:
     "roster",
     required=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="roster.csv",
+    metavar="FILE",
     help="A table with a column id, or one id in a line.",
 )
 @course_option
@@ -210,7 +210,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @click.option(
     "--module",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="mine.c",
+    metavar="FILE",
     help="The student's module.",
 )
 @click.option(
@@ -285,13 +285,13 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
     "--students",
     "roster",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="roster.csv",
+    metavar="FILE",
     help="The class: columns id, name, email, moodle, canvas as far as known.",
 )
 @click.option(
     "--worksheet",
     type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE.csv",
+    metavar="FILE",
     help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
 )
 @click.option(

@@ -91,7 +91,7 @@ def _on_disk(file: Path, folder: Path) -> DownloadFile:
 def list_archive(file: str) -> list[list[Any]]:
     """The fields of a DownloadFile for each file of an archive, in a process of its own.
 
-    Raises Refused.
+    Raises Refusal.
     """
     try:
         with open_strangers_file(Path(file)) as stream:

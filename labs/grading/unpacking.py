@@ -57,7 +57,7 @@ def by_machine(name: str) -> bool:
 
 
 def unpack(source: Path, target: Path) -> list[str]:
-    """Copy what is wanted of an archive or a folder; the names. Raises Refused."""
+    """Copy what is wanted of an archive or a folder; the names. Raises Refusal."""
     if source.is_symlink() or not (source.is_file() or source.is_dir()):
         raise Refusal("It is neither a file nor a folder.", PACK)
     try:
@@ -92,7 +92,7 @@ def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
 
 
 def _check(offered: list[ArchiveMember], root: str, strict: bool) -> None:
-    """Raises Refused. Of a folder, only links that stand for something wanted are refused."""
+    """Raises Refusal. Of a folder, only links that stand for something wanted are refused."""
     for member in offered:
         if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
             raise member.problem

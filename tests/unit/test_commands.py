@@ -37,12 +37,12 @@ def test_the_list_names_every_experiment_with_its_claim() -> None:
 def test_help_names_each_parameter_with_its_default() -> None:
     help_text = " ".join(CliRunner().invoke(command_of(find("sack")), ["--help"]).output.split())
     for part in (
-        "--bw 10mbit",
+        "--bw RATE",
         "[default: 1mbit]",
-        "--delay 40ms",
-        "--loss 10%",
-        "--queue 1000",
-        "--window 128KiB",
+        "--delay DURATION",
+        "--loss SHARE",
+        "--queue PACKETS",
+        "--window SIZE",
     ):
         assert part in help_text
 
@@ -230,3 +230,28 @@ def test_too_little_memory_is_one_sentence(capsys: pytest.CaptureFixture[str]) -
     with pytest.raises(SystemExit), one_clear_message():
         raise MemoryError
     assert "ulimit -v" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["docs"], ["release"]])
+def test_a_folder_that_cannot_be_written_is_refused_at_once(command: list[str]) -> None:
+    done = CliRunner().invoke(tcplab, [*command, "--out", "/proc/x"])
+    sentence = "Error: /proc/x cannot be written: No such file or directory. Use --out with"
+    assert (done.exit_code, done.output.count("\n")) == (1, 1)
+    assert done.output.startswith(sentence)
+
+
+def test_a_dry_run_checks_names_of_the_kernel() -> None:
+    setting = "net.ipv4.tcp_congestion_control=swift"
+    done = CliRunner().invoke(tcplab, ["run", "sack", "--set", setting, "--dry-run"])
+    assert (done.exit_code, "no congestion control 'swift'" in done.output) == (2, True)
+    words = ["run", "udp_fairness", "--set", "topology.links.0.rightward.discipline=none"]
+    done = CliRunner().invoke(tcplab, [*words, "--dry-run"])
+    assert done.exit_code == 2, done.output
+
+
+def test_help_lists_commands_in_groups_and_whole_claims() -> None:
+    listed = CliRunner().invoke(tcplab, ["--help"]).output
+    places = [listed.index(f"\n{name}:\n") for name in ("Run", "Look", "Teach", "Kernels", "Rare")]
+    assert places == sorted(places)
+    claims = " ".join(CliRunner().invoke(tcplab, ["run", "--help"]).output.split())
+    assert all(" ".join(named.claim.split()) in claims for named in catalogue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -97,3 +98,20 @@ def test_a_full_disk_is_said_before_anything_runs(
     with pytest.raises(TcplabError, match="MiB are free"), new_run(tmp_path / "sack", "seed7"):
         pass
     assert not list((tmp_path / "sack").glob("*seed*"))
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"), [(errno.ENOSPC, "Free space"), (errno.EROFS, "not read-only")]
+)
+def test_a_disk_that_fails_meanwhile_is_said_with_its_remedy(
+    tmp_path: Path, number: int, remedy: str
+) -> None:
+    with pytest.raises(TcplabError, match=remedy) as error, new_run(tmp_path / "sack", "seed7"):
+        raise OSError(number, os.strerror(number), "/somewhere/raw")
+    assert error.value.problem == f"/somewhere/raw cannot be written: {os.strerror(number)}."
+    assert "Measured files are kept" in error.value.remedy
+
+
+def test_other_errors_of_files_pass(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), new_run(tmp_path / "sack", "seed7"):
+        raise FileNotFoundError(errno.ENOENT, "absent")

@@ -83,7 +83,7 @@ class Outcome:
 
 @click.group("cc")
 def cc() -> None:
-    """Your own congestion control: build it, try it against Reno. This kernel never loads it."""
+    """Build your congestion control and compare it with Reno, never in this kernel."""
 
 
 _file = click.argument("file", type=click.Path(path_type=Path))

@@ -1,8 +1,4 @@
-"""All commands of tcplab by name: each is imported when it is typed, so that help comes at once.
-`--studies DIR`, studies of one's own for every command, and `--list`, which names all studies.
-
-What they need is imported when they are used: every command line begins here.
-"""
+"""All commands of tcplab: each is imported when it is typed, so that help comes at once."""
 
 from __future__ import annotations
 
@@ -20,160 +16,163 @@ from experiments.harness.cli.messages import one_clear_message
 from testbed.host.naming import PREFIX
 
 
-class CommandPlace(NamedTuple):
-    """Where a command is, and the line about it in the list of all."""
+class Command(NamedTuple):
+    """A command: its module and object, and its line in the list of all."""
 
-    module: str
     name: str
+    place: str
     line: str
 
 
-PLACES = {
-    "run": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.run", "experiments", "Run an experiment by name."
+_CLI = f"{PREFIX}experiments.harness.cli"
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "Run": (
+        Command("run", f"{_CLI}.run:experiments", "Run an experiment by name."),
+        Command(
+            "sweep",
+            f"{_CLI}.sweep:sweep",
+            "Run an experiment over a grid and seeds, and compare the results.",
+        ),
+        Command(
+            "reproduce",
+            f"{_CLI}.reproduce:reproduce",
+            "Run the published studies and compare their numbers with new runs.",
+        ),
+        Command(
+            "play",
+            f"{_CLI}.play:play",
+            "Change a link with sliders and watch TCP: a live page on this computer.",
+        ),
+        Command(
+            "shell",
+            f"{_CLI}.shell:shell",
+            "Build TOPOLOGY and open Mininet's command line in it, in real time.",
+        ),
     ),
-    "play": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.play",
-        "play",
-        "Move a slider and watch real TCP answer: a page on this computer, until Ctrl-C.",
+    "Look": (
+        Command("runs", f"{_CLI}.runs:runs", "List, show and prune stored runs."),
+        Command(
+            "open",
+            f"{_CLI}.runs:open_index",
+            "Show all runs in a browser, to search and compare them.",
+        ),
+        Command(
+            "report",
+            f"{_CLI}.machine:report",
+            "Write the report of a finished run again: report runs/sack/latest.",
+        ),
+        Command(
+            "analyze",
+            f"{PREFIX}analysis.analyze.command:analyze",
+            "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
+        ),
+        Command(
+            "compare",
+            f"{_CLI}.runs:compare",
+            "Compare runs, or points of sweeps: settings, results, curves.",
+        ),
+        Command(
+            "verify",
+            f"{_CLI}.runs:verify",
+            "Repeat a run of the lab kernel and compare all measured files byte by byte.",
+        ),
     ),
-    "sweep": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.sweep",
-        "sweep",
-        "Run an experiment over a grid and seeds, and say what is really different.",
+    "Teach": (
+        Command(
+            "lab",
+            f"{PREFIX}labs.cli.lab:lab",
+            "Start a lab, do its runs, check and pack the answers.",
+        ),
+        Command(
+            "grade",
+            f"{PREFIX}labs.cli.lab:grade",
+            "Grade a class's hand-ins: repeat each run, compare, and mark the answers.",
+        ),
     ),
-    "reproduce": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.reproduce",
-        "reproduce",
-        "Run the published studies and put their numbers beside ours.",
+    "Kernels": (
+        Command(
+            "kernel",
+            f"{_CLI}.kernel:kernel",
+            "List, build and compare the kernels that hosts can run in virtual time.",
+        ),
+        Command(
+            "cc",
+            f"{_CLI}.cc:cc",
+            "Build your congestion control and compare it with Reno, never in this kernel.",
+        ),
+        Command(
+            "packetdrill",
+            f"{_CLI}.packetdrill:packetdrill",
+            "Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel.",
+        ),
     ),
-    "runs": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.runs",
-        "runs",
-        "What has been run: list, show, and forget what nothing can use any more.",
+    "Machine": (
+        Command(
+            "doctor",
+            f"{_CLI}.machine:doctor",
+            "Check this machine and print how to fix each problem (--json).",
+        ),
+        Command(
+            "clean",
+            f"{_CLI}.machine:clean_up",
+            "Remove what killed runs left behind, as they noted it.",
+        ),
+        Command(
+            "image", f"{PREFIX}testbed.lab.ready:commands", "The lab kernel and the guest's image."
+        ),
+        Command(
+            "bench",
+            f"{_CLI}.machine:bench",
+            "Measure runs here: virtual seconds per CPU second, CPU microseconds per packet.",
+        ),
     ),
-    "open": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.runs",
-        "open_index",
-        "Show all runs in a browser: search them, and tick those to compare.",
-    ),
-    "compare": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.runs",
-        "compare",
-        "Put runs, or points of sweeps, beside each other: settings, results, curves.",
-    ),
-    "verify": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.runs",
-        "verify",
-        "Repeat a run of the lab kernel and compare all that it measured, byte by byte.",
-    ),
-    "report": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.machine",
-        "report",
-        "Make the report of a finished run again: report runs/sack/latest.",
-    ),
-    "analyze": CommandPlace(
-        f"{PREFIX}analysis.analyze.command",
-        "analyze",
-        "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
-    ),
-    "shell": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.shell",
-        "shell",
-        "Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real"
-        " time.",
-    ),
-    "cc": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.cc",
-        "cc",
-        "Your own congestion control: build it, try it against Reno.",
-    ),
-    "packetdrill": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.packetdrill",
-        "packetdrill",
-        "Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel and in virtual time.",
-    ),
-    "lab": CommandPlace(
-        f"{PREFIX}labs.cli.lab",
-        "lab",
-        "Labs: start one, do its runs, check and pack the answers.",
-    ),
-    "grade": CommandPlace(
-        f"{PREFIX}labs.cli.lab",
-        "grade",
-        "Grade a class's hand-ins: repeat each run, compare, and mark the answers.",
-    ),
-    "kernel": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.kernel",
-        "kernel",
-        "The kernels that hosts can run in virtual time: versions, or a source of your own.",
-    ),
-    "image": CommandPlace(
-        f"{PREFIX}testbed.lab.ready", "commands", "The lab kernel and the guest's image."
-    ),
-    "release": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.project",
-        "release",
-        "Make a release of this checkout: a wheel and an archive that need nothing else.",
-    ),
-    "lock": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.project",
-        "lock",
-        "Renew the locks of Debian's and Python's packages and of crates, and say what changed.",
-    ),
-    "doctor": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.machine",
-        "doctor",
-        "Say what this machine can do and what is in the way, each with its remedy (--json).",
-    ),
-    "clean": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.machine",
-        "clean_up",
-        "Undo what killed runs left: exactly what they noted.",
-    ),
-    "bench": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.machine",
-        "bench",
-        "What runs cost here: virtual seconds per CPU second, CPU microseconds per packet.",
-    ),
-    "completion": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.completion",
-        "completion",
-        'Print what makes your shell complete commands: eval "$(./tcplab completion bash)".',
-    ),
-    "man": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.project",
-        "man",
-        "Print the manual page: ./tcplab man | man -l -",
-    ),
-    "docs": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.project",
-        "docs",
-        "Build the documentation as a site with reference and gallery; a dead link is an error.",
-    ),
-    "scheduler": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.sweep",
-        "scheduler",
-        "Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.",
-    ),
-    "worker": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.sweep",
-        "worker",
-        "Work for the Dask scheduler at tls://HOST:8786 until that ends.",
-    ),
-    "cluster": CommandPlace(
-        f"{PREFIX}experiments.harness.cli.sweep",
-        "cluster",
-        "What the machines of a cluster share: its certificate.",
+    "Rare": (
+        Command(
+            "scheduler",
+            f"{_CLI}.sweep:scheduler",
+            "Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.",
+        ),
+        Command(
+            "worker",
+            f"{_CLI}.sweep:worker",
+            "Work for the Dask scheduler at tls://HOST:8786 until it ends.",
+        ),
+        Command(
+            "cluster",
+            f"{_CLI}.sweep:cluster",
+            "Make the certificate that the machines of a cluster share.",
+        ),
+        Command(
+            "completion",
+            f"{_CLI}.completion:completion",
+            'Print the code that completes commands: eval "$(./tcplab completion bash)".',
+        ),
+        Command("man", f"{_CLI}.project:man", "Print the manual page: ./tcplab man | man -l -"),
+        Command(
+            "docs",
+            f"{_CLI}.project:docs",
+            "Build the documentation site with reference and gallery; a dead link is an error.",
+        ),
+        Command(
+            "release",
+            f"{_CLI}.project:release",
+            "Make a self-contained release of this checkout: a wheel and an archive.",
+        ),
+        Command(
+            "lock",
+            f"{_CLI}.project:lock",
+            "Renew the locks of Debian's and Python's packages and of crates, and list changes.",
+        ),
     ),
 }
-"""In the order of the help: what is used most comes first."""
+"""All commands in the order of the help."""
+PLACES = {command.name: command for group in GROUPS.values() for command in group}
 COMPLETE = "_TCPLAB_COMPLETE"
 """The variable by which a shell asks for completions (./tcplab knows it too)."""
 
 
 class _LazyGroup(click.Group):
-    """The commands of PLACES; only the one that is typed is imported."""
+    """The commands of GROUPS; only the one that is typed is imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(PLACES)
@@ -181,18 +180,15 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in PLACES:
             return None
-        place = PLACES[cmd_name]
+        module, _, name = PLACES[cmd_name].place.partition(":")
         with one_clear_message():  # a command lists plugins, which may be broken
-            found: click.Command = getattr(import_module(place.module), place.name)
+            found: click.Command = getattr(import_module(module), name)
         return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that was typed, by that name: it may have another of its own.
-
-        Fails with the nearest name if there is none.
-        """
+        """Return the typed command under that name. Fails with the nearest name without one."""
         typed = args[0]
         if typed not in PLACES and not typed.startswith("-"):
             near = get_close_matches(typed, PLACES, 1)
@@ -201,8 +197,9 @@ class _LazyGroup(click.Group):
         return typed, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, place.line) for name, place in PLACES.items()])
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl([(command.name, command.line) for command in commands])
 
 
 def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
@@ -224,12 +221,12 @@ studies_option = click.option(
     is_eager=True,
     expose_value=False,
     callback=_add,
-    help="A folder with studies of your own, each a file or a folder; may be repeated.",
+    help="Folder with your studies, each a file or a folder; may be repeated.",
 )
 
 
 def print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    """Name every experiment with its claim, and end."""
+    """Print every experiment with its claim, and exit."""
     if not wanted or context.resilient_parsing:
         return
     from experiments.harness.definition.catalogue import catalogue
@@ -245,7 +242,7 @@ list_option = click.option(
     is_flag=True,
     expose_value=False,
     callback=print_list,
-    help="Name every experiment with its claim.",
+    help="List all experiments with their claims.",
 )
 
 

@@ -16,7 +16,7 @@ from experiments.harness.cli.commands import COMPLETE, tcplab
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes your shell complete commands: eval "$(./tcplab completion bash)"."""
+    """Print the code that completes commands: eval "$(./tcplab completion bash)"."""
     kind = get_completion_class(shell)
     assert kind is not None  # click has all three
     click.echo(kind(tcplab, {}, "tcplab", COMPLETE).source())

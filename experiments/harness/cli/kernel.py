@@ -26,7 +26,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 @click.group("kernel")
 def kernel() -> None:
-    """The kernels that hosts can run in virtual time: versions, or a source of your own."""
+    """List, build and compare the kernels that hosts can run in virtual time."""
 
 
 @kernel.command("list")

@@ -50,7 +50,7 @@ _KINDS = {
 )
 @click.pass_context
 def bench(context: click.Context, times: int, against: Path | None) -> None:
-    """What runs cost here: virtual seconds per CPU second, CPU microseconds per packet."""
+    """Measure runs here: virtual seconds per CPU second, CPU microseconds per packet."""
     if context.invoked_subcommand:
         return
     with one_clear_message():
@@ -98,7 +98,7 @@ def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=folders_of_runs)
 @click.pass_context
 def report(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """Make the report of a finished run again: report runs/sack/latest."""
+    """Write the report of a finished run again: report runs/sack/latest."""
     folder = Path(next((word for word in arguments if not word.startswith("-")), ""))
     kind = next((kind for name, kind in _KINDS.items() if (folder / name).is_file()), "report")
     _become(context, program(kind, *arguments))
@@ -116,12 +116,12 @@ _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}
 @click.command("doctor", context_settings=_PASSED_ON)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def doctor(arguments: tuple[str, ...]) -> None:
-    """Say what this machine can do and what is in the way, each with its remedy (--json)."""
+    """Check this machine and print how to fix each problem (--json)."""
     sys.exit(examination.main(arguments))
 
 
 @click.command("clean", context_settings=_PASSED_ON)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def clean_up(arguments: tuple[str, ...]) -> None:
-    """Undo what killed runs left: exactly what they noted."""
+    """Remove what killed runs left behind, as they noted it."""
     sys.exit(clean.main(arguments))

@@ -69,8 +69,11 @@ def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
 
 _KERNEL: dict[str, Any] = {
     "default": None,
-    "metavar": "6.12|TARBALL|TREE|CLONE@REVISION[+PATCH]",
-    "help": "Linux that the hosts run, in virtual time; `tcplab kernel list` names those at hand.",
+    "metavar": "KERNEL",
+    "help": (
+        "Linux of the hosts, in virtual time: a version such as 6.12, a tarball, a tree or"
+        " CLONE@REVISION, each with +PATCH; `tcplab kernel list` lists versions."
+    ),
     "shell_complete": kernels,
 }
 
@@ -152,7 +155,7 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
             ["--limit"],
             type=QuantityType(Duration),
             default=None,
-            metavar="10min",
+            metavar="DURATION",
             help="Stop a run after that much wall time  [default: 10min, natively more]",
         ),
         click.Option(
@@ -165,7 +168,7 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
             ),
         ),
         click.Option(["--strict"], is_flag=True, help=STRICT),
-        click.Option(["--dry-run"], is_flag=True, help="Print what would be run, and run nothing."),
+        click.Option(["--dry-run"], is_flag=True, help="Print the spec without running it."),
         click.Option(["--json", "as_json"], is_flag=True, help=AS_JSON),
     ]
 
@@ -199,7 +202,11 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
     flag = f"--{field.name.replace('_', '-')}"
     if issubclass(kind, Quantity):
         return click.Option(
-            [flag], type=QuantityType(kind), default=field.default, metavar=kind.example, help=text
+            [flag],
+            type=QuantityType(kind),
+            default=field.default,
+            metavar=kind.__name__.upper(),
+            help=text,
         )
     offered = _completed(field.metadata.get("parts", ()))
     return click.Option(
@@ -220,7 +227,10 @@ def _completed(
 
 
 workers_option = click.option(
-    "--workers", type=click.IntRange(1, 10_000), metavar="NUMBER", help="Guests at once."
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Maximum number of guests to run in parallel.",
 )
 
 

@@ -80,7 +80,7 @@ def packetdrill(
     as_json: bool,
     kernel: str | None,
 ) -> None:
-    """Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel and in virtual time.
+    """Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel.
 
     The exit status is 0 if all have passed, 1 if not.
     """

@@ -35,9 +35,10 @@ from topologies.foundation.errors import UsageError
     help="Begin with a lesson: one of ours by name, or a Markdown file of yours.",
 )
 def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
-    """Move a slider and watch real TCP answer: a page on this computer, until Ctrl-C.
+    """Change a link with sliders and watch TCP: a live page on this computer.
 
-    LINK is what the page's button *Copy link* gives: the settings behind its #.
+    It is served until Ctrl-C. LINK comes from the page's button *Copy link*: the settings behind
+    its # hold.
     """
     with one_clear_message():
         offered, settings = _offer(lesson), _settings_of(link)

@@ -25,6 +25,7 @@ from experiments.harness.documentation.gallery import PROGRAM, gallery_page, mad
 from experiments.harness.documentation.reference import command_pages, python_pages, spec_pages
 from experiments.harness.documentation.site import build
 from experiments.harness.running.lab import ready_lab
+from experiments.harness.running.store import require_writable
 from testbed.recipes.building import shown
 
 
@@ -34,14 +35,15 @@ from testbed.recipes.building import shown
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("site"),
     show_default=True,
-    help="The folder for the site, which is made anew.",
+    help="Folder of the site, which is replaced.",
 )
 @click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
 @click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
-    """Build the documentation as a site with reference and gallery; a dead link is an error."""
+    """Build the documentation site with reference and gallery; a dead link is an error."""
     with one_clear_message(), _server(out, port) if serve else nullcontext() as server:
+        require_writable(out)
         write_site(out, with_pictures=not quick)
         click.echo(f"Site: {(out / 'index.html').resolve()}")
         if server:
@@ -49,7 +51,7 @@ def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
 
 
 def write_site(out: Path, with_pictures: bool) -> None:
-    """Build the site in `out`. Raises TcplabError, CommandError."""
+    """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
     files = _pictures() if with_pictures else {}
     generated = {
         **command_pages(tcplab, PROGRAM),
@@ -91,10 +93,11 @@ def _serve(server: LocalServer) -> None:
 )
 @click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
 def release(out: Path, new: bool) -> None:
-    """Make a release of this checkout: a wheel and an archive that need nothing else."""
+    """Make a self-contained release of this checkout: a wheel and an archive."""
     from testbed.release.making import make_release
 
     with one_clear_message(), shown(sys.stderr) as report:
+        require_writable(out)
         made = make_release(out, report, new)
     for name, digest in made.digests.items():
         size = (made.folder / name).stat().st_size / 1e6
@@ -104,7 +107,7 @@ def release(out: Path, new: bool) -> None:
 @click.command("lock")
 @click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
 def lock(update: bool) -> None:
-    """Renew the locks of Debian's and Python's packages and of crates, and say what changed."""
+    """Renew the locks of Debian's and Python's packages and of crates, and list changes."""
     from testbed.release import lock_files
 
     with one_clear_message(), shown(sys.stderr) as report:

@@ -78,7 +78,9 @@ class _Way:
     help="Guests at once on this machine.",
 )
 @click.option(
-    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
 )
 @with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
@@ -96,7 +98,10 @@ def reproduce(
     as_json: bool,
     out: Path,
 ) -> None:
-    """Run the published studies and put their numbers beside ours. Goes on after a stop."""
+    """Run the published studies and compare their numbers with new runs.
+
+    The same command goes on after a stop.
+    """
     with one_clear_message():
         rows = _Rows(quick, names, texts)
         on = kernel or DEFAULT_KERNEL

@@ -36,7 +36,7 @@ def command_of(named: Experiment, testbed: str = "virtual") -> click.Command:
         is_eager=True,
         expose_value=False,
         callback=print_list,
-        help="Name every experiment with its claim.",
+        help="List all experiments with their claims.",
     )
     forms = [
         click.Option(
@@ -100,6 +100,10 @@ class _Experiments(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [named.name for named in catalogue()]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Experiments"), one_clear_message():
+            formatter.write_dl([(named.name, named.claim) for named in catalogue()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
         with one_clear_message():

@@ -40,14 +40,14 @@ _FINGERPRINT = 12  # characters of a key that people see
 
 @click.group()
 def runs() -> None:
-    """What has been run: list, show, and forget what nothing can use any more."""
+    """List, show and prune stored runs."""
 
 
 @runs.command("list")
 @json_option
 @out_option
 def list_command(as_json: bool, out: Path) -> None:
-    """Every run and sweep with what was found, and how many points of sweeps are known."""
+    """List runs and sweeps with their results, and the number of cached points."""
     with one_clear_message():
         from experiments.harness.browsing.runs import folders, runs_table
 
@@ -111,7 +111,7 @@ def _is_current(origin: Origin, kernel: str) -> bool:
 @click.argument("which", metavar="FOLDER|KEY", shell_complete=folders_of_runs)
 @out_option
 def show_command(which: str, out: Path) -> None:
-    """A run's manifest without its files, or the point of a sweep whose key begins like this."""
+    """Print the manifest of a run without its files, or a point of a sweep by its key."""
     with one_clear_message():
         folder = Path(which)
         if (folder / "manifest.json").exists():
@@ -155,7 +155,7 @@ def _point(beginning: str, out: Path) -> str:
 @click.option("--yes", is_flag=True, help="Remove without asking.")
 @out_option
 def gc_command(yes: bool, out: Path) -> None:
-    """Forget points that are of no more use: failed ones, those of another tcplab or lab."""
+    """Remove cached points that cannot be reused: failed, or of another tcplab or lab."""
     from experiments.harness.sweep.store import results
 
     with one_clear_message():
@@ -179,7 +179,7 @@ _FORMAT = 1
 @click.option("--json", "as_json", is_flag=True, help=AS_JSON)
 @out_option
 def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
-    """Put runs, or points of sweeps, beside each other: settings, results, curves.
+    """Compare runs, or points of sweeps: settings, results, curves.
 
     RUN is a folder, such as runs/sack/latest; POINT the beginning of a point's key (column `point`
     of a sweep's rows.csv), which stands for all seeds of its settings.
@@ -197,7 +197,7 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
 @click.option("--no-browser", is_flag=True, help="Make the page and print where it is.")
 @out_option
 def open_index(no_browser: bool, out: Path) -> None:
-    """Show all runs in a browser: search them, and tick those to compare."""
+    """Show all runs in a browser, to search and compare them."""
     with one_clear_message():
         from experiments.harness.browsing.runs import write_index
 
@@ -215,10 +215,10 @@ _SHOWN = 5
     "folder", metavar="RUN", type=click.Path(path_type=Path), shell_complete=folders_of_runs
 )
 def verify(folder: Path) -> None:
-    """Repeat a run of the lab kernel and compare all that it measured, byte by byte.
+    """Repeat a run of the lab kernel and compare all measured files byte by byte.
 
-    Ends with 0 if all is the same. Otherwise it names the first packet that differs, and keeps the
-    repetition beside the run.
+    Exits with 0 if identical. Otherwise it names the first packet that differs, and keeps the
+    repetition next to the run.
     """
     with one_clear_message():
         run = to_repeat(folder)

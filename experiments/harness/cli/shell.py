@@ -69,9 +69,9 @@ def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:
 
 
 def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **link: Any) -> None:
-    """Build TOPOLOGY and type commands into its hosts: Mininet's own command line, in real time.
+    """Build TOPOLOGY and open Mininet's command line in it, in real time.
 
-    Nothing is captured or kept. What to type is said when the network is ready.
+    It captures and keeps no files. It prints how to use it when the network is ready.
     """
     with one_clear_message():
         made = _shape(topology)(size, ShellLink(**link).channel())

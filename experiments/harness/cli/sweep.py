@@ -37,55 +37,59 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", metavar="EXPERIMENT|FILE.toml", shell_complete=studies)
+@click.argument("what", metavar="EXPERIMENT|FILE", shell_complete=studies)
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE,VALUE",
     help=(
-        "What to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+        "Factor to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
         " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
     ),
 )
 @click.option(
     "--seeds",
-    metavar="30|7-36|1,5,9",
-    help="How many seeds, or which.  [default: 1; with --until up to 200]",
+    metavar="SEEDS",
+    help="Number of seeds, or the seeds: 30, 7-36 or 1,5,9.  [default: 1; with --until up to 200]",
 )
 @click.option(
     "--until",
-    metavar="2%",
-    help="Use seeds until each median is known this well (half its 95 % interval).",
+    metavar="SHARE",
+    help="Add seeds until half the 95 % interval of each median is below this, such as 2%.",
 )
-@click.option("--metric", metavar="NAME", help="What is compared.  [default: goodput_kbit_s]")
+@click.option("--metric", metavar="NAME", help="Metric to compare.  [default: goodput_kbit_s]")
 @click.option(
-    "--compare", metavar="NAME", help="Whose values are compared: a name of --set, or condition."
+    "--compare",
+    metavar="NAME",
+    help="Factor whose levels are compared: a name of --set, or condition.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 10_000),
     metavar="NUMBER",
-    help="Guests at once on this machine.  [default: one for each processor]",
+    help="Maximum number of guests to run in parallel.  [default: one for each processor]",
 )
 @click.option(
-    "--scheduler", metavar="tls://HOST:8786", help="Use the workers of this Dask scheduler instead."
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
 )
 @click.option(
     "--limit",
     type=QuantityType(Duration),
     default="10min",
     show_default=True,
-    metavar="10min",
+    metavar="DURATION",
     help="Stop a point after that much wall time.",
 )
 @with_kernel_option
 @click.option("--strict", is_flag=True, help=STRICT)
-@click.option("--force", is_flag=True, help="Run points again that are known already.")
+@click.option("--force", is_flag=True, help="Run cached points again.")
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print how many points there are and which are known; run nothing.",
+    help="Print the points and how many are cached, without running them.",
 )
 @json_option
 @out_option
@@ -106,7 +110,7 @@ def sweep(
     as_json: bool,
     out: Path,
 ) -> None:
-    """Run an experiment over a grid and seeds, and say what is really different."""
+    """Run an experiment over a grid and seeds, and compare the results."""
     with one_clear_message():
         from experiments.harness.sweep import definition as sweep_definition
         from experiments.harness.sweep.plan import plan
@@ -235,7 +239,7 @@ def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
 )
 def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
-    """Work for the Dask scheduler at tls://HOST:8786 until that ends.
+    """Work for the Dask scheduler at tls://HOST:8786 until it ends.
 
     It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
     Builds the lab if need be, then takes points.
@@ -256,11 +260,11 @@ def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> No
 @_host("127.0.0.1")
 @click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
 def scheduler(host: str | None, port: int) -> None:
-    """Run a Dask scheduler until Ctrl-C: workers and sweeps meet at tls://127.0.0.1:8786.
+    """Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.
 
-    Only holders of the cluster's certificate get in; the scheduler makes one the first time. Other
-    machines need a copy, and reach the scheduler by --host or through ssh tunnels: see
-    docs/sweeps.md.
+    They meet at tls://127.0.0.1:8786. Only holders of the cluster's certificate get in; the
+    scheduler makes one the first time. Other machines need a copy, and reach the scheduler by
+    --host or through ssh tunnels.
     """
     with one_clear_message():
         require_cluster_extra()
@@ -279,7 +283,7 @@ def scheduler(host: str | None, port: int) -> None:
 
 @click.group()
 def cluster() -> None:
-    """What the machines of a cluster share: its certificate."""
+    """Make the certificate that the machines of a cluster share."""
 
 
 @cluster.command("certificates")

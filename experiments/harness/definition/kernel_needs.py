@@ -1,35 +1,49 @@
-"""What a spec needs of the kernel that it names, and whether that has it."""
+"""Needs of a spec, checked against the kernel that it names."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.spec import Condition, ExperimentSpec, Proof
+from experiments.spec import (
+    CONGESTION_CONTROLS,
+    Condition,
+    ExperimentSpec,
+    Proof,
+    unknown_congestion_control,
+)
 from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.kernel_choice import chosen
 from testbed.lab.kernel.kernel_version import KernelVersion, kernel_version
 from topologies.foundation.errors import UsageError
 
 MODULES, REAL_TIME = "modules", "real time"
-"""What a spec with congestion controls of its own needs, and what a shell needs."""
+"""Needs of a spec with modules, and of a shell."""
 
 
 def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
-    """Raises UsageError, with the reason, if the spec's kernel lacks what the spec needs."""
+    """Raise UsageError, with the reason, if the spec's kernel lacks a need of the spec.
+
+    A congestion control that a sysctl sets is checked here: the spec does not know the names.
+    """
+    known = {*CONGESTION_CONTROLS, *(module.algorithm for module in spec.modules)}
+    for condition in spec.conditions:
+        algorithm = dict(condition.sysctls).get(CONGESTION_CONTROL)
+        if algorithm is not None and algorithm not in known:
+            raise unknown_congestion_control(algorithm)
     for need in _needs(spec):
         _require(need, spec.kernel, spec.name)
 
 
 def refuse_virtual_time_only(kernel: str) -> None:
-    """Raises UsageError if the kernel, as a spec names it, knows no real time."""
+    """Raise UsageError for a kernel without real time."""
     _require(REAL_TIME, kernel, "A shell")
 
 
 def without_what_always_holds(spec: ExperimentSpec) -> ExperimentSpec:
-    """The spec as its kernel can be told it.
+    """Return the spec without settings that its kernel lacks and always behaves as if it had.
 
-    What a condition sets to what a kernel without that setting always does is a proof instead.
+    Each becomes a proof instead.
     """
     kernel = _kernel_of(spec)
     conditions = tuple(_told(condition, kernel) for condition in spec.conditions)
@@ -60,9 +74,9 @@ def _require(need: str, kernel: str, who: str) -> None:
 
 
 def _needs(spec: ExperimentSpec) -> Iterator[str]:
-    """Congestion controls and sysctls that conditions set, queueing disciplines, modules.
+    """List congestion controls, sysctls of conditions, queueing disciplines and modules.
 
-    Not what holds anyway, because the kernel lacks the choice.
+    A setting that the kernel lacks but behaves as if it had is no need.
     """
     always = _kernel_of(spec).always
     for condition in spec.conditions:

@@ -9,6 +9,7 @@ A folder of the store for results that take long: what is known is written in an
 from __future__ import annotations
 
 import datetime
+import errno
 import itertools
 import json
 import os
@@ -27,6 +28,14 @@ from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
 FORMAT = 1
+_OF_THE_DISK = {
+    errno.ENOSPC: "Free space there, or use --out with a folder on another disk.",
+    errno.EDQUOT: "Free space within your quota, or use --out with a folder on another disk.",
+    errno.EROFS: "Use --out with a folder on a disk that is not read-only.",
+    errno.EACCES: "Use --out with a folder that you may write to.",
+    errno.EPERM: "Use --out with a folder that you may write to.",
+}
+"""Errors of a disk or its permissions, with the remedy."""
 _IN_PROGRESS = ".in-progress"
 _LOCK = "lock"
 _ROOM_NEEDED = 200 * 2**20  # bytes; a run keeps captures, a full disk would cut them
@@ -51,14 +60,13 @@ class RunFolder:
 
 @contextmanager
 def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
-    """A new run on a `shelf` of the store, such as runs/sack; it is locked meanwhile.
+    """Make a locked folder for a run on a `shelf` of the store, such as runs/sack.
 
-    Its name is made of the time and the `label`.
-
-    Raises TcplabError if nothing can be written there.
+    Its name is made of the time and the `label`. Raises TcplabError if the shelf, or later the
+    run, cannot be written.
     """
+    require_writable(shelf)
     try:
-        shelf.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(shelf).free < _ROOM_NEEDED:
             raise TcplabError(
                 f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.",
@@ -66,12 +74,31 @@ def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
             )
         folder, lock = _create(shelf, label)
     except OSError as error:
-        raise TcplabError(
-            f"Nothing can be written in {shelf}: {error.strerror}.",
-            "Use --out with another folder.",
-        ) from error
+        raise _unwritable(shelf, error) from error
     with lock:
-        yield RunFolder(folder, folder.name.removesuffix(_IN_PROGRESS))
+        try:
+            yield RunFolder(folder, folder.name.removesuffix(_IN_PROGRESS))
+        except OSError as error:
+            if error.errno not in _OF_THE_DISK:
+                raise
+            failed = _unwritable(Path(error.filename or folder), error)
+            failed.remedy += " Measured files are kept; the next run puts them in their place."
+            raise failed from error
+
+
+def require_writable(folder: Path) -> None:
+    """Make a folder, or raise TcplabError with the reason if it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> TcplabError:
+    remedy = _OF_THE_DISK.get(error.errno or 0, "Use --out with another folder.")
+    return TcplabError(f"{path} cannot be written: {error.strerror}.", remedy)
 
 
 def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
