@@ -18,7 +18,7 @@ Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
 DEFAULT_KERNEL = "7.2"
-"""The lab's own kernel (testbed.lab.kernel.kernel_version, which does not travel into guests)."""
+"""The lab's own kernel (testbed.lab.kernel.version, which does not travel into guests)."""
 # Bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so that no SACK
 # block is cut.
 SNAPLEN = 128
@@ -291,7 +291,7 @@ class ExperimentSpec:
 
     `modules` are congestion controls that are built and loaded first; the spec holds their source.
     `headline` is the claim that a report judges, None if none is declared. `kernel` is what the
-    hosts run in virtual time (testbed.lab.kernel.kernel_choice). `sampling` is the time between two
+    hosts run in virtual time (testbed.lab.kernel.choice). `sampling` is the time between two
     readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
     but the nodes, cables and captures when these stand, so that it may be started ahead; it has one
     condition, and only senders are read. `changes` are those of the link meanwhile.

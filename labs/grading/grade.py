@@ -39,7 +39,7 @@ from labs.measuring.contained import contained_as
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
-from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+from testbed.lab.packetdrill.recipe import packetdrill
 from testbed.lab.ready import Lab
 from topologies.foundation.errors import TcplabError
 

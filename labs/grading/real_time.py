@@ -89,7 +89,7 @@ def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
 
 
 GUESTS_BEGIN = 1_700_000_000
-"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual/virtual_run.py)."""
+"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual/run.py)."""
 _GUESTS_LAST = 7 * 86_400  # seconds; no lab takes longer
 _CLOCK_SLACK = 3600.0  # seconds that a machine's clock may be put right by during a run
 _LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, and two seconds

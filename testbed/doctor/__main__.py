@@ -12,12 +12,10 @@ from dataclasses import asdict
 from typing import Any
 
 from testbed.doctor import running_kernel, system, timing
-from testbed.doctor.examined_machine import ExaminedMachine
-from testbed.doctor.finding import Finding
+from testbed.doctor.machine import ExaminedMachine, Finding
 from testbed.host.scratch import orphans
-from testbed.lab.kernel.kernel_parts import init_part
-from testbed.lab.parts import stated_digests
-from testbed.lab.released import release_of
+from testbed.lab.kernel.built import init_part
+from testbed.lab.parts import release_of, stated_digests
 from testbed.lab.survey import entries
 from testbed.native.journal import stale
 from testbed.recipes import cache

@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined_machine import ExaminedMachine
-from testbed.doctor.finding import Finding, judged
+from testbed.doctor.machine import ExaminedMachine, Finding, judged
 from topologies.disciplines import DISCIPLINES
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"

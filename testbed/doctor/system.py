@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.examined_machine import ExaminedMachine
-from testbed.doctor.finding import Finding, State, Testbed, judged
+from testbed.doctor.machine import ExaminedMachine, Finding, State, Testbed, judged
 from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
 from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
-from testbed.lab.released import NOT_A_RELEASE
+from testbed.lab.parts import NOT_A_RELEASE
 from testbed.virtual.choice import SandboxChoice
 
 _CAP_SYS_ADMIN, _CAP_NET_ADMIN = 21, 12  # capabilities(7)

@@ -1,12 +1,25 @@
-"""Tasks and what becomes of them, wherever they are carried out: here or on a cluster."""
+"""Tasks and what becomes of them, wherever they are carried out: here or on a cluster.
+
+The engine of one machine: a thread for each guest that may run at once.
+
+Guests are processes of their own, so a thread has little to do but wait for one.
+
+The libraries of a cluster, which one machine does without: the extra `cluster` of tcplab.
+"""
 
 from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import islice
+from threading import Event
 from typing import Any, Protocol
 
+from testbed.lab.ready import Lab
 from topologies.foundation.errors import TcplabError
 
 
@@ -63,3 +76,70 @@ class Engine(Protocol):
         What is still running is ended if the caller goes away. Raises TcplabError if nobody can
         carry tasks out any more.
         """
+
+
+_AHEAD = 2  # tasks for each slot that are taken at once, so that no slot waits for the caller
+
+
+@dataclass
+class _ThreadEngine:
+    """An engine of `slots` threads, which `stop` ends with their guests."""
+
+    lab: Lab
+    slots: int
+    listener: Listener
+    stop: Event = field(default_factory=Event)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
+        """The results as they come (testbed.engine.tasks.Engine)."""
+        waiting, pending = iter(tasks), dict[Future[Any], Task]()
+        pool = ThreadPoolExecutor(self.slots, thread_name_prefix="guest")
+        try:
+            self._submit(pool, waiting, pending)
+            while pending:
+                for future in wait(pending, return_when=FIRST_COMPLETED).done:
+                    task = pending.pop(future)
+                    self._submit(pool, waiting, pending)
+                    yield _outcome(task, future)
+        finally:
+            self.stop.set()
+            pool.shutdown(cancel_futures=True)
+
+    def _submit(
+        self, pool: ThreadPoolExecutor, waiting: Iterator[Task], pending: dict[Future[Any], Task]
+    ) -> None:
+        for task in islice(waiting, _AHEAD * self.slots - len(pending)):
+            pending[pool.submit(self._perform, task)] = task
+
+    def _perform(self, task: Task) -> Any:
+        def tell(phase: str, elapsed: float) -> None:
+            if self.stop.is_set():
+                raise Stopped(task.key)
+            self.listener.running(task.key, phase, elapsed)
+
+        return task.function(*task.arguments, self.lab, tell)
+
+
+def _outcome(task: Task, future: Future[Any]) -> Done:
+    error = future.exception()
+    return Done.failed(task.key, error) if error else Done(task.key, future.result())
+
+
+@contextmanager
+def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
+    """An engine on this machine with `slots` guests at once; none of them is left afterwards."""
+    engine = _ThreadEngine(lab, slots, listener)
+    try:
+        yield engine
+    finally:
+        engine.stop.set()
+
+
+def require_cluster_extra() -> None:
+    """Raises TcplabError if Dask is not installed."""
+    if not find_spec("distributed"):
+        raise TcplabError(
+            "A cluster needs Dask, which is not installed.",
+            "Install it in the same environment: pip install 'distributed>=2024.5'. In a checkout,"
+            " ./tcplab does so itself.",
+        )

@@ -18,9 +18,9 @@ from distributed.core import Status
 
 from testbed.engine.tasks import Stopped
 from testbed.host.naming import PREFIX
-from testbed.jobs.fingerprint import fingerprint
+from testbed.jobs.archive import fingerprint
 from testbed.jobs.following import Progress
-from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
 from topologies.foundation.errors import TcplabError
 

@@ -81,7 +81,7 @@ class JobContext:
 
         It waits without a pause: neither to read a link nor to print takes virtual time, to open a
         file would. So the packets are those of a guest that has known it all along. The host
-        stops the guest's kernel meanwhile (testbed.virtual.guests_ahead).
+        stops the guest's kernel meanwhile (testbed.virtual.ahead).
         """
         if not self.ahead:
             return data

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from testbed.host.code import CODE
+from testbed.host.naming import CODE
 
 _LIBRARIES = (
     *(("backports",) if sys.version_info < (3, 14) else ()),  # backports.zstd

@@ -1,4 +1,6 @@
-"""By which names packages are imported: their own in a checkout, below `tcplab` if installed.
+"""The folder that the code of this copy is in.
+
+By which names packages are imported: their own in a checkout, below `tcplab` if installed.
 
 An installed copy owns one name. setup.py moves the packages below it and rewrites the import
 statements of a wheel with `as_installed`; nothing else differs. What must be the same in both (the
@@ -10,8 +12,11 @@ from __future__ import annotations
 
 import re
 import sys
+from pathlib import Path
 
-from testbed.host.code import CODE
+CODE = Path(__file__).resolve().parents[2]
+"""The folder that all packages are in: the checkout, or the site-packages of an installed copy."""
+
 
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 HOME = "tcplab"

@@ -17,8 +17,7 @@ from typing import IO, Any
 from testbed.guest.job_entry import EVENTS, LOG, RESULT
 from testbed.guest.programs import wait_until_ended
 from testbed.host.capacity import on_processor
-from testbed.host.descriptors import is_ready
-from testbed.host.process_usage import ProcessUsage, taken_by
+from testbed.host.processes import ProcessUsage, is_ready, taken_by
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from testbed.guest.programs import Stop, in_background
 from testbed.guest.typed_shell import INTERVAL, Mailbox
-from testbed.host.descriptors import is_ready
+from testbed.host.processes import is_ready
 from testbed.jobs.following import Limits, Progress, Usage
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import UsageError

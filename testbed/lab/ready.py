@@ -18,15 +18,13 @@ from typing import NoReturn
 
 import click
 
-from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
-from testbed.lab.image.image_recipe import IMAGE
-from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.kernel_parts import kernel_part
-from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, kernel_version
-from testbed.lab.kernel.module_tree import MODULE_TREE
-from testbed.lab.kernel.selftests import SELFTESTS, TUNNEL
-from testbed.lab.parts import digests_of_parts, parts
-from testbed.lab.released import release_of
+from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
+from testbed.lab.image.recipe import IMAGE
+from testbed.lab.kernel.built import kernel_part
+from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
+from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL
+from testbed.lab.kernel.version import OPEN_VSWITCH, kernel_version
+from testbed.lab.parts import digests_of_parts, parts, release_of
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -38,8 +36,8 @@ class Lab:
     """The files of a ready lab, and what is known of them.
 
     `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.module_tree); `selftests` are the kernel's own packetdrill scripts and
-    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.selftests). With `seccomp` the
+    (testbed.lab.kernel.recipe); `selftests` are the kernel's own packetdrill scripts and
+    `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
     whatever it is told; without `open_vswitch` its switches are bridges. `digests` are SHA-256 of
     kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the

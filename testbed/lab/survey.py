@@ -22,8 +22,8 @@ from testbed.host.packages import (
     of_tools,
     present,
 )
-from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
-from testbed.lab.image.image_recipe import SUITE
+from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
+from testbed.lab.image.recipe import SUITE
 from testbed.lab.parts import parts
 from testbed.recipes.apt import mirror
 from topologies.foundation.errors import TcplabError

@@ -12,11 +12,16 @@ from pathlib import Path
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT, Progress
-from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
+from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, lab
-from testbed.modules.backtrace import PANIC, backtrace
-from testbed.modules.memory_holders import accounting_kernel, holders_text, memory_holders
+from testbed.modules.backtrace import (
+    PANIC,
+    accounting_kernel,
+    backtrace,
+    holders_text,
+    memory_holders,
+)
 from testbed.modules.module_build import BuiltModule
 from testbed.recipes.building import BuildReport
 from topologies.foundation import untrusted

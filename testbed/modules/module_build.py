@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.kernel_modules import KernelModule
-from testbed.lab.kernel.kernel_recipe import FIXED, compiler
-from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.kernel.recipe import FIXED, compiler
+from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
@@ -40,6 +40,7 @@ LIMITS = (
     "--fsize=67108864",
 )
 _KBUILD = "obj-m := {name}.o\nccflags-y := -g\n"
+_STRIP = ("strip", "--strip-debug", "-o")
 _NOISE = re.compile(
     r"^(make(\[\d+\])?: |  [A-Z]+ |compilation terminated|In file included from .*[,:]$)"
 )
@@ -109,10 +110,11 @@ def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
     variant = f"{module.name} {module.digest} {kernel} {compiler()}"
     return Recipe(
         "module",
-        (Path(__file__),),
+        (),
         (LOADED, WITH_LINES),
         lambda work: _build(work, module, prepare),
         variant,
+        (LIMITS, _KBUILD, FIXED, _STRIP),
     )
 
 
@@ -149,7 +151,7 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
     except CommandError as error:
         raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
     _keep_regular(workshop.folder / "module" / f"{module.name}.ko", workshop.folder / WITH_LINES)
-    strip = [*LIMITS, "strip", "--strip-debug", "-o", LOADED, WITH_LINES]
+    strip = [*LIMITS, *_STRIP, LOADED, WITH_LINES]
     workshop.run(f"Stripping {module.name}", strip, bare=True)
     _forget_old()
     return {"module": module.name, "source": module.digest, "warnings": _essence(output)}

@@ -1,4 +1,11 @@
-"""The folder of what is built once, each entry named by the digest of its recipe.
+"""Which files were read whole and had their digest, and whether they are still what they were.
+
+Whoever writes to a file, replaces it or gives it another name changes its inode or the time of its
+last change (st_ctime, inode(7)), which cannot be set to what it was. So a file for which these are
+as they were has the content that it had; git(1) knows by the same what changed in its work tree.
+What a disk loses by itself changes no time: after a day each file is read again.
+
+The folder of what is built once, each entry named by the digest of its recipe.
 
 Entries are checked when they are used; what has not changed since is not read again.
 
@@ -15,20 +22,69 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from testbed.host import locks
-from testbed.host.code import CODE
-from testbed.host.naming import as_in_checkout
+from testbed.host.naming import CODE
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.checked_files import remember, states, unchanged
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import StrangeFile, digest_of
+
+_KEPT = 24 * 3600  # seconds
+_SETTLED = 2.0
+"""Seconds: a file that was changed later may be changed again within the tick of its times."""
+
+FileState = list[int]
+"""Inode, size, and nanoseconds of the last write and the last change."""
+
+
+def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
+    """How files are now, without those that are not there."""
+    there: dict[str, FileState] = {}
+    for name in names:
+        with suppress(OSError):
+            status = (folder / name).stat()
+            times = [status.st_mtime_ns, status.st_ctime_ns]
+            there[name] = [status.st_ino, status.st_size, *times]
+    return there
+
+
+def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> bool:
+    """Whether all files had their digests when `memory` was written, and none has changed since."""
+    try:
+        written = json.loads(memory.read_bytes())
+        is_recent = 0 <= time.time() - written["checked"] < _KEPT
+        return is_recent and bool(written["files"] == _as_written(digests, now))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def remember(memory: Path, digests: Mapping[str, str], before: Mapping[str, FileState]) -> None:
+    """Note that files have their digests, `before` being how they were before they were read.
+
+    Nothing is noted if one was just changed, or if the cache cannot be written to.
+    """
+    latest = max((state[-1] for state in before.values()), default=0)
+    if time.time() - latest / 1e9 < _SETTLED:
+        return
+    files = _as_written(digests, before)
+    written = memory.with_name(f".{memory.name}-{os.getpid()}")
+    with suppress(OSError):
+        memory.parent.mkdir(exist_ok=True)
+        written.write_text(json.dumps({"checked": time.time(), "files": files}))
+        written.replace(memory)
+
+
+def _as_written(
+    digests: Mapping[str, str], files: Mapping[str, FileState]
+) -> dict[str, list[str | FileState | None]]:
+    return {name: [digest, files.get(name)] for name, digest in digests.items()}
+
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -51,9 +107,10 @@ class Recipe:
 
     The facts are for the manifest.
 
-    Whatever changes the result is in `sources` (files) or `variant` (a choice the user made), or is
-    what `tools` says: which compiler this machine has. The bytes depend on that, but another
-    machine's entry serves this one as well, so it is in the place of what is built, not in the key.
+    The key is data: `sources` (files), `variant` (a choice of the user) and `steps` (commands,
+    flags, versions), never the text of a module. Who changes what `build` does beyond its `steps`
+    adds a word to them. `tools` returns this machine's compiler. The bytes depend on it, but
+    another machine's entry serves this one as well, so it is in the place of what is built.
     """
 
     name: str
@@ -61,14 +118,15 @@ class Recipe:
     outputs: tuple[str, ...]
     build: Callable[[Workshop], Facts]
     variant: str = ""
+    steps: tuple[object, ...] = ()
     tools: Callable[[], str] = str
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 over name, variant and every source file, as they are when a build begins."""
-        digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant}\n".encode())
+        """SHA-256 of name, variant, steps and source files, as they are when a build begins."""
+        digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant} {self.steps!r}\n".encode())
         for source in self.sources:
-            digest.update(f"{source.name} {_source_digest(source)}\n".encode())
+            digest.update(f"{source.name} {digest_of(source)}\n".encode())
         return digest.hexdigest()
 
     @property
@@ -114,13 +172,6 @@ def folder() -> Path:
     if own.is_absolute() and (os.path.isdir(own) or os.access(home, os.W_OK)):
         return own
     return _CHECKOUT.absolute() / ".cache" / "tcplab"
-
-
-def _source_digest(source: Path) -> str:
-    """Of a recipe's source. A module of an installed copy counts as it is in a checkout."""
-    if source.suffix == ".py":
-        return hashlib.sha256(as_in_checkout(source.read_bytes())).hexdigest()
-    return digest_of(source)
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:

@@ -16,13 +16,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from testbed.host.processes import invoking_user
 from testbed.host.scratch import scratch
-from testbed.host.sudo_user import invoking_user
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import Limits
-from testbed.virtual.bubblewrap import Bubblewrap
-from testbed.virtual.sandbox import Sandbox
-from testbed.virtual.supervised import Supervised
+from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:

@@ -4,17 +4,30 @@ Every path, the environment and the command line are always the same, whatever g
 guest: namespaces (testbed/virtual/bubblewrap.py) or a parent that answers its system calls
 (testbed/virtual/supervised.py). In both the program `confine` (testbed/lab/kernel/confine.c) sets
 limits and the filter of system calls. docs/design.md says what remains possible.
+
+The sandbox of namespaces, which bubblewrap makes (bwrap(1)).
+
+One folder of the host is all that is seen, and everything dies with the namespaces' first process.
+
+The sandbox without namespaces: `confine` stays as the kernel's parent and answers its calls.
+
+A call that names a file or a process waits until the supervisor has made it in the kernel's place
+(testbed/lab/kernel/supervisor.c), so the kernel's paths are those of a namespace, and it reaches no
+other file.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.jobs.following import Limits
+from testbed.lab.bubblewrap.recipe import bubblewrap_command
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
@@ -97,3 +110,157 @@ class Sandbox(ABC):
             seconds,
         )
         return [*map(str, numbers), "seccomp" if self.lab.seccomp else "ptrace"]
+
+
+_USER = 1000
+
+
+class Bubblewrap(Sandbox):
+    """Namespaces: an ordinary user gets a user namespace; for root, `confine` changes user."""
+
+    name: ClassVar[str] = "bubblewrap"
+
+    def command(self) -> list[str]:
+        """The command line of bubblewrap and of `confine` in it."""
+        return [
+            *bubblewrap_command(),
+            *self._namespaces(),
+            *self._files(),
+            *self._variables(),
+            "--",
+            "/confine",
+            *self._limits(),
+        ]
+
+    def _namespaces(self) -> list[str]:
+        return [
+            "--die-with-parent",
+            "--new-session",
+            "--info-fd",
+            str(self.report),
+            "--unshare-net",
+            "--unshare-pid",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--hostname",
+            "lab",
+            *(self._privileges() if self.user else self._identity()),
+        ]
+
+    def _privileges(self) -> list[str]:
+        """Root's, for changing user."""
+        return ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+
+    def _identity(self) -> list[str]:
+        return ["--unshare-user", "--uid", str(_USER), "--gid", str(_USER)]
+
+    def _files(self) -> list[str]:
+        """Read-only but for the run's folder and the guest's memory.
+
+        There is no /proc, through which processes reach each other: the kernel reads only the type
+        of the processor. /dev has one device: /dev/zero is memory that no limit counts, and each
+        /dev/ptmx takes one of the host's terminals.
+        """
+        return [
+            "--ro-bind",
+            "/proc/cpuinfo",
+            "/proc/cpuinfo",
+            "--dir",
+            "/dev",
+            "--dev-bind",
+            "/dev/null",
+            "/dev/null",
+            *self._own_folders(),
+            "--dir",
+            "/lab/dev",
+            "--dir",
+            "/lab/image",
+            *self._bound_files(),
+            "--perms",
+            "0444",
+            "--ro-bind-data",
+            str(self.job),
+            "/lab/job.pyz",
+            "--bind",
+            str(self.out.resolve()),
+            OUT,
+            "--remount-ro",
+            "/",
+        ]
+
+    def _own_folders(self) -> list[str]:
+        sizes = own_folders(self.limits).items()
+        option = ("--perms", "1777", "--size")
+        return [word for folder, size in sizes for word in (*option, str(size), "--tmpfs", folder)]
+
+    def _bound_files(self) -> list[str]:
+        files = {"/confine": self.lab.confine, **self._lab_files()}
+        return [word for place, file in files.items() for word in ("--ro-bind", str(file), place)]
+
+    def _variables(self) -> list[str]:
+        words = [word for name, value in VARIABLES.items() for word in ("--setenv", name, value)]
+        return ["--clearenv", *words, "--chdir", "/"]
+
+
+_FOLDERS = ("lab/dev", "lab/image", "lab/out", "dev/shm", "proc", "tmp")
+_FILES = (
+    "confine",
+    "lab/linux",
+    "lab/init",
+    "lab/image.squashfs",
+    "lab/code.pyc",
+    "lab/job.pyz",
+    "proc/cpuinfo",
+)
+_DEVICES = ("/dev/null",)
+
+
+class Supervised(Sandbox):
+    """A guest whose parent answers for it. `scratch` holds the folders that lead nowhere else."""
+
+    name: ClassVar[str] = "supervisor"
+    end: ClassVar[signal.Signals] = signal.SIGTERM
+
+    def command(self) -> list[str]:
+        """The command line of `confine`; makes the folders that it names."""
+        self._make_folders()
+        return [
+            str(self.lab.confine),
+            "--report",
+            str(self.report),
+            *_options("--place", self._read()),
+            *_options("--own", self._written()),
+            *_options("--set", VARIABLES),
+            *self._limits(),
+        ]
+
+    @property
+    def beside(self) -> Path | None:
+        return self.scratch / "tmp"
+
+    def _read(self) -> dict[str, Path]:
+        return {
+            "/": self.scratch / "root",
+            **self._lab_files(),
+            "/lab/job.pyz": Path(f"/proc/self/fd/{self.job}"),
+            "/proc/cpuinfo": Path("/proc/cpuinfo"),
+        }
+
+    def _written(self) -> dict[str, Path]:
+        devices = {name: Path(name) for name in _DEVICES if os.access(name, os.R_OK | os.W_OK)}
+        return {OUT: self.out.resolve(), KERNEL_FOLDER: self.scratch / "tmp", **devices}
+
+    def _make_folders(self) -> None:
+        """What the guest sees of folders in which it has nothing, and its kernel's own."""
+        root, own = self.scratch / "root", self.scratch / "tmp"
+        for name in _FOLDERS:
+            (root / name).mkdir(parents=True)
+        for name in _FILES:
+            (root / name).touch()
+        own.mkdir()
+        if self.user:
+            os.chown(own, *self.user)
+
+
+def _options(option: str, values: Mapping[str, object]) -> list[str]:
+    return [word for name, value in values.items() for word in (option, f"{name}={value}")]

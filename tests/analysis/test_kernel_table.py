@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.harness.kernels.cases import KernelCase, chosen_cases
 from experiments.harness.kernels.table import CASES, KernelTable
-from testbed.lab.kernel.built_kernels import BuiltKernel
+from testbed.lab.kernel.built import BuiltKernel
 
 SEEDS = range(1, 7)
 

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.recipes.apt import Apt, mirror
+from testbed.recipes.apt import Apt, LockedPackage, PackageLock, mirror
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.package_lock import LockedPackage, PackageLock
 from topologies.foundation.errors import CommandError
 
 USER = 65534

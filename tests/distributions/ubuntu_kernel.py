@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.recipes.apt import Apt
+from testbed.recipes.apt import Apt, read_lock
 from testbed.recipes.building import BuildReport, Workshop, need_tools
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
-from testbed.recipes.package_lock import read_lock
 from tests.native.stock_kernel import START, pack_disk
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from testbed.host.code import CODE
+from testbed.host.naming import CODE
 from testbed.recipes import cache, export
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError

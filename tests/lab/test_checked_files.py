@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from testbed.recipes import cache, checked_files
+from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 
 
@@ -34,7 +34,7 @@ def known(
     oven: Any, report: Any, cache_folder: Path, monkeypatch: pytest.MonkeyPatch, read: list[str]
 ) -> cache.Recipe:
     """The recipe of an entry whose files were checked, and of which nothing was read since."""
-    monkeypatch.setattr(checked_files, "_SETTLED", 0.0)
+    monkeypatch.setattr(cache, "_SETTLED", 0.0)
     recipe: cache.Recipe = oven.recipe()
     cache.ready(recipe, report)
     assert cache.usable(recipe, BuildReport())

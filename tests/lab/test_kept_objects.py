@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab.kernel import kept_objects
-from testbed.lab.kernel.kept_objects import _keep, drop_stale_marks, kept_tree, take_over
+from testbed.lab.kernel import built
+from testbed.lab.kernel.built import _keep, drop_stale_marks, kept_tree, take_over
 
 MAKEFILE = """\
 all: a.o b.o
@@ -23,7 +23,7 @@ FIRST = {"Makefile": MAKEFILE, "a.c": "a1", "b.c": "b1", "common.h": "h1", "old.
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(kept_objects, "BUILD_SPACE", 0)
+    monkeypatch.setattr(built, "BUILD_SPACE", 0)
     (tmp_path / "cache").mkdir()
 
 
@@ -86,6 +86,6 @@ def test_an_option_of_an_earlier_kernel_leaves_no_mark(tmp_path: Path) -> None:
 def test_without_room_for_another_build_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kept_objects, "BUILD_SPACE", 10**18)
+    monkeypatch.setattr(built, "BUILD_SPACE", 10**18)
     made(tmp_path / "1", FIRST)
     assert not kept_tree().exists()

@@ -9,11 +9,19 @@ from pathlib import Path
 import pytest
 
 from experiments.spec import DEFAULT_KERNEL
-from testbed.lab.kernel import kernel_choice
-from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice, chosen, ingredients
-from testbed.lab.kernel.kernel_recipe import kernel_recipe
-from testbed.lab.kernel.kernel_version import DEFAULT, all_series, series_of
-from testbed.lab.kernel.own_source import OwnRevision, OwnTarball, OwnTree, own_source, version_in
+from testbed.lab.kernel.choice import (
+    LAB_KERNEL,
+    KernelChoice,
+    OwnRevision,
+    OwnTarball,
+    OwnTree,
+    chosen,
+    ingredients,
+    own_source,
+    version_in,
+)
+from testbed.lab.kernel.recipe import kernel_recipe
+from testbed.lab.kernel.version import DEFAULT, all_series, series_of
 from topologies.foundation.errors import TcplabError, UsageError
 
 MAKEFILE = "# SPDX\nVERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 3\nEXTRAVERSION =\n"
@@ -142,7 +150,7 @@ def test_a_patch_that_changed_meanwhile_is_not_built(
     choice = chosen("7.2+mine.patch")
     Path("mine.patch").write_text("two")
     with pytest.raises(TcplabError, match="has changed since it was chosen"):
-        kernel_choice.require_unchanged(choice)
+        choice.require_unchanged(choice)
 
 
 def test_a_source_takes_the_patches_of_the_next_older_version() -> None:

@@ -14,12 +14,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from testbed.lab.bubblewrap import bubblewrap_recipe as bubblewrap
-from testbed.lab.image import image_recipe as image
+from testbed.lab.bubblewrap import recipe as bubblewrap
+from testbed.lab.image import recipe as image
 from testbed.recipes import apt
-from testbed.recipes.apt import Apt
+from testbed.recipes.apt import Apt, LockedPackage, PackageLock, changes, read_lock, write_lock
 from testbed.recipes.building import Workshop
-from testbed.recipes.package_lock import LockedPackage, PackageLock, changes, read_lock, write_lock
 from topologies.foundation.errors import TcplabError
 
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="apt is not installed")

@@ -10,7 +10,7 @@ import pytest
 
 from testbed.host import packages
 from testbed.lab import survey
-from testbed.lab.bubblewrap.bubblewrap_recipe import bubblewrap_recipe
+from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.recipes import apt
 
 ROOT = Path(__file__).parents[2]

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from testbed.lab.image import image_recipe as image
-from testbed.lab.kernel import kernel_recipe as kernel
-from testbed.lab.kernel import kernel_source
-from testbed.lab.kernel.kernel_choice import LAB_KERNEL
-from testbed.lab.kernel.kernel_recipe import KernelBuild
-from testbed.lab.kernel.kernel_version import PATCHES, all_series, as_numbers, kernel_version
-from testbed.lab.kernel.own_source import OwnTarball
+from testbed.lab.image import recipe as image
+from testbed.lab.kernel import recipe
+from testbed.lab.kernel import source as kernel_source
+from testbed.lab.kernel.choice import LAB_KERNEL, OwnTarball
+from testbed.lab.kernel.recipe import KernelBuild
+from testbed.lab.kernel.version import PATCHES, all_series, as_numbers, kernel_version
 from testbed.recipes import apt, building
 from testbed.recipes.building import LineReport, Workshop
 from topologies.foundation.errors import CommandError, TcplabError
@@ -63,7 +62,7 @@ def test_a_named_tarball_is_used_and_said_not_to_be_pinned(
 
 def test_a_named_tarball_that_is_not_there_is_an_error(workshop: Workshop, tmp_path: Path) -> None:
     with pytest.raises(TcplabError, match="is not a file"):
-        kernel.build_kernel(workshop, LAB_KERNEL, tmp_path / "none.tar.xz")
+        recipe.build_kernel(workshop, LAB_KERNEL, tmp_path / "none.tar.xz")
 
 
 def test_no_source_anywhere_names_every_place(
@@ -133,7 +132,7 @@ def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> Non
     (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")
     source = kernel_source.ObtainedSource("linux-9.9.tar.xz", "0", pinned=False)
     with pytest.raises(TcplabError, match=r"hz.patch does not apply to linux-9\.9\.tar\.xz"):
-        kernel.apply(workshop, PATCHES / "hz.patch", source, kernel_version())
+        recipe.apply(workshop, PATCHES / "hz.patch", source, kernel_version())
 
 
 def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +143,7 @@ def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPa
     with pytest.raises(
         TcplabError, match=r"does not take these lines of lab\.config: CONFIG_NET_SCH_NETEM=y"
     ):
-        kernel.configure(KernelBuild(kernel_version(), LAB_KERNEL, None, workshop))
+        recipe.configure(KernelBuild(kernel_version(), LAB_KERNEL, None, workshop))
 
 
 def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:

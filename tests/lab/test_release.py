@@ -15,15 +15,16 @@ from typing import Any
 import pytest
 
 from testbed.doctor import system
-from testbed.host.code import CODE
-from testbed.lab import released
+from testbed.host.naming import CODE
+from testbed.lab import parts
 from testbed.lab.ready import lab
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import Recipe
 from testbed.recipes.export import import_
-from testbed.release import lock_files, portable_python, release_archive, release_wheel
-from testbed.release.release_archive import pack
+from testbed.release import archive, make
+from testbed.release import locks as lock_files
+from testbed.release.archive import pack
 from tests.analysis.compiled_engine import NOT_COMPILED
 from topologies.foundation.errors import TcplabError
 
@@ -70,7 +71,7 @@ def wheel(place: Path) -> Path:
     tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-linux_x86_64\n"
     (information / "WHEEL").write_text(tags)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
-    return release_wheel._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
+    return make._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
 
 
 @pytest.mark.skipif(
@@ -80,7 +81,7 @@ def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
     engine = next((CODE / "analysis/flows").glob("_core*.so"), None)
     if not engine:
         pytest.skip(NOT_COMPILED)
-    assert re.fullmatch(r"manylinux_2_\d+_x86_64", release_wheel.platform_tag(engine))
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", make.platform_tag(engine))
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
     cake: Recipe, report: Any, tmp_path: Path, packing: Packing
 ) -> None:
     entry = cache.verify(cake, cake.place)
-    release_wheel.add_entry(entry, tmp_path / "tree/tcplab/brought")
+    make.add_entry(entry, tmp_path / "tree/tcplab/brought")
     (tmp_path / "tree/tcplab/code.py").write_text("pass")
     packing(tmp_path / "tree", tmp_path / "release")
     shutil.rmtree(cake.place)
@@ -120,7 +121,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
 def test_a_damaged_release_is_refused(
     cake: Recipe, report: Any, tmp_path: Path, packing: Packing
 ) -> None:
-    release_wheel.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab/brought")
+    make.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab/brought")
     (tmp_path / "tree/tcplab/brought/cake/slice").write_text("bitten")
     packing(tmp_path / "tree", tmp_path / "release")
     with pytest.raises(TcplabError, match="is not taken"):
@@ -133,18 +134,18 @@ def test_a_damaged_release_is_refused(
 def test_a_lab_is_a_releases_only_if_all_its_parts_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(released, "RELEASE_FILE", tmp_path / "release.toml")
+    monkeypatch.setattr(parts, "RELEASE_FILE", tmp_path / "release.toml")
     digests = {"kernel": "a" * 64, "image": "b" * 64, "whole": "c" * 64}
-    released.state_release("1.2", digests)
-    assert released.release_of(digests) == "tcplab 1.2"
-    assert released.release_of({**digests, "image": "d" * 64}) == "not a release"
-    assert released.release_of({}) == "not a release"
-    released.released_lab.cache_clear()
+    parts.state_release("1.2", digests)
+    assert parts.release_of(digests) == "tcplab 1.2"
+    assert parts.release_of({**digests, "image": "d" * 64}) == "not a release"
+    assert parts.release_of({}) == "not a release"
+    parts.released_lab.cache_clear()
 
 
 def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "tcplab 1.2" in system.lab([], "tcplab 1.2").said
-    other = system.lab([], released.NOT_A_RELEASE)
+    other = system.lab([], parts.NOT_A_RELEASE)
     assert other.state == "warning" and "not those of the release" in other.said
     assert "To be built" in system.lab(["kernel"], "").said
 
@@ -178,7 +179,7 @@ def test_the_locks_agree() -> None:
 )
 def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -> None:
     """In a root that holds nothing else; the shell of its wrapper is not needed either."""
-    portable_python.make_python(lab().image, tmp_path, tmp_path / "python")
+    archive.make_python(lab().image, tmp_path, tmp_path / "python")
     loader = ["/python/lib/ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path"]
     loader += ["/python/lib", "--argv0", "/python/bin/python3", "/python/bin/python3.11", "-I"]
     code = "import ssl, sqlite3, ctypes, lzma, bz2, readline, uuid, sys; print(sys.prefix)"
@@ -188,13 +189,13 @@ def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -
 
 
 def test_the_wrapper_of_python_and_the_start_are_whole() -> None:
-    for script in (portable_python._START, release_archive._START):
+    for script in (archive._START, archive._START):
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
 
 
 def test_an_installed_copy_makes_no_release(tmp_path: Path, monkeypatch: Any) -> None:
-    from testbed.release import making
+    from testbed.release import make
 
-    monkeypatch.setattr(making, "CODE", tmp_path)
+    monkeypatch.setattr(make, "CODE", tmp_path)
     with pytest.raises(TcplabError, match="Make releases in a checkout"):
-        making.make_release(tmp_path, BuildReport())
+        make.make_release(tmp_path, BuildReport())

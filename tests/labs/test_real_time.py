@@ -22,7 +22,7 @@ from labs.student.handout import start
 from labs.student.runs import carry_out_run
 from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
-from testbed.virtual import started_guest
+from testbed.virtual import guest
 from tests.labs.conftest import COURSE
 from tests.labs.native_run import RELEASE, STARTED, dressed, later
 from tests.labs.test_hostile import pcap
@@ -54,7 +54,7 @@ def run_of(folder: Path) -> Path:
 
 
 def test_the_clock_of_guests_begins_as_the_testbed_says() -> None:
-    assert GUESTS_BEGIN * 10**9 == started_guest._EPOCH
+    assert GUESTS_BEGIN * 10**9 == guest._EPOCH
 
 
 def test_a_run_in_real_time_contradicts_nothing(tmp_path: Path) -> None:

@@ -15,9 +15,9 @@ from labs.definition.spec import OtherKernel, Question
 from labs.grading import script_trials, thinking
 from labs.grading.script_trials import ScriptTrial, trial_cases, tried
 from testbed.lab.ready import Lab
-from testbed.packetdrill import script_runs
-from testbed.packetdrill.script_files import Script
-from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.packetdrill import runs
+from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.packetdrill.scripts import Script
 from tests.labs.constant_scripts import TELLING, constant_scripts, unchecked_scripts
 from tests.labs.test_scripts_handed_in import AT_ONCE, QUESTION, SPACED, empty
 from topologies.foundation.errors import UsageError
@@ -76,13 +76,13 @@ def program_of(text: str, folder: Path) -> Path:
 def rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Record what guests write of each case."""
     written: list[dict[str, Any]] = []
-    genuine = script_runs._outcome
+    genuine = runs._outcome
 
     def record(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
         written.append(dict(row))
         return genuine(case, row)
 
-    monkeypatch.setattr(script_runs, "_outcome", record)
+    monkeypatch.setattr(runs, "_outcome", record)
     return written
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import CONSOLE, _verdict
-from testbed.lab.image.image_recipe import SUITE
+from testbed.lab.image.recipe import SUITE
 from testbed.lab.ready import Lab
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop, need_tools

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.sack import SackParameters, experiment
-from testbed.native.native_run import obstacles, run_natively
+from testbed.native.run import obstacles, run_natively
 from tests.virtual.conftest import read
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration

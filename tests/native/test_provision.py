@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.host.packages import NATIVE, install_command
-from testbed.lab.image.image_recipe import SUITE
+from testbed.lab.image.recipe import SUITE
 from testbed.recipes.apt import mirror
 
 pytestmark = pytest.mark.native

@@ -119,8 +119,8 @@ _BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
 NAMED = {
     "experiments.harness.running.seed": "what runs in a guest has the names of a checkout there",
     "testbed.jobs.terminal": "the same",
-    "testbed.packetdrill.script_runs": "the same",
-    "testbed.virtual.compiled_code": "the same",
+    "testbed.packetdrill.runs": "the same",
+    "testbed.virtual.run": "the same",
     "experiments.harness.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
     "analysis.flows.installed_engines": "its own, from which the prefix follows",
@@ -131,7 +131,7 @@ NAMED = {
 def test_no_module_is_named_in_a_string() -> None:
     """A name in a string would not be found in an installed copy; one behind a prefix is.
 
-    testbed.jobs.fingerprint follows what is behind a prefix too.
+    testbed.jobs.archive follows what is behind a prefix too.
     """
     named = defaultdict(list)
     for name, tree in modules().items():

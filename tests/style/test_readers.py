@@ -12,12 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
     "analysis",
     "labs",
-    "testbed/virtual/adoption.py",
-    "testbed/virtual/guest_processes.py",
+    "testbed/virtual/guest.py",
+    "testbed/virtual/processes.py",
     "testbed/modules/backtrace.py",
     "testbed/modules/crash.py",
     "testbed/jobs/following.py",
-    "testbed/virtual/started_guest.py",
+    "testbed/virtual/guest.py",
     "experiments/harness/cli/cc.py",
     "experiments/harness/running/seed.py",
     "experiments/harness/running/store.py",
@@ -50,7 +50,7 @@ OTHER_FILES = {
     "labs/grading/decisions.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
-    "testbed/virtual/started_guest.py": "the console, which is made here",
+    "testbed/virtual/guest.py": "the console, which is made here",
 }
 
 

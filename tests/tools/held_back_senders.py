@@ -22,7 +22,7 @@ from analysis import flows
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab, lab
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel

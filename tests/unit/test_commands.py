@@ -16,7 +16,7 @@ from experiments.harness.cli.options import options_from
 from experiments.harness.cli.run import command_of
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.running.request import RunOptions
-from testbed.engine import cluster_extra
+from testbed.engine import tasks
 from testbed.host.interpreter import in_virtual_environment
 from topologies.foundation.units import Duration, Share
 
@@ -210,7 +210,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
 def test_a_cluster_without_its_libraries_ends_in_what_to_install(
     words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster_extra, "find_spec", lambda name: None)
+    monkeypatch.setattr(tasks, "find_spec", lambda name: None)
     done = invoke(*words)
     assert done.exit_code == 1
     assert "pip install 'distributed>=2024.5'" in done.stderr

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from analysis.records.qdiscs import Qdisc, QdiscsFile
-from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.kernel.version import kernel_version
 from topologies.disciplines import DISCIPLINES, discipline, of_kind
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate

@@ -11,11 +11,9 @@ import pytest
 
 from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.__main__ import as_data, as_text, verdict
-from testbed.doctor.examined_machine import ExaminedMachine
-from testbed.doctor.finding import Finding
-from testbed.virtual.bubblewrap import Bubblewrap
+from testbed.doctor.machine import ExaminedMachine, Finding
 from testbed.virtual.choice import SandboxChoice
-from testbed.virtual.supervised import Supervised
+from testbed.virtual.sandbox import Bubblewrap, Supervised
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "lib/modules/6.1/modules.dep"

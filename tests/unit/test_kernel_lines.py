@@ -11,11 +11,11 @@ import pytest
 
 from testbed.guest.job_entry import EVENTS
 from testbed.jobs.following import CONSOLE
-from testbed.lab.kernel import kernel_lines
-from testbed.lab.kernel.kernel_choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.kernel_lines import LINES, KernelPlace
+from testbed.lab.kernel import lines as kernel_lines
+from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
+from testbed.lab.kernel.lines import LINES, KernelPlace
 from testbed.modules import backtrace, crash
-from testbed.modules.memory_holders import accounting_kernel
+from testbed.modules.backtrace import accounting_kernel
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError

@@ -15,7 +15,7 @@ from experiments.harness.definition.kernel_needs import (
     without_what_always_holds,
 )
 from experiments.spec import Condition, ExperimentSpec, Proof
-from testbed.lab.kernel.kernel_version import all_series, kernel_version
+from testbed.lab.kernel.version import all_series, kernel_version
 from topologies.foundation.errors import UsageError
 
 RECOVERY = "net.ipv4.tcp_recovery"

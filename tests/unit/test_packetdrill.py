@@ -12,13 +12,18 @@ from click.testing import CliRunner
 
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.packetdrill import summary, told
-from testbed.lab.packetdrill import packetdrill_recipe as recipe
-from testbed.packetdrill import script_runs
-from testbed.packetdrill.kernel_scripts import helpers, ip_versions, kernel_cases
-from testbed.packetdrill.script_files import LONGEST, Script, scripts_in
-from testbed.packetdrill.script_job import OUTCOMES
-from testbed.packetdrill.script_message import ScriptFailure, failure_of
-from testbed.packetdrill.script_runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.lab.packetdrill import recipe as recipe
+from testbed.packetdrill import runs as script_runs
+from testbed.packetdrill.job import OUTCOMES
+from testbed.packetdrill.runs import (
+    ScriptCase,
+    ScriptOutcome,
+    ScriptRunner,
+    helpers,
+    ip_versions,
+    kernel_cases,
+)
+from testbed.packetdrill.scripts import LONGEST, Script, ScriptFailure, failure_of, scripts_in
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError, UsageError
 

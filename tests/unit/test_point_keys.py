@@ -18,11 +18,9 @@ from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import combinations
 from experiments.harness.running.seed import PROCEDURE
 from experiments.harness.sweep.point import CAPTURES, ROWS, origin
-from testbed.host.code import CODE
-from testbed.host.naming import PACKAGES
+from testbed.host.naming import CODE, PACKAGES
 from testbed.jobs import archive
-from testbed.jobs.archive import code_digest, job_archive
-from testbed.jobs.fingerprint import files_of, fingerprint
+from testbed.jobs.archive import code_digest, files_of, fingerprint, job_archive
 from tests.unit.made_sweeps import LAB
 
 COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
@@ -60,7 +58,7 @@ def made(root: Path, **files: str) -> None:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree of packages of our names."""
-    monkeypatch.setattr("testbed.jobs.fingerprint.CODE", tmp_path)
+    monkeypatch.setattr("testbed.jobs.archive.CODE", tmp_path)
     return tmp_path
 
 

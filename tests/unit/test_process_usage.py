@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host.process_usage import command_line, taken_by, with_descendants
+from testbed.host.processes import command_line, taken_by, with_descendants
 
 CHILDREN = 900
 """So many that the kernel tells their numbers in more than one piece."""

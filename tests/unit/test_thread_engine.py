@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from testbed.engine.tasks import Done, Stopped, Task
-from testbed.engine.threads import local_engine
+from testbed.engine.tasks import Done, Stopped, Task, local_engine
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB

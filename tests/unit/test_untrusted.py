@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.virtual.adoption import adopted
+from testbed.virtual.guest import adopted
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import StrangeFile

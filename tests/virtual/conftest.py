@@ -19,7 +19,7 @@ from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab, lab
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration
 from topologies.foundation.untrusted import digest_of
@@ -64,7 +64,7 @@ import json, sys
 from pathlib import Path
 from testbed.lab.ready import Lab
 from testbed.virtual.choice import allowed_sandbox
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from topologies.foundation.errors import TcplabError
 kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})

@@ -33,11 +33,9 @@ from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import Limits, started
 from testbed.lab.ready import Lab, lab
-from testbed.virtual.bubblewrap import Bubblewrap
 from testbed.virtual.choice import ordinary_user
-from testbed.virtual.guest_processes import GuestProcesses
-from testbed.virtual.sandbox import Sandbox
-from testbed.virtual.supervised import Supervised
+from testbed.virtual.processes import GuestProcesses
+from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from tests.virtual.attack_values import (
     AREA,
     AREA_SIZE,

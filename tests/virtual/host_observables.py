@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from testbed.host.process_usage import with_descendants
+from testbed.host.processes import with_descendants
 
 SECRET = "the secret of this computer"
 _IPC = ("shm", "sem", "msg")  # proc_sysvipc(5)

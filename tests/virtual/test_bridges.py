@@ -13,7 +13,7 @@ from analysis.flows.reader import read
 from experiments.sack import SackParameters, experiment
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Share
 

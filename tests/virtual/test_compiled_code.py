@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from testbed.recipes import cache
-from testbed.virtual import compiled_code
+from testbed.virtual import run
 from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
@@ -23,7 +23,7 @@ def test_modules_come_from_the_compiled_file(in_guest) -> None:
 
 def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> None:
     from testbed.jobs.following import Limits
-    from testbed.virtual.virtual_run import run_in_guest
+    from testbed.virtual.run import run_in_guest
 
     with pytest.raises(TcplabError, match="KeyError"):
         run_in_guest(
@@ -37,8 +37,8 @@ def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> No
 def test_without_a_cache_to_write_to_it_is_compiled_for_the_process(
     ready_lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = compiled_code.compiled_code(ready_lab).read_bytes()
+    kept = run.compiled_code(ready_lab).read_bytes()
     monkeypatch.setattr(cache, "folder", lambda: Path("/proc/1/none"))
-    own = compiled_code.compiled_code(ready_lab)
-    assert own == compiled_code.compiled_code(ready_lab)
+    own = run.compiled_code(ready_lab)
+    assert own == run.compiled_code(ready_lab)
     assert own.read_bytes() == kept

@@ -16,7 +16,7 @@ from experiments import playground
 from experiments.harness.running.seed import carry_seed
 from experiments.spec import Condition, ExperimentSpec
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError

@@ -15,10 +15,10 @@ from experiments.harness.play.guests import MovedOn
 from experiments.harness.play.player import Player, PlayEvent
 from experiments.harness.play.settings import PlaySettings
 from experiments.harness.running.seed import PROCEDURE, carry_seed, known_before, limits_for
-from testbed.host.process_usage import taken_by
-from testbed.virtual import started_guest
-from testbed.virtual.guests_ahead import guest_ahead
-from testbed.virtual.supervised import Supervised
+from testbed.host.processes import taken_by
+from testbed.virtual import guest as started
+from testbed.virtual.ahead import guest_ahead
+from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import digests
 from topologies.foundation.data import to_data
 
@@ -67,7 +67,7 @@ def test_and_in_the_sandbox_without_namespaces(
     ready_lab, told_at_once: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = SimpleNamespace(kind=Supervised)
-    monkeypatch.setattr(started_guest, "allowed_sandbox", lambda _confine: chosen)
+    monkeypatch.setattr(started, "allowed_sandbox", lambda _confine: chosen)
     assert waited(ready_lab, tmp_path, 0.5) == told_at_once
 
 

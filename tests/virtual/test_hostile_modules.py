@@ -12,9 +12,8 @@ from testbed.guest.kernel_modules import KernelModule
 from testbed.jobs.following import CONSOLE, Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import BuiltModule, attached, built
-from testbed.virtual.sandbox import Sandbox
-from testbed.virtual.supervised import Supervised
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
+from testbed.virtual.sandbox import Sandbox, Supervised
 from tests.virtual.hostile_modules import ATTACKS, source
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import entries, tail

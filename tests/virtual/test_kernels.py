@@ -14,8 +14,8 @@ import pytest
 from experiments.harness.running.seed import carry_seed, judge
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.kernel_choice import chosen
-from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.lab.ready import Lab, lab, lab_if_ready
 from tests.virtual.conftest import digests, read
 from topologies.foundation.data import to_data

@@ -16,7 +16,7 @@ from testbed.guest.kernel_modules import module_from
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import attached, built
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from tests.virtual.conftest import read
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration

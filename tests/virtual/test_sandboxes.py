@@ -16,9 +16,9 @@ import pytest
 
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits
-from testbed.lab.bubblewrap import bubblewrap_recipe
+from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
 from testbed.virtual import choice
-from testbed.virtual.supervised import Supervised
+from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
 from topologies.foundation.errors import TcplabError
 
@@ -38,7 +38,7 @@ def refusing(*names: str) -> list[str]:
 def usual(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The digests of the short study in the sandbox of this machine."""
     from experiments.sack import SackParameters, experiment
-    from testbed.virtual.virtual_run import run_in_guest
+    from testbed.virtual.run import run_in_guest
     from topologies.foundation.data import to_data
     from topologies.foundation.units import Duration
 
@@ -175,7 +175,7 @@ def test_a_limit_that_is_too_small_is_named(in_guest) -> None:
 def test_nothing_stays_of_a_supervised_guest(
     ready_lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from testbed.virtual.virtual_run import run_in_guest
+    from testbed.virtual.run import run_in_guest
 
     children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
     before = children.read_text()

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host.descriptors import is_ready
+from testbed.host.processes import is_ready
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,7 +22,7 @@ from experiments.harness.running.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Usage
 from testbed.lab.ready import Lab
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.virtual.run import run_in_guest
 from topologies.dumbbell import dumbbell
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate

@@ -19,8 +19,8 @@ from experiments.harness.running.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, lab
-from testbed.native.native_run import obstacles, run_natively
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.native.run import obstacles, run_natively
+from testbed.virtual.run import run_in_guest
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate
 from topologies.topology_spec import Channel

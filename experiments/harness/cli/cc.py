@@ -27,8 +27,7 @@ from experiments.harness.cli.options import with_kernel_option
 from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
-from testbed.engine.tasks import Task
-from testbed.engine.threads import local_engine
+from testbed.engine.tasks import Task, local_engine
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch

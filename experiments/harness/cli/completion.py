@@ -44,6 +44,6 @@ def folders_of_runs(
 
 def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
     """The lab's own kernels, the newest first."""
-    from testbed.lab.kernel.kernel_version import all_series
+    from testbed.lab.kernel.version import all_series
 
     return [CompletionItem(name) for name in all_series() if name.startswith(typed)]

@@ -18,8 +18,7 @@ from experiments.harness.cli.completion import folders_of_runs
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.reporting import program
 from testbed.doctor import __main__ as examination
-from testbed.host.code import CODE
-from testbed.host.naming import command
+from testbed.host.naming import CODE, command
 from testbed.native import clean
 
 if TYPE_CHECKING:

@@ -95,7 +95,7 @@ def _usable(kept: list[Kept]) -> set[str]:
 def _is_current(origin: Origin, kernel: str) -> bool:
     """Whether this lab and code would give the same: sweeps and labs measure with other modules."""
     from experiments.harness.sweep import point
-    from testbed.lab.kernel.kernel_choice import chosen
+    from testbed.lab.kernel.choice import chosen
     from testbed.lab.ready import lab_if_ready
 
     try:

@@ -19,10 +19,10 @@ from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.jobs.terminal import Start, interact
-from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab
-from testbed.native.native_run import run_natively
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.native.run import run_natively
+from testbed.virtual.run import run_in_guest
 from topologies.chain import chain
 from topologies.dumbbell import dumbbell
 from topologies.foundation.errors import UsageError

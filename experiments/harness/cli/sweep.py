@@ -27,7 +27,7 @@ from experiments.harness.definition.grid import settings_from
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.seed import GUEST_MIB
-from testbed.engine.cluster_extra import require_cluster_extra
+from testbed.engine.tasks import require_cluster_extra
 from testbed.host.capacity import guests_at_once
 from topologies.foundation.units import Duration
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import experiments
 from experiments.spec import ExperimentSpec, claim_of
-from testbed.host.syntax import parsed
+from testbed.jobs.archive import parsed
 from topologies.foundation.errors import UsageError
 from topologies.foundation.plugins import Plugin, additional
 

@@ -21,7 +21,7 @@ from typing import Any
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.spec import ExperimentSpec
-from testbed.lab.kernel import kernel_choice
+from testbed.lab.kernel import choice
 from topologies.foundation.data import digest, from_data, kind_at, replaced, to_data
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
@@ -206,7 +206,7 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
     """The spec with a field or a sysctl set. Raises UsageError."""
     data = to_data(spec)
     if name == KERNEL:
-        data[KERNEL] = str(kernel_choice.chosen(value))
+        data[KERNEL] = str(choice.chosen(value))
     elif _SYSCTL.fullmatch(name):
         for condition in data["conditions"]:
             condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [

@@ -13,8 +13,8 @@ from experiments.spec import (
     unknown_congestion_control,
 )
 from testbed.guest.namespaces import CONGESTION_CONTROL
-from testbed.lab.kernel.kernel_choice import chosen
-from testbed.lab.kernel.kernel_version import KernelVersion, kernel_version
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.version import KernelVersion, kernel_version
 from topologies.foundation.errors import UsageError
 
 MODULES, REAL_TIME = "modules", "real time"

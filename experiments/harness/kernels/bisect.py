@@ -19,7 +19,7 @@ from experiments.harness.sweep.point import origin
 from experiments.harness.sweep.run import Watch, run_points, way_to_workers
 from experiments.harness.sweep.store import results
 from experiments.spec import ExperimentSpec
-from testbed.lab.kernel.own_source import git
+from testbed.lab.kernel.choice import git
 from testbed.lab.ready import Lab
 from topologies.foundation.errors import TcplabError, UsageError
 

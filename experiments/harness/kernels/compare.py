@@ -28,10 +28,9 @@ from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
 from experiments.harness.sweep.store import results
 from experiments.spec import ExperimentSpec
-from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, built_lab
-from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
-from testbed.packetdrill.script_runs import ScriptCase
+from testbed.packetdrill.runs import ScriptCase, cases_of, run_kernel_scripts
 from topologies.foundation.errors import TcplabError, UsageError
 
 FOLDER, FILE = "kernels", "comparison.json"

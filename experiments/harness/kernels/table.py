@@ -19,8 +19,8 @@ from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
 from experiments.harness.sweep.store import results
 from experiments.spec import DEFAULT_KERNEL
-from testbed.lab.kernel.built_kernels import BuiltKernel, built_kernels
-from testbed.lab.kernel.kernel_version import OPEN_VSWITCH, all_series, kernel_version
+from testbed.lab.kernel.built import BuiltKernel, built_kernels
+from testbed.lab.kernel.version import OPEN_VSWITCH, all_series, kernel_version
 from topologies.foundation.errors import UsageError
 
 CASES = ("losses", "out_of_order", "short_flows")

@@ -11,7 +11,7 @@ from experiments.harness.running.seed import PROCEDURE, known_before, limits_for
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
-from testbed.virtual.guests_ahead import guest_ahead
+from testbed.virtual.ahead import guest_ahead
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 

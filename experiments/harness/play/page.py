@@ -10,7 +10,7 @@ from typing import Any
 from experiments.harness.play.lesson import Lesson
 from experiments.harness.play.settings import PlaySettings
 from experiments.spec import CONGESTION_CONTROLS
-from testbed.host.code import CODE
+from testbed.host.naming import CODE
 from topologies.disciplines import DISCIPLINES
 
 PAGE = Path(__file__).resolve().parent / "page"

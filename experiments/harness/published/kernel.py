@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import Target, published_study
-from testbed.lab.kernel.kernel_version import all_series, kernel_version
+from testbed.lab.kernel.version import all_series, kernel_version
 from testbed.lab.ready import built_lab
 from topologies.foundation.errors import TcplabError, UsageError
 

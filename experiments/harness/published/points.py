@@ -17,7 +17,7 @@ from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.definition.profiles import Profile
 from experiments.harness.published.target import Target, targets_of
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
-from testbed.lab.kernel.kernel_version import as_numbers
+from testbed.lab.kernel.version import as_numbers
 
 Time = Literal["today", "period", "period_kernel"]
 TIMES: tuple[Time, ...] = ("today", "period", "period_kernel")

@@ -15,7 +15,7 @@ from typing import IO, Any
 import experiments
 from experiments.harness.reporting import program
 from testbed.host.naming import PLACE
-from testbed.host.sudo_user import invoking_user
+from testbed.host.processes import invoking_user
 from topologies.foundation.errors import TcplabError
 
 

@@ -16,10 +16,10 @@ from testbed.modules.crash import explained, hear_again, says_too_little, tellin
 from testbed.modules.module_build import attached, build_all, built_for_this_kernel
 from testbed.native import realtime
 from testbed.native.changes import KernelNeeds
-from testbed.native.native_run import run_natively
 from testbed.native.realtime import REALTIME
-from testbed.virtual.guests_ahead import run_told_later
-from testbed.virtual.virtual_run import run_in_guest
+from testbed.native.run import run_natively
+from testbed.virtual.ahead import run_told_later
+from testbed.virtual.run import run_in_guest
 from topologies.foundation import untrusted
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError, UsageError

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import testbed
 from testbed.host import locks
-from testbed.host.sudo_user import invoking_user
+from testbed.host.processes import invoking_user
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

@@ -13,8 +13,7 @@ from experiments.harness.definition.catalogue import part
 from experiments.harness.definition.grid import Combination
 from experiments.harness.running.seed import memory_for
 from experiments.spec import DEFAULT_KERNEL
-from testbed.jobs.archive import code_digest
-from testbed.jobs.fingerprint import fingerprint
+from testbed.jobs.archive import code_digest, fingerprint
 from testbed.lab.ready import Lab, built_lab
 from topologies.foundation.plugins import registered
 from topologies.foundation.untrusted import digest_of

@@ -1,6 +1,8 @@
 """The machine as checks see it: its files below `root`, the user, and what programs print.
 
 Tests examine made-up ones.
+
+What one check found.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from testbed.host.packages import PATH, present
 
@@ -57,3 +60,34 @@ class ExaminedMachine:
 
     def exists(self, path: str) -> bool:
         return (self.root / path.lstrip("/")).exists()
+
+
+State = Literal["ok", "warning", "problem"]
+Testbed = Literal["virtual", "native", "both"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The result of one check. These are the names of its fields in `doctor --json`.
+
+    `what` names the thing that was looked at, `said` is the result in one sentence, and `remedy` is
+    a command, or what else to do. A `warning` should be known before a result is trusted, or is put
+    right by the next command. A `problem` keeps the testbed that it belongs to from running.
+    """
+
+    testbed: Testbed
+    what: str
+    state: State
+    said: str
+    remedy: str = ""
+
+
+def judged(
+    testbed: Testbed, what: str, good: bool, said: str, otherwise: str, remedy: str
+) -> Finding:
+    """`ok` with the sentence `said` if `good`, else a `problem` with the sentence `otherwise`."""
+    return (
+        Finding(testbed, what, "ok", said)
+        if good
+        else Finding(testbed, what, "problem", otherwise, remedy)
+    )

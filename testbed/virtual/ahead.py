@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from testbed.guest.job_entry import AHEAD, LOG, NONE_YET, ORDER, packed
 from testbed.guest.programs import wait_until_ended
 from testbed.host.capacity import claimed_processor
-from testbed.host.process_usage import ProcessUsage
+from testbed.host.processes import ProcessUsage
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import JobEnd, Limits, Progress, Usage, usage_of
-from testbed.virtual.compiled_code import compiled_code
-from testbed.virtual.started_guest import RunningGuest, guest, lacking
+from testbed.virtual.guest import RunningGuest, guest, lacking
+from testbed.virtual.run import compiled_code
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

@@ -12,17 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.lab.kernel.kernel_choice import KernelChoice, require_unchanged
-from testbed.lab.kernel.kernel_recipe import (
-    FIXED,
-    KernelBuild,
-    apply,
-    configure,
-    kernel_recipe,
-    unpack,
-)
-from testbed.lab.kernel.kernel_source import obtain
-from testbed.lab.kernel.kernel_version import kernel_version
+from testbed.lab.kernel.choice import KernelChoice, require_unchanged
+from testbed.lab.kernel.recipe import FIXED, KernelBuild, apply, configure, kernel_recipe, unpack
+from testbed.lab.kernel.source import obtain
+from testbed.lab.kernel.version import kernel_version
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
@@ -78,10 +71,11 @@ def lines_recipe(choice: KernelChoice, places: Sequence[Place]) -> Recipe:
     kernel = kernel_recipe(choice)
     return Recipe(
         "lines",
-        (*kernel.sources, Path(__file__)),
+        kernel.sources,
         (LINES,),
         lambda workshop: find_lines(workshop, choice, places),
         f"{kernel.variant} {places}",
+        (*kernel.steps, _FOLDERS, _MOST, ADDRESS_TO_LINE),
     )
 
 

@@ -15,8 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from testbed.host.descriptors import is_ready
-from testbed.host.process_usage import ProcessUsage, command_line, with_descendants
+from testbed.host.processes import ProcessUsage, command_line, is_ready, with_descendants
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
 from topologies.foundation.errors import TcplabError

@@ -2,12 +2,19 @@
 
 bubblewrap does not wait for what it started, so the usual accounting of ended children counts
 nothing.
+
+Waiting for descriptors of any number: select(2) fails for those above 1023.
+
+The user behind sudo, to whom files and processes of a run belong.
 """
 
 from __future__ import annotations
 
+import math
 import os
+import pwd
 import re
+import select
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -71,3 +78,16 @@ def _told(pid: int, name: str) -> bytes:
     """What the kernel tells of a process, which is asked thousands of times a minute."""
     with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
         return file.read()
+
+
+def is_ready(descriptor: int, seconds: float) -> bool:
+    """Wait until there is something to read, or the other end is gone, for at most `seconds`."""
+    watched = select.poll()
+    watched.register(descriptor, select.POLLIN)
+    return bool(watched.poll(math.ceil(1000 * seconds)))
+
+
+def invoking_user() -> tuple[int, int] | None:
+    """User and group number of the caller of sudo; None without sudo, or if that was root."""
+    user = int(os.environ.get("SUDO_UID", 0)) if os.geteuid() == 0 else 0
+    return (user, pwd.getpwuid(user).pw_gid) if user else None

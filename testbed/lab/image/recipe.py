@@ -13,10 +13,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from testbed.recipes.apt import Apt
+from testbed.recipes.apt import Apt, read_lock
 from testbed.recipes.building import Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
-from testbed.recipes.package_lock import read_lock
 
 HERE = Path(__file__).parent
 SUITE = "bookworm"
@@ -33,14 +32,32 @@ MERGED = ("bin", "lib", "lib64", "sbin")
 """Folders of / that are links into /usr, as Debian's own installer makes them before it unpacks a
 package.
 """
+# Words that follow are tar's.
+EXTRACT = (
+    "bash",
+    "-o",
+    "pipefail",
+    "-c",
+    'for deb in apt/archives/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C root "$@" ||'
+    " exit; done",
+    "unpack",
+    "--keep-directory-symlink",
+    "--same-permissions",
+    "--no-same-owner",
+)
+_FLAGS = "-O2 -Wall -Wextra -shared -fPIC -s -Wl,--build-id=none -x c"
+COMPILE = ("gcc", *_FLAGS.split(), "-o", "root/usr/lib/tcplab/patient.so", "-")
+# lz4: every run reads the image, and others take several times as long to unpack. mksquashfs
+# refuses -mkfs-time next to SOURCE_DATE_EPOCH, which means the same.
+_OPTIONS = "-comp lz4 -all-root -no-xattrs -no-progress -quiet -all-time 0 -mkfs-time 0"
+SQUASH = ("env", "-u", "SOURCE_DATE_EPOCH", "mksquashfs", "root", IMAGE, *_OPTIONS.split())
 
 
 def image_recipe() -> Recipe:
     """The recipe for the image and the list of the packages in it."""
-    files = tuple(
-        HERE / name for name in ("packages.lock", "configure.sh", "patient.c", "image_recipe.py")
-    )
-    return Recipe("image", files, (IMAGE, PACKAGES), build_image)
+    files = tuple(HERE / name for name in ("packages.lock", "configure.sh", "patient.c"))
+    steps = (LEFT_OUT, MERGED, EXTRACT, COMPILE, SQUASH)
+    return Recipe("image", files, (IMAGE, PACKAGES), build_image, steps=steps)
 
 
 def build_image(workshop: Workshop) -> Facts:
@@ -75,14 +92,8 @@ def unpack(workshop: Workshop, packages: list[Path]) -> None:
     for name in MERGED:
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")
-    options = ["--keep-directory-symlink", "--same-permissions", "--no-same-owner"]
     left_out = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT]
-    extract = (
-        'for deb in apt/archives/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x -C root "$@" ||'
-        " exit; done"
-    )
-    command = ["bash", "-o", "pipefail", "-c", extract, "unpack", *options, *left_out]
-    workshop.run(f"Unpacking {len(packages)} packages", command)
+    workshop.run(f"Unpacking {len(packages)} packages", [*EXTRACT, *left_out])
 
 
 def configure(workshop: Workshop) -> None:
@@ -90,18 +101,10 @@ def configure(workshop: Workshop) -> None:
     workshop.run("Configuring the guest", ["sh", "-"], root="root", source=HERE / "configure.sh")
     library = workshop.folder / "root/usr/lib/tcplab"
     library.mkdir()
-    flags = ["-O2", "-Wall", "-Wextra", "-shared", "-fPIC", "-s", "-Wl,--build-id=none", "-x", "c"]
-    command = ["gcc", *flags, "-o", "root/usr/lib/tcplab/patient.so", "-"]
-    workshop.run("Compiling patient.so", command, source=HERE / "patient.c")
+    workshop.run("Compiling patient.so", COMPILE, source=HERE / "patient.c")
 
 
 def squash(workshop: Workshop) -> None:
-    """Make the image. lz4: it is read in every run, and unpacks several times faster than the
-    others.
-    """
-    options = ["-comp", "lz4", "-all-root", "-no-xattrs", "-no-progress", "-quiet"]
-    times = ["-all-time", "0", "-mkfs-time", "0"]
-    command = ["mksquashfs", "root", IMAGE, *options, *times]
-    # mksquashfs refuses -mkfs-time beside SOURCE_DATE_EPOCH; both mean the same.
-    workshop.run("Squashing the image", ["env", "-u", "SOURCE_DATE_EPOCH", *command])
+    """Make the image from `root`."""
+    workshop.run("Squashing the image", SQUASH)
     shutil.rmtree(workshop.folder / "root")

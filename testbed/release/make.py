@@ -2,6 +2,8 @@
 
 One wheel for every CPython from 3.11 on (abi3) and every Linux with the C library that the engine
 asks for (manylinux, PEP 600). pip unpacks it, so the lab lies ready, with the modes that it needs.
+
+Making a release of a checkout's lab: `./tcplab release`.
 """
 
 from __future__ import annotations
@@ -10,13 +12,21 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.host.code import CODE
-from testbed.host.naming import HOME
+from testbed import VERSION
+from testbed.host.naming import CODE, HOME
+from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
+from testbed.lab.parts import NOT_A_RELEASE, parts, release_of, state_release
+from testbed.lab.ready import Lab, lab
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import MANIFEST, Entry
-from testbed.release.called import called, python_module
+from testbed.release.archive import called, make_archive, python_module
+from testbed.virtual.run import compiled_entry
 from topologies.foundation.errors import TcplabError
+from topologies.foundation.untrusted import digest_of
 
 LARGEST = 100_000_000
 """Bytes that package indexes take of a file."""
@@ -88,3 +98,57 @@ def _packed(tree: Path, folder: Path, platform: str) -> Path:
     called(python_module("wheel", "tags", "--remove", "--platform-tag", platform, packed), folder)
     (tagged,) = folder.iterdir()
     return tagged
+
+
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class MadeRelease:
+    """The files of a release, and their SHA-256 by name."""
+
+    folder: Path
+    digests: dict[str, str]
+
+
+def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelease:
+    """Make wheel, archive and their list of digests in `out`.
+
+    The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
+    Raises TcplabError, CommandError.
+    """
+    if not (CODE / "pyproject.toml").exists():
+        raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
+    ready = lab(report)
+    _state(ready, new)
+    entries = [cache.ready(recipe, report) for recipe in (*parts(), bubblewrap_recipe())]
+    entries.append(compiled_entry(ready))
+    with cache.locked("release", report), cache.temporary("release") as work:
+        report.step("Making the wheel")
+        wheel = make_wheel(work, entries)
+        report.step("Making the archive")
+        archive = make_archive(wheel, ready.image, work)
+        return _delivered(out, wheel, archive)
+
+
+def _state(ready: Lab, new: bool) -> None:
+    if release_of(ready.digests) == f"tcplab {VERSION}":
+        return
+    if not new:
+        known = "another version" if release_of(ready.digests) != NOT_A_RELEASE else NOT_A_RELEASE
+        raise TcplabError(
+            f"The lab of this checkout is {known}: testbed/lab/release.toml states others.",
+            "For a new release: ./tcplab release --new, and commit that file.",
+        )
+    state_release(VERSION, ready.digests)
+
+
+def _delivered(out: Path, *files: Path) -> MadeRelease:
+    out.mkdir(parents=True, exist_ok=True)
+    digests = {}
+    for file in files:
+        shutil.move(file, out / file.name)
+        digests[file.name] = digest_of(out / file.name)
+    lines = (f"{digest}  {name}\n" for name, digest in digests.items())
+    (out / SUMS).write_text("".join(lines))
+    return MadeRelease(out, digests)

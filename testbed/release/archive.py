@@ -1,4 +1,12 @@
-"""The archive of a release: unpacked anywhere, it runs on any x86-64 Linux with /bin/sh.
+"""Programs of a release's making that need this machine as it is: pip, cargo.
+
+A Python that runs on any Linux: the guest's own, out of the image, with its C library.
+
+The dynamic loader beside it starts it, so nothing of the machine is used but its kernel and its
+shell. It finds its modules from where it lies (PYTHONHOME is not needed), and neither the
+environment nor the folder that it is started in changes what it imports (-I).
+
+The archive of a release: unpacked anywhere, it runs on any x86-64 Linux with /bin/sh.
 
 gzip, because tar unpacks it everywhere: images of containers often have neither xz nor zstd. Of the
 guest's image xz makes 46 MB and gzip 61, in a sixth of the time.
@@ -7,23 +15,105 @@ guest's image xz makes 46 MB and gzip 61, in a sixth of the time.
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
 import stat
+import subprocess
+import sys
 import tarfile
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pip as pip_of_this_python
 
 from testbed import VERSION
-from testbed.host.code import CODE
-from testbed.release import portable_python
-from testbed.release.called import called
+from testbed.host.naming import CODE
+from topologies.foundation.errors import CommandError
+
+STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
+"""The oldest time that a zip knows (1980), and nothing that differs from machine to machine."""
+
+
+def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
+    """What a program prints that runs in the folder `place`. Raises CommandError."""
+    done = subprocess.run(
+        command,
+        cwd=place,
+        env={**os.environ, **STEADY, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise CommandError(" ".join(map(str, command)), done.returncode, done.stdout)
+    return done.stdout
+
+
+def python_module(name: str, *arguments: str | Path) -> list[str | Path]:
+    """The command that starts a module of an installed library."""
+    return [sys.executable, "-P", "-m", name, *arguments]
+
+
+_PLACE = "usr/lib/x86_64-linux-gnu"
+_PROGRAM, _MODULES = "usr/bin/python3.11", "usr/lib/python3.11"
+_LIBRARIES = (
+    "ld-linux-x86-64.so.2",
+    "libbz2.so.1.0",
+    "libc.so.6",
+    "libcrypt.so.1",
+    "libcrypto.so.3",
+    "libdl.so.2",
+    "libexpat.so.1",
+    "libffi.so.8",
+    "libgcc_s.so.1",
+    "liblzma.so.5",
+    "libm.so.6",
+    "libncursesw.so.6",
+    "libpanelw.so.6",
+    "libpthread.so.0",
+    "libreadline.so.8",
+    "librt.so.1",
+    "libsqlite3.so.0",
+    "libssl.so.3",
+    "libstdc++.so.6",
+    "libtinfo.so.6",
+    "libutil.so.1",
+    "libuuid.so.1",
+    "libz.so.1",
+)
+"""What Python's own modules and the wheels of PyPI ask for."""
+PACKAGES = "lib/python3/dist-packages"
+"""Where it looks for libraries."""
+_START = """\
+#!/bin/sh
+# Python with the C library beside it, whatever this machine has. It is called by its whole path.
+here=${0%/*}
+exec "$here/../lib/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$here/../lib" \\
+    --argv0 "$0" "$here/python3.11" -I "$@"
+"""
+
+
+def make_python(image: Path, work: Path, folder: Path) -> None:
+    """Make the folder of a Python from the guest's image. Raises CommandError."""
+    root = work / "root"
+    wanted = [_PROGRAM, _MODULES, _PLACE]
+    called(["unsquashfs", "-no-progress", "-no-xattrs", "-dest", root, image, *wanted], work)
+    (folder / "bin").mkdir(parents=True)
+    shutil.copytree(root / _MODULES, folder / "lib/python3.11", symlinks=True)
+    for library in _LIBRARIES:
+        shutil.copy(root / _PLACE / library, folder / "lib" / library)
+    shutil.copy(root / _PROGRAM, folder / "bin")
+    (folder / "bin/python3").write_text(_START)
+    for program in (folder / "bin").iterdir():
+        program.chmod(0o755)
+
 
 NAME = f"tcplab-{VERSION}-linux-x86_64"
 LOCK = CODE / "locks/cluster.lock"
 """What the archive brings: there is no pip in it to add a cluster's libraries with."""
-_START = """\
+_LAUNCHER = """\
 #!/bin/sh
 # tcplab, wherever this folder lies; it needs nothing else of this machine.
 link=$(readlink -f "$0")
@@ -37,13 +127,13 @@ _UNUSED = ("bin", "share", "**/__pycache__", "*.dist-info/RECORD", "*.dist-info/
 def make_archive(wheel: Path, image: Path, work: Path) -> Path:
     """The archive of a release's wheel, with Python and libraries. Raises CommandError."""
     tree = work / "tree"
-    portable_python.make_python(image, work, tree / "python")
+    make_python(image, work, tree / "python")
     install_libraries(tree / "python", work)
-    packages = tree / "python" / portable_python.PACKAGES
+    packages = tree / "python" / PACKAGES
     with zipfile.ZipFile(wheel) as packed:
         for info in packed.infolist():
             Path(packed.extract(info, packages)).chmod(info.external_attr >> 16 & 0o777)
-    (tree / "tcplab").write_text(_START)
+    (tree / "tcplab").write_text(_LAUNCHER)
     (tree / "tcplab").chmod(0o755)
     for name in _KEPT:
         shutil.copyfile(CODE / name, tree / Path(name).name)
@@ -57,7 +147,7 @@ def install_libraries(python: Path, work: Path) -> None:
 
     It has no pip: it runs this one's.
     """
-    packages = python / portable_python.PACKAGES
+    packages = python / PACKAGES
     options = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps"]
     pip = str(Path(pip_of_this_python.__file__).parent)
     program = [str(python / "bin/python3"), "-B", pip, "install"]

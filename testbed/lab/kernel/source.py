@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.lab.kernel.kernel_version import KernelVersion, as_numbers
-from testbed.lab.kernel.own_source import OwnSource
+from testbed.lab.kernel.choice import OwnSource
+from testbed.lab.kernel.version import KernelVersion, as_numbers
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import Workshop
 from topologies.foundation.errors import TcplabError

@@ -13,14 +13,13 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed.host.code import CODE
-from testbed.lab.bubblewrap import bubblewrap_recipe
-from testbed.lab.image import image_recipe
+from testbed.host.naming import CODE
+from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
+from testbed.lab.image import recipe as image_recipe
 from testbed.recipes import cache
-from testbed.recipes.apt import Apt
+from testbed.recipes.apt import Apt, changes, read_lock, write_lock
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.package_lock import changes, read_lock, write_lock
-from testbed.release.called import called
+from testbed.release.archive import called
 from topologies.foundation.errors import TcplabError
 
 LOCKS = CODE / "locks"

@@ -9,10 +9,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from testbed.recipes.apt import Apt
+from testbed.recipes.apt import Apt, read_lock
 from testbed.recipes.building import Workshop, need_tools
 from testbed.recipes.cache import Facts, Recipe
-from testbed.recipes.package_lock import read_lock
 from topologies.foundation.errors import TcplabError
 
 HERE = Path(__file__).parent
@@ -27,8 +26,8 @@ PLACES = ("usr/bin", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
 
 def bubblewrap_recipe() -> Recipe:
     """The recipe for the program, the loader and the libraries."""
-    files = (LOCK, Path(__file__))
-    return Recipe("bubblewrap", files, (PROGRAM, LOADER, *LIBRARIES), build_bubblewrap)
+    outputs = (PROGRAM, LOADER, *LIBRARIES)
+    return Recipe("bubblewrap", (LOCK,), outputs, build_bubblewrap, steps=(outputs, PLACES))
 
 
 def build_bubblewrap(workshop: Workshop) -> Facts:
