@@ -53,7 +53,8 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
 
 
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """A row for every flow: from the SYNs in its receiver's capture, else from its sender's socket.
+    """Return a row for every flow: from the SYNs in its receiver's capture, else from its sender's
+    socket.
 
     Each capture and each file of samples is read once, whatever the number of flows.
     """
@@ -96,7 +97,7 @@ def _negotiated(proof: Proof, flow: Flow, values: set[Any]) -> ProofRow:
 
 
 def _syns(capture: Path) -> dict[int, list[str]]:
-    """The lines of tcpdump for all segments with SYN, by each of their ports."""
+    """Return the lines of tcpdump for all segments with SYN, by each of their ports."""
     syns: dict[int, list[str]] = {}
     for line in run(["tcpdump", "-Z", "root", "-n", "-r", str(capture), _SYNS]).splitlines():
         if ports := _PORTS.search(line):
@@ -132,14 +133,16 @@ def _offers(proof: Proof, flow: Flow, lines: list[str], capture: str) -> ProofRo
 
 
 def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """The algorithm of the sockets of each flow that has none of its own, in every sample."""
+    """Return the algorithm of the sockets of each flow that has none of its own, in every
+    sample.
+    """
     flows = [flow for flow in spec.flows if flow.protocol == "tcp" and not flow.congestion_control]
     algorithms = _of_senders("congestion_control", flows, spec, folder)
     return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
 
 
 def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """The same for each flow that has an algorithm of its own."""
+    """Return the algorithm of the sockets of each flow that chooses one."""
     flows = [flow for flow in spec.flows if flow.congestion_control]
     if not flows:
         return []
@@ -150,7 +153,7 @@ def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRo
 def _of_senders(
     field: str, flows: list[Flow], spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Flow, set[Any]]]:
-    """Each flow with every value that a field of its sender's socket had.
+    """Yield each flow with every value that a field of its sender's socket had.
 
     Each host's samples are read once.
     """
@@ -162,7 +165,7 @@ def _of_senders(
 
 
 def _seen(samples: Path, field: str) -> dict[str, set[Any]]:
-    """The values of a field, by the remote end of the socket.
+    """Return the values of a field, by the remote end of the socket.
 
     What is negotiated counts only for sockets that have a connection.
     """
@@ -189,7 +192,7 @@ def _sends_with(expected: str, flow: Flow, algorithms: set[str]) -> ProofRow:
 
 
 def _absent_setting(proof: Proof, _spec: ExperimentSpec, _folder: Path) -> list[ProofRow]:
-    """A kernel that has not the setting does what `expected` says, whatever was asked."""
+    """Prove that the kernel lacks the setting, so that it behaves as `expected` says."""
     setting, _, reason = proof.expected.partition(": ")
     name, _, value = setting.partition("=")
     file = Path("/proc/sys") / name.replace(".", "/")
@@ -213,7 +216,7 @@ _PROOFS: dict[str, Callable[[Proof, ExperimentSpec, Path], list[ProofRow]]] = {
 
 
 def _losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
-    """Whether every delay line lost the share that it should, within what chance allows."""
+    """Prove that every delay line lost the share that it should, within what chance allows."""
     rows = (
         _loss(port, channel, before, after, _handed_down(port, spec, folder))
         for port in spec.topology.ports
@@ -225,7 +228,9 @@ def _losses(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
 def _readings(
     port: Port, spec: ExperimentSpec, folder: Path
 ) -> Iterator[tuple[Channel, list[ProofRow], list[ProofRow]]]:
-    """Each channel that the port had, with its qdiscs at the beginning and the end of its time."""
+    """Yield each channel that the port had, with its qdiscs at the beginning and the end of its
+    time.
+    """
     readings = json.loads((folder / "qdiscs.json").read_text())
     channel, before = port.channel, readings["before"].get(port.name)
     if channel is None:
@@ -269,7 +274,7 @@ def _loss(
     after: list[ProofRow],
     handed_down: int | None,
 ) -> ProofRow | None:
-    """The proof of a port's loss; None if nothing entered its delay line.
+    """Return the proof of a port's loss; None if no packet entered its delay line.
 
     netem's `drops` include those of the queue behind it; `packets` are those that left. The queue
     counts segments: if segmentation is on, any number of its own drops, from none to all, may be
@@ -310,7 +315,7 @@ def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[
 
 
 def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
-    """A row (see experiments.proof) for each host that reorders and sent anything."""
+    """Return a row (see experiments.proof) for each host that reorders and sent anything."""
     if not spec.topology.reordering:
         return []
     readings, counters = (
@@ -329,13 +334,13 @@ def reorderings(spec: ExperimentSpec, folder: Path) -> list[dict[str, Any]]:
 
 
 def counted(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> dict[str, int]:
-    """How much `packets`, `requeues` and `drops` of a host's netem have grown."""
+    """Return how much `packets`, `requeues` and `drops` of a host's netem have grown."""
     first, last = (next(row for row in rows if row["handle"] == _NETEM) for rows in (before, after))
     return {name: last[name] - first[name] for name in ("packets", "requeues", "drops")}
 
 
 def seen(counters: dict[str, Counters], host: str) -> int:
-    """How often the TCP of `host` found that the path had reordered its segments."""
+    """Return how often the TCP of `host` found that the path had reordered its segments."""
     return sum(
         counters["after"][host].get(name, 0) - counters["before"][host].get(name, 0)
         for name in _SEEN
@@ -345,7 +350,7 @@ def seen(counters: dict[str, Counters], host: str) -> int:
 def _of_data(
     port: str, reordering: HostReordering, grown: dict[str, int], seen_by_tcp: int
 ) -> dict[str, Any]:
-    """A frozen draw lets all or none wait, so TCP sees nothing; with any other draw it does.
+    """Judge reordered data: TCP sees it unless the draw is frozen, which lets all or none wait.
 
     Before Linux 3.6 that draw let every second buffer leave at once, which netem did not count.
     """
@@ -363,7 +368,7 @@ def _of_data(
         " were dropped"
     )
     promise = (
-        "reorders nothing, since its draw is frozen"
+        "keeps the order, since its draw is frozen"
         if frozen
         else f"lets buffers wait {reordering.delay} behind others"
     )
@@ -391,7 +396,7 @@ def _of_acknowledgements(
 
 
 def _allowed(reordering: HostReordering, sent: int) -> list[tuple[int, int]]:
-    """How many of `sent` packets may leave at once: ranges (lowest, highest).
+    """Return how many of `sent` packets may leave at once: ranges (lowest, highest).
 
     Partly correlated draws have no simple distribution: any number may.
     """

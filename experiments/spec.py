@@ -28,13 +28,15 @@ LONGEST = Duration.parse("24h")
 
 
 def parameter(default: str, kind: type[Q], meaning: str) -> Q:
-    """A field of an experiment's parameters: its default as text, and its sentence in --help."""
+    """Return a field of an experiment's parameters: its default as text, and its sentence in
+    --help.
+    """
     value: Q = field(default=kind.parse(default), metadata={"meaning": meaning})
     return value
 
 
 def word(default: str, meaning: str, parts: tuple[str, ...] = ()) -> str:
-    """A field that is a word and not a quantity; its class checks it in __post_init__.
+    """Return a field that is a word and not a quantity; its class checks it in __post_init__.
 
     `parts` are what a shell offers for it, or for each of several joined by +.
     """
@@ -43,12 +45,14 @@ def word(default: str, meaning: str, parts: tuple[str, ...] = ()) -> str:
 
 
 def claim_of(documentation: str | None) -> str:
-    """What an experiment claims: the first paragraph of its module's docstring, in one line."""
+    """Return what an experiment claims: the first paragraph of its module's docstring, in one
+    line.
+    """
     return " ".join((documentation or "").partition("\n\n")[0].split())
 
 
 def words(text: str) -> list[str]:
-    """The parts of a list such as cubic+reno."""
+    """Return the parts of a list such as cubic+reno."""
     return re.split(r"[+,]", text)
 
 
@@ -75,7 +79,7 @@ CONGESTION_CONTROLS = (
 
 
 def congestion_control(algorithm: str) -> Condition:
-    """All hosts send with `algorithm`, proved from their sockets.
+    """Return the condition that all hosts send with `algorithm`, proved from their sockets.
 
     Raises UsageError for one that the lab lacks.
     """
@@ -85,7 +89,7 @@ def congestion_control(algorithm: str) -> Condition:
 
 
 def unknown_congestion_control(algorithm: str) -> UsageError:
-    """The error for an algorithm that the lab kernel lacks."""
+    """Return the error for an algorithm that the lab kernel lacks."""
     return UsageError(
         f"There is no congestion control '{algorithm[:40]}'.",
         f"Choose from {', '.join(CONGESTION_CONTROLS)}.",
@@ -93,7 +97,7 @@ def unknown_congestion_control(algorithm: str) -> UsageError:
 
 
 def sending_with(algorithm: str) -> Condition:
-    """All hosts send with `algorithm`, proved from their sockets.
+    """Return the condition that all hosts send with `algorithm`, proved from their sockets.
 
     It is the kernel's, or comes with a module of the spec.
     """
@@ -194,7 +198,7 @@ class Proof:
     """What must be seen in the run itself, or its condition did not hold.
 
     `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control. For
-    absent_setting, which nobody writes into a spec, it is a sysctl, the value that the kernel
+    absent_setting, which specs do not hold at first, it is a sysctl, the value that the kernel
     behaves as if it had, and why, as in "net.ipv4.tcp_recovery=0: RACK came with Linux 4.4.".
     """
 
@@ -266,7 +270,7 @@ class Headline:
     def __post_init__(self) -> None:
         if (self.direction == "within") is not (self.against is None):
             raise UsageError(
-                f"The claim '{self.question[:60]}' compares nothing.",
+                f"The claim '{self.question[:60]}' has no value to compare.",
                 "Name a subject to compare `against`; for 'within' none, but `low` or `high`.",
             )
         if self.direction == "within" and self.low is self.high is None:
@@ -275,7 +279,7 @@ class Headline:
             )
         if self.expected <= 0 or self.repetitions < 1:
             raise UsageError(
-                f"The claim '{self.question[:60]}' expects nothing, or has no repetition.",
+                f"The claim '{self.question[:60]}' needs an expected value and a repetition.",
                 "`expected` and `repetitions` are above zero.",
             )
 
@@ -312,7 +316,7 @@ class ExperimentSpec:
     changes: tuple[LinkChange, ...] = ()
 
     def for_guest(self) -> ExperimentSpec:
-        """What is carried out: which claim is judged afterwards must not change a packet.
+        """Return what is carried out: the claim that is judged later must not change a packet.
 
         Nor does the name of the kernel.
         """
@@ -358,7 +362,8 @@ class ExperimentSpec:
             )
         if not self.flows or not self.conditions:
             raise UsageError(
-                f"Experiment {self.name} measures nothing.", "Give it a flow and a condition."
+                f"Experiment {self.name} has no flow or no condition.",
+                "Give it a flow and a condition.",
             )
         if self.told_later and len(self.conditions) > 1:
             raise UsageError(

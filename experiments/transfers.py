@@ -1,6 +1,6 @@
 """The flows of a condition: servers, clients, changes of the link, and the end of the last packet.
 
-Runs beside experiments.procedure, in the guest or natively.
+Runs with experiments.procedure, in the guest or natively.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _changing(
 
 
 def without_result(flow: Flow, folder: Path) -> str:
-    """A sentence if the receiver measured nothing; else empty."""
+    """Return a sentence if the receiver has no result; else empty."""
     output = folder / f"{flow.name}.server.txt"
     text = output.read_text(errors="replace")
     if _RESULT in text:
@@ -116,7 +116,9 @@ def without_result(flow: Flow, folder: Path) -> str:
 
 
 def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
-    """Whether all connections closed and the last packet arrived within `patience` seconds."""
+    """Return whether all connections closed and the last packet arrived within `patience`
+    seconds.
+    """
     busy = hosts_of(spec)
 
     def quiet() -> bool:
@@ -159,7 +161,7 @@ def receive_kib(flows: int) -> int:
 
 
 def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
-    """Whether every flow's server listens. Raises TcplabError if one has ended."""
+    """Return whether every flow's server listens. Raises TcplabError if one has ended."""
     expected: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
         check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
@@ -194,7 +196,9 @@ def _start_client(
 
 
 def _extent(flow: Flow) -> list[str]:
-    """How much is sent, how fast if it is UDP, by which algorithm, and how often iperf reports."""
+    """Return how much is sent, how fast if it is UDP, by which algorithm, and how often iperf
+    reports.
+    """
     much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
     fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
     how = ["-Z", flow.congestion_control] if flow.congestion_control else []
@@ -225,7 +229,7 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
 
 
 def hosts_of(spec: ExperimentSpec) -> list[str]:
-    """Every host that sends or receives."""
+    """Return every host that sends or receives."""
     return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
 
 

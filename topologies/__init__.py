@@ -1,1 +1,1 @@
-"""What a network is: units, frozen specs, a module for each named shape. Data; nothing is run."""
+"""Networks as data: units, frozen specs, and a module for each named shape."""

@@ -34,7 +34,7 @@ class Route:
 
 @cache
 def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
-    """All interfaces that carry an address, in the order of the links."""
+    """Return all interfaces that carry an address, in the order of the links."""
     addressed: list[Interface] = []
     sizes: dict[int, int] = {}
     segments = _segments(topology)
@@ -52,7 +52,7 @@ def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
 
 
 def address_of(topology: TopologySpec, host: str) -> str:
-    """The address of a host's only interface."""
+    """Return the address of a host's only interface."""
     return next(
         interface.address for interface in interfaces(topology) if interface.port.node == host
     )
@@ -70,7 +70,7 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:
     """(MAC, port of the switch) of every interface that can be reached through it.
 
-    Nothing for a switch with two ports, which has no choice.
+    Empty for a switch with two ports, which has no choice.
     """
     macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
     ports = [port for port in topology.ports if port.node == switch]
@@ -84,7 +84,7 @@ def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ..
 
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
-    """The shortest routes of a host or router to the segments that it is not part of."""
+    """Return the shortest routes of a host or router to the segments that it is not part of."""
     everything = interfaces(topology)
     own = {interface.segment: interface for interface in everything if interface.port.node == node}
     others: list[Route] = []
@@ -126,7 +126,7 @@ def _segments(topology: TopologySpec) -> dict[str, int]:
 
 
 def _behind(topology: TopologySpec, port: Port) -> set[str]:
-    """The names of all interfaces that what leaves through a port of a switch can get to."""
+    """Return the names of all interfaces that what leaves through a port of a switch can get to."""
     names: set[str] = set()
     passed, waiting = {port.node}, [port]
     while waiting:
@@ -148,7 +148,9 @@ def _behind(topology: TopologySpec, port: Port) -> set[str]:
 
 
 def _joined(topology: TopologySpec, port: Port) -> set[str]:
-    """The names of all interfaces on the Ethernet of `port`: along its cable, through switches."""
+    """Return the names of all interfaces on the Ethernet of `port`: along its cable, through
+    switches.
+    """
     members: set[str] = set()
     waiting = [port]
     while waiting:

@@ -1,4 +1,4 @@
-"""Pairs of hosts that share a switch and nothing else: several paths measured at once."""
+"""Pairs of hosts that share only a switch: several paths measured in parallel."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) ->
 
 @dataclass(frozen=True)
 class HostReordering:
-    """How `host` reorders its own packets for `peer`: prio with netem in its first band, and u32.
+    """Reordering of packets from `host` to `peer`: prio with netem in its first band, and u32.
 
     `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later;
     the first `gap` - 1 after each such packet never leave at once. `correlation` is netem's:
@@ -225,7 +225,7 @@ class TopologySpec:
             raise UsageError(f"Host {node.name} has {degree} links.", "A host has exactly one.")
         if node.name not in self._reached_from(self.nodes[0].name):
             raise UsageError(
-                f"Nothing connects {node.name} with {self.nodes[0].name}.", "Add a link."
+                f"No link connects {node.name} with {self.nodes[0].name}.", "Add a link."
             )
 
     @cached_property
@@ -236,7 +236,7 @@ class TopologySpec:
         return self._kinds[node]
 
     def named(self, kind: NodeKind) -> tuple[str, ...]:
-        """The names of all nodes of one kind, in the order of the spec."""
+        """Return the names of all nodes of one kind, in the order of the spec."""
         return tuple(node.name for node in self.nodes if node.kind == kind)
 
     @cached_property
@@ -256,7 +256,7 @@ class TopologySpec:
         return tuple(ports)
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
-        """The ports that a packet leaves through on a shortest way.
+        """Return the ports that a packet leaves through on a shortest way.
 
         Raises UsageError for a node that is not there.
         """
@@ -293,7 +293,9 @@ class TopologySpec:
         }
 
     def bottleneck(self, source: str, target: str) -> Channel:
-        """The slowest channel on the way. Raises UsageError if nothing on the way has a rate.
+        """Return the slowest channel on the way.
+
+        Raises UsageError if no link on the way has a rate.
 
         An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s,
         for minutes.
@@ -301,12 +303,12 @@ class TopologySpec:
         shaped = [port.channel for port in self.path(source, target) if port.channel]
         if not shaped:
             raise UsageError(
-                f"Nothing on the way from {source} to {target} has a bandwidth.",
+                f"No link on the way from {source} to {target} has a bandwidth.",
                 "Give a link a channel.",
             )
         return min(shaped, key=lambda channel: channel.bandwidth)
 
     def round_trip(self, source: str, target: str) -> Duration:
-        """The sum of all delay lines there and back, without queues and serialization."""
+        """Return the sum of all delay lines there and back, without queues and serialization."""
         ways = self.path(source, target) + self.path(target, source)
         return Duration(sum(port.channel.delay.base for port in ways if port.channel))

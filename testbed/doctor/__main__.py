@@ -80,7 +80,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
-    """What all checks find."""
+    """Return what all checks find."""
     answers = (check(machine) for check in checks)
     return [
         finding
@@ -90,7 +90,7 @@ def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[
 
 
 def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
-    """The problems that keep a testbed from running; none if it can."""
+    """Return the problems that keep a testbed from running; none if it can."""
     return [
         finding
         for finding in findings
@@ -105,7 +105,7 @@ def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def as_text(findings: Sequence[Finding], width: int) -> str:
-    """The table, and a sentence for each testbed."""
+    """Return the table, and a sentence for each testbed."""
     lines: list[str] = []
     for finding in findings:
         head = f"{finding.state:<8} {finding.testbed:<8} {finding.what:<20} "

@@ -1,8 +1,6 @@
-"""The machine as checks see it: its files below `root`, the user, and what programs print.
+"""The examined machine (files below `root`, user, output of programs), and findings about it.
 
-Tests examine made-up ones.
-
-What one check found.
+Tests examine made-up machines.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from testbed.host.packages import PATH, present
 
 
 def _printed(command: Sequence[str]) -> str:
-    """What a program prints; nothing if it is not installed, fails or does not answer.
+    """Return what a program prints; empty if it is not installed, fails or does not answer.
 
     Only the distribution's programs are found, not those on the user's PATH.
     """
@@ -39,7 +37,7 @@ def _printed(command: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class ExaminedMachine:
-    """`output` is what a command that succeeded printed, else nothing."""
+    """This machine, or a made-up one; `output` is empty for a command that failed."""
 
     root: Path = Path("/")
     release: str = field(default_factory=platform.release)
@@ -50,7 +48,7 @@ class ExaminedMachine:
     output: Callable[[Sequence[str]], str] = _printed
 
     def text(self, path: str) -> str:
-        """A file's text without the blanks around it; nothing if it is absent or unreadable."""
+        """Return a file's stripped text; empty if it is absent or unreadable."""
         try:
             return (
                 (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")

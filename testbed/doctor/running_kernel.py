@@ -1,6 +1,6 @@
 """What the running kernel has: network modules, congestion controls, Open vSwitch, signatures.
 
-Looking loads nothing: /sys/module, modules.builtin and modules.dep tell what a kernel has or could
+Checks load no modules: /sys/module, modules.builtin and modules.dep tell what a kernel has or could
 load. If a kernel has none of these files, a trial in a fresh namespace tells; such a kernel cannot
 load anything anyway.
 """
@@ -35,7 +35,7 @@ _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e
 
 
 def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
-    """Whether the kernel has the module: built in, loaded or as a file."""
+    """Return whether the kernel has the module: built in, loaded or as a file."""
     folder = f"/lib/modules/{machine.release}"
     if machine.exists(f"/sys/module/{name}"):
         return True
@@ -49,7 +49,7 @@ def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
 
 
 def takes_modules(machine: ExaminedMachine) -> bool:
-    """Whether the kernel loads modules: proc_modules(5) is there if it was built so.
+    """Return whether the kernel loads modules: proc_modules(5) is there if it was built so.
 
     modules_disabled in sysctl/kernel.rst of the kernel's documentation can end that.
     """
@@ -73,7 +73,7 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
 
 
 def queues(machine: ExaminedMachine) -> Finding:
-    """The queueing disciplines that single experiments choose."""
+    """Return the queueing disciplines that single experiments choose."""
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
         return Finding(
@@ -93,7 +93,7 @@ def queues(machine: ExaminedMachine) -> Finding:
 
 
 def congestion_controls(machine: ExaminedMachine) -> Finding:
-    """The congestion controls that experiments name, loaded or to be loaded."""
+    """Return the congestion controls that experiments name, loaded or to be loaded."""
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     missing = [
         name for name in ALGORITHMS if name not in loaded and not has_module(machine, f"tcp_{name}")
@@ -142,9 +142,9 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
-    """Whether the kernel, Secure Boot or lockdown refuses a user's own congestion control.
+    """Return whether the kernel, Secure Boot or lockdown refuses a user's own congestion control.
 
-    Nothing else of tcplab is a module.
+    tcplab has no other modules.
     """
     virtually = "./tcplab run custom_cc --testbed virtual"
     if not takes_modules(machine):
@@ -154,9 +154,7 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
         r"\[(integrity|confidentiality)\]", machine.text("/sys/kernel/security/lockdown")
     )
     if machine.text(_SECURE_BOOT)[-1:] != "\1" and not lockdown:
-        return Finding(
-            "native", "Secure Boot", "ok", "Off: this kernel takes modules that nobody has signed."
-        )
+        return Finding("native", "Secure Boot", "ok", "Off: this kernel takes unsigned modules.")
     sentence = (
         "On: this kernel refuses a congestion control of your own (--load-module-into-this-kernel)."
     )

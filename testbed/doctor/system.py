@@ -24,7 +24,7 @@ _MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 
 
 def architecture(machine: ExaminedMachine) -> Finding:
-    """The lab kernel is User-Mode Linux, which exists for x86-64."""
+    """Check the architecture: the lab kernel is User-Mode Linux, which exists for x86-64."""
     good = machine.architecture == "x86_64"
     otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
     return judged(
@@ -35,7 +35,7 @@ def architecture(machine: ExaminedMachine) -> Finding:
 def instructions(machine: ExaminedMachine) -> Finding:
     """NumPy is built for processors since 2009 (x86-64-v2); emulated ones may have less.
 
-    Without it runs are carried out, and nothing is read from them.
+    Without it runs work, but captures are not read.
     """
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     missing = [flag for flag in _NUMPY_NEEDS if flag not in flags]
@@ -73,7 +73,7 @@ def sandbox(machine: ExaminedMachine) -> Finding:
 
 
 def tried_sandbox(choice: SandboxChoice) -> Finding:
-    """The sandbox that guests get, which better ones are refused, and what it lacks."""
+    """Return the sandbox that guests get, which better ones are refused, and what it lacks."""
     words = [f"{choice.kind.name}, with Landlock {choice.landlock}."]
     words = words if choice.landlock else [f"{choice.kind.name}."]
     words += [f"Not {name} ({' '.join(why.split())})." for name, why in choice.refused]
@@ -104,7 +104,7 @@ def privileges(machine: ExaminedMachine) -> Finding:
 
 
 def container(machine: ExaminedMachine) -> Finding:
-    """Whether this is a container: it shares its host's kernel, which decides what is there.
+    """Return whether this is a container: it shares its host's kernel, which decides what is there.
 
     A virtual machine's disk that was made of a container's image has its marks as well, but only a
     container has files of its host mounted, such as /etc/hostname.
@@ -125,7 +125,9 @@ def container(machine: ExaminedMachine) -> Finding:
 
 
 def windows(machine: ExaminedMachine) -> Finding:
-    """Whether this is WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no kernel."""
+    """Return whether this is WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no
+    kernel.
+    """
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
         return Finding("both", "WSL", "ok", "No.")
@@ -139,9 +141,9 @@ def windows(machine: ExaminedMachine) -> Finding:
 
 
 def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
-    """Every program with the version of its package.
+    """Yield every program with the version of its package.
 
-    A release has `brought` Python and sandbox, and installs nothing.
+    A release has `brought` Python and sandbox, and needs no installation.
     """
     own: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
@@ -170,7 +172,9 @@ def _installed(
 
 
 def lab(absent: list[str], release: str) -> Finding:
-    """Whether the lab is there; `absent` are its parts that are not, else `release` names it."""
+    """Return whether the lab is there; `absent` are its parts that are not, else `release` names
+    it.
+    """
     if not absent and release != NOT_A_RELEASE:
         return Finding("virtual", "lab", "ok", f"Kernel, first process and image of {release}.")
     if not absent:
@@ -186,7 +190,7 @@ def lab(absent: list[str], release: str) -> Finding:
 
 
 def leftovers(journals: int, folders: int) -> Finding:
-    """What killed runs left behind."""
+    """Return what killed runs left behind."""
     if not journals + folders:
         return Finding("both", "leftovers", "ok", "None.")
     sentence = (

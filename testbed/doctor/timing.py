@@ -33,7 +33,9 @@ _MUCH_PRESSURE = 20.0  # percent of the last minute in which something waited fo
 
 
 def clock(machine: ExaminedMachine) -> Finding:
-    """The clock source (the kernel's own choice) and the resolution of timers in nanoseconds."""
+    """Return the clock source (the kernel's own choice) and the resolution of timers in
+    nanoseconds.
+    """
     source = machine.text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     resolution = re.search(r"\.resolution:\s*(\d+) nsecs", machine.text("/proc/timer_list"))
     nanoseconds = (
@@ -61,7 +63,7 @@ def clock(machine: ExaminedMachine) -> Finding:
 
 
 def virtual_machine(machine: ExaminedMachine) -> Finding:
-    """The hypervisor below the kernel, if any, and what is known of its timing."""
+    """Return the hypervisor below the kernel, if any, and what is known of its timing."""
     names = " ".join(
         machine.text(f"/sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name")
     ).lower()
@@ -85,7 +87,9 @@ def virtual_machine(machine: ExaminedMachine) -> Finding:
 
 
 def _stolen(stat: str) -> float:
-    """The share of all processor time that the hypervisor gave to others, from proc_stat(5)."""
+    """Return the share of all processor time that the hypervisor gave to others, from
+    proc_stat(5).
+    """
     ticks = [int(word) for word in stat.partition("\n")[0].split()[1:9]]
     return ticks[7] / sum(ticks) if len(ticks) == 8 and any(ticks) else 0.0
 
@@ -122,7 +126,9 @@ def available_memory(machine: ExaminedMachine) -> Finding:
 
 
 def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
-    """Whether `needed` bytes are free at `folder`, or at the first folder above it that exists."""
+    """Return whether `needed` bytes are free at `folder`, or at the first folder above it that
+    exists.
+    """
     place = machine.root / folder.lstrip("/")
     while not place.exists():
         place = place.parent

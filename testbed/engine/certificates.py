@@ -1,6 +1,6 @@
-"""The certificate of a cluster: who has its key may join, and nobody else (Dask's TLS).
+"""The certificate of a cluster: only holders of its key may join (Dask's TLS).
 
-Dask authenticates nobody without TLS (https://distributed.dask.org/en/stable/tls.html), and every
+Dask has no authentication without TLS (https://distributed.dask.org/en/stable/tls.html), and every
 user of a machine reaches its loopback interface. So each address of a cluster is tls://.
 
 All members and the sweep hold the same certificate and key, so a certificate is its own authority.
@@ -58,7 +58,7 @@ def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def certificates(folder: Path | None = None) -> Certificates:
-    """The cluster's certificate on this machine.
+    """Return the cluster's certificate on this machine.
 
     Raises TcplabError if there is none, or if others may read its key or have made it.
     """
@@ -79,7 +79,7 @@ def certificates(folder: Path | None = None) -> Certificates:
 
 
 def certificates_or_made() -> Certificates:
-    """The cluster's certificate on this machine, which is made if there is none.
+    """Return the cluster's certificate on this machine, which is made if there is none.
 
     Raises as `certificates` and `make_certificates`.
     """

@@ -1,4 +1,4 @@
-"""The engine of a cluster: tasks go to workers whose lab and code are ours.
+"""The engine of a cluster: tasks go to workers with the same lab and code.
 
     with cluster_engine("tls://10.0.0.1:8786", lab, listener) as engine:
         for done in engine.run(tasks): ...
@@ -41,7 +41,7 @@ PAGES = "127.0.0.1:0"
 """The address of Dask's HTTP servers: each member starts one, even with --no-dashboard."""
 _ROUTES = ("distributed.scheduler.http.routes", "distributed.worker.http.routes")
 _NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
-"""Dask's configuration for no page there: nobody asks for them, and one is a proxy to elsewhere."""
+"""Dask's configuration for no page there: they are not used, and one is a proxy to elsewhere."""
 
 
 @dataclass
@@ -57,7 +57,7 @@ class ClusterEngine:
     order: Iterator[int] = field(default_factory=count)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """The results in the order in which they come.
+        """Yield the results in the order in which they come.
 
         Only a few tasks for each slot are with the scheduler.
 
@@ -112,7 +112,7 @@ class ClusterEngine:
             self._require_hope(hopeful)
             if time.monotonic() - begun > 1 and not noted:
                 self.listener.note(
-                    "No worker has come yet; waiting. Ctrl-C ends this, and loses nothing."
+                    "No worker has come yet; waiting. Ctrl-C ends this without loss."
                 )
                 noted = True
             time.sleep(_LOOK)
@@ -161,7 +161,8 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
-    """An engine on the workers of the Dask scheduler at `address`, such as tls://10.0.0.1:8786.
+    """Provide an engine on the workers of the Dask scheduler at `address`, such as
+    tls://10.0.0.1:8786.
 
     Raises TcplabError if none answers, or if there is no certificate.
     """
@@ -196,10 +197,10 @@ def security() -> Security:
 
 @contextmanager
 def _event_loop() -> Iterator[IOLoop]:
-    """The event loop of a client and a cluster, which ends a moment after both are closed.
+    """Provide the event loop of a client and a cluster, which ends a moment after both are closed.
 
-    They would end theirs at once, in the middle of a wait of the sender of messages
-    (distributed/batched.py): its time-out has nobody left to hear it, which asyncio prints.
+    They would end those at once, in the middle of a wait of the sender of messages
+    (distributed/batched.py): its time-out would go unheard, which asyncio prints.
     """
     runner = LoopRunner()
     runner.start()

@@ -1,6 +1,6 @@
 """The members of a Dask cluster: its scheduler and its workers, each run as this very process.
 
-A process of its own for Dask would live on when ours is killed. As one process, whatever ends us
+A separate process for Dask would survive this one when it is killed. In one process, any end of it
 ends Dask and frees its port; Dask itself ends in order at SIGINT and SIGTERM
 (distributed/_signals.py).
 
@@ -66,12 +66,13 @@ def _run(command: Command, words: list[str], place: str) -> None:
 
 
 def address_of(host: str, port: int) -> str:
-    """The address of a scheduler that listens on `host`, for a worker or a sweep."""
+    """Return the address of a scheduler that listens on `host`, for a worker or a sweep."""
     return f"{TLS}{_in_brackets(socket.gethostname() if host in _ALL else host)}:{port}"
 
 
 def towards(scheduler: str) -> str:
-    """This machine's address as the scheduler at that address sees it; loopback for loopback.
+    """Return this machine's address as the scheduler at that address sees it; loopback for
+    loopback.
 
     Raises UsageError if the address is none, TcplabError if there is no way to it.
     """

@@ -1,10 +1,7 @@
-"""Tasks and what becomes of them, wherever they are carried out: here or on a cluster.
+"""Tasks and their results, here or on a cluster, and the engine of one machine.
 
-The engine of one machine: a thread for each guest that may run at once.
-
-Guests are processes of their own, so a thread has little to do but wait for one.
-
-The libraries of a cluster, which one machine does without: the extra `cluster` of tcplab.
+The local engine has a thread for each guest that may run at once. Guests are separate processes, so
+a thread mostly waits.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a task: its value, or what ended it and the traceback."""
+    """The outcome of a task: its value, or the error and its traceback."""
 
     key: str
     value: Any = None
@@ -47,11 +44,11 @@ class Done:
 
     @classmethod
     def failed(cls, key: str, error: BaseException) -> Done:
-        """The task was ended by this error."""
+        """Return the outcome of a task that this error ended."""
         return cls(key, error=error, trace="".join(traceback.format_exception(error)).strip())
 
     def result(self) -> Any:
-        """The value, or the TcplabError that ended the task. Raises what is a bug."""
+        """Return the value, or the TcplabError that ended the task. Raises what is a bug."""
         if self.error and not isinstance(self.error, TcplabError):
             raise self.error
         return self.error or self.value
@@ -68,12 +65,13 @@ class Listener(Protocol):
 
 
 class Engine(Protocol):
-    """A way to workers, whose lab and code are ours."""
+    """A way to workers with the same lab and code."""
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """The results in the order in which they come; tasks are taken as there is room for them.
+        """Return the results in the order in which they come; tasks are taken as there is room for
+        them.
 
-        What is still running is ended if the caller goes away. Raises TcplabError if nobody can
+        What is still running is ended if the caller goes away. Raises TcplabError if no worker can
         carry tasks out any more.
         """
 
@@ -91,7 +89,7 @@ class _ThreadEngine:
     stop: Event = field(default_factory=Event)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """The results as they come (testbed.engine.tasks.Engine)."""
+        """Yield the results as they come (testbed.engine.tasks.Engine)."""
         waiting, pending = iter(tasks), dict[Future[Any], Task]()
         pool = ThreadPoolExecutor(self.slots, thread_name_prefix="guest")
         try:
@@ -127,7 +125,9 @@ def _outcome(task: Task, future: Future[Any]) -> Done:
 
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
-    """An engine on this machine with `slots` guests at once; none of them is left afterwards."""
+    """Provide an engine on this machine with `slots` guests at once; none of them is left
+    afterwards.
+    """
     engine = _ThreadEngine(lab, slots, listener)
     try:
         yield engine

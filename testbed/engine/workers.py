@@ -1,4 +1,4 @@
-"""What runs on a worker: the check that it is the same lab as ours, and a task beside its progress.
+"""Code of a worker: the check that it has the same lab, and a task with its progress.
 
 A worker of another lab or of other code would mix results that cannot be compared, so it gets no
 task at all: tasks ask for a resource whose name holds the identity, and only a worker that finds
@@ -31,7 +31,8 @@ _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
 
 def identity(lab: Lab) -> str:
-    """What results come from here: the lab's kernel and image, and all code with its libraries.
+    """Return what results come from here: the lab's kernel and image, and all code with its
+    libraries.
 
     And what a task calls that code, which an installed copy has by other names than a checkout.
     """
@@ -39,7 +40,7 @@ def identity(lab: Lab) -> str:
 
 
 def resource(identity: str) -> str:
-    """What a worker of this identity offers, one for each guest that it may run at once."""
+    """Return what a worker of this identity offers, one for each guest that it may run at once."""
     return f"guest-{identity[:16]}"
 
 
@@ -49,7 +50,8 @@ def _own_lab(kernel: str) -> Lab | None:
 
 
 def entrance(wanted: str, kernel: str) -> WorkerPlugin:
-    """A plugin that lets workers of the identity `wanted` in, now or later, and refuses all others.
+    """Return a plugin that lets workers of the identity `wanted` in, now or later, and refuses all
+    others.
 
     `kernel` is the one of the lab whose identity it is.
 
@@ -85,7 +87,7 @@ def entrance(wanted: str, kernel: str) -> WorkerPlugin:
 
 
 def problem_with_us(wanted: str, kernel: str) -> str:
-    """Why this worker cannot take tasks of that identity; empty if it can."""
+    """Return why this worker cannot take tasks of that identity; empty if it can."""
     lab = _own_lab(kernel)
     if lab is None:
         return (

@@ -2,8 +2,8 @@
 
 An import that looks for its file, reads and compiles it takes a millisecond or more of a guest's
 start, and a study imports 140 modules. Here all are one file that is read once
-(testbed.guest.compiling makes it). What is not in it is looked for as ever. Nothing is imported in
-this module but what Python has when it starts; even `__future__` would be a file to be read.
+(testbed.guest.compiling makes it). Other modules are found as usual. This module
+imports only what Python has when it starts; even `__future__` would be a file to be read.
 """
 
 import os
@@ -27,7 +27,7 @@ class CompiledModules:
         self._modules, self._codes = modules, memoryview(codes)
 
     def find_spec(self, name: str, *_where: object) -> ModuleSpec | None:
-        """Where the module comes from; None for one that was not compiled before."""
+        """Return where the module comes from; None for one that was not compiled before."""
         if name not in self._modules:
             return None
         _start, _end, file, folders = self._modules[name]
@@ -44,7 +44,7 @@ class CompiledModules:
         exec(loads(self._codes[start:end]), vars(module))
 
     def get_source(self, name: str) -> str | None:
-        """The text of a module of ours (linecache); Python's own are files."""
+        """Return the text of a module of tcplab (linecache); Python's are files."""
         from zipimport import zipimporter
 
         folder, _, _file = self._modules[name][2].rpartition("/")

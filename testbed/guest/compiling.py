@@ -50,7 +50,7 @@ def perform(names: Any, job: JobContext) -> None:
 
 
 def _rows_and_codes() -> tuple[dict[str, Row], bytes]:
-    """What `compiled_start` needs of each module that a file holds as Python."""
+    """Return what `compiled_start` needs of each module that a file holds as Python."""
     rows: dict[str, Row] = {}
     codes = bytearray()
     for name, module in sorted(sys.modules.items()):
@@ -70,7 +70,7 @@ def _rows_and_codes() -> tuple[dict[str, Row], bytes]:
 
 
 def _place(name: str) -> str:
-    """Where a module of ours is in a job's archive, without its ending."""
+    """Return a module's path in a job's archive, without its ending."""
     return f"{ARCHIVE}/{name.replace('.', '/')}"
 
 
@@ -79,6 +79,6 @@ def _own_file(name: str) -> str:
 
 
 def _own_code(name: str) -> CodeType:
-    """The code of a module of ours, with the file of its text in a job's archive."""
+    """Return the code of a module of tcplab, with the file of its text in a job's archive."""
     source = zipimporter(_place(name).rpartition("/")[0]).get_source(name)
     return compile(source or "", _own_file(name), "exec", dont_inherit=True)

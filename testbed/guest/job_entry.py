@@ -38,7 +38,7 @@ _TICK = 1.0  # seconds between two events that tell the time of the job's clock
 
 @dataclass
 class JobContext:
-    """What a job may use: the folder `work` for results, and ways to report its progress.
+    """The context of a job: the folder `work` for results, and ways to report progress.
 
     `virtual` says that time is virtual; `preload` is a library that makes tcpdump and iperf cheap
     there (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
@@ -62,7 +62,7 @@ class JobContext:
         return {"LD_PRELOAD": str(self.preload)} if self.preload else {}
 
     def enter(self, phase: str) -> None:
-        """Report what is being done now; it is shown beside the progress bar."""
+        """Report the current phase; it is shown next to the progress bar."""
         self.phase = phase
         self.tell()
 
@@ -77,7 +77,8 @@ class JobContext:
         return os.open(self.delivery / EVENTS, _APPENDED)
 
     def awaited(self, data: Any) -> Any:
-        """What to do: `data`, or if the guest was started ahead, what has been ordered since.
+        """Return what to do: `data`, or if the guest was started ahead, what has been ordered
+        since.
 
         It waits without a pause: neither to read a link nor to print takes virtual time, to open a
         file would. So the packets are those of a guest that has known it all along. The host
@@ -91,7 +92,7 @@ class JobContext:
         return unpacked(order)
 
     def attached(self, name: str) -> bytes:
-        """A file that came with the job. Raises KeyError if there is none of that name."""
+        """Return a file that came with the job. Raises KeyError if there is none of that name."""
         return _from(self.archive, ATTACHED + name)
 
     def deliver(self, name: str) -> None:
@@ -142,7 +143,7 @@ def packed(data: Any) -> str:
 
 
 def unpacked(text: str) -> Any:
-    """What `packed` made a text of."""
+    """Return the data that `packed` made a text of."""
     from binascii import a2b_base64  # both are there already, for the archive
     from zlib import decompress
 
@@ -178,7 +179,7 @@ def _attempt(job: JobContext) -> dict[str, Any]:
 
 
 def _from(archive: Path, member: str) -> bytes:
-    """A file of the archive. Raises KeyError if there is none of that name."""
+    """Return a file of the archive. Raises KeyError if there is none of that name."""
     try:
         return zipimporter(str(archive)).get_data(f"{archive}/{member}")
     except OSError:

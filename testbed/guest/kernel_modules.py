@@ -83,7 +83,7 @@ class KernelModule:
 
 
 def module_from(file: Path) -> KernelModule:
-    """The module in a .c file. Raises UsageError if there is none."""
+    """Return the module in a .c file. Raises UsageError if there is none."""
     try:
         size = file.stat().st_size
         source = file.read_text() if file.is_file() and size <= 4 * LONGEST else ""
@@ -99,9 +99,9 @@ def module_from(file: Path) -> KernelModule:
 
 @contextmanager
 def loaded(modules: Sequence[KernelModule], job: JobContext) -> Iterator[list[dict[str, Any]]]:
-    """The modules in the kernel, and gone from it again when the block has ended well.
+    """Load the modules, and unload them when the block has ended well.
 
-    Gives a row for each as it was found in the kernel. Nothing may use a module at the end of the
+    Gives a row for each as it was found in the kernel. A module must be unused at the end of the
     block: set another congestion control in every host. Raises TcplabError if one cannot be
     loaded or unloaded. Natively they are loaded before the job starts and until it is over
     (testbed.native.changes).
@@ -130,9 +130,9 @@ def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
 
 
 def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
-    """What /proc/modules and TCP say of a module.
+    """Return what /proc/modules and TCP say of a module.
 
-    Raises TcplabError if it registered nothing of its name.
+    Raises TcplabError if it did not register its name.
     """
     names = available_algorithms()
     if module.algorithm not in names:
@@ -162,7 +162,7 @@ def insert(name: str, file: Path) -> None:
 
 
 def _line_of(name: str) -> str:
-    """The module's line of /proc/modules (proc_modules(5)), empty if it is not loaded.
+    """Return the module's line of /proc/modules (proc_modules(5)), empty if it is not loaded.
 
     Name, bytes, number of users, their names, state, address, taints.
     """
@@ -171,7 +171,7 @@ def _line_of(name: str) -> str:
 
 
 def remove(name: str, patience: float = _UNUSED) -> None:
-    """rmmod(8) as soon as nothing uses the module, or after `patience` seconds.
+    """Unload a module by rmmod(8) once it is unused, or after `patience` seconds.
 
     Raises TcplabError if it stays.
     """

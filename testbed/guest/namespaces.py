@@ -21,7 +21,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def network_namespace(pid: int) -> Iterator[None]:
-    """The calling thread in the network namespace of process `pid`.
+    """Move the calling thread into the network namespace of process `pid` for the block.
 
     Raises OSError without CAP_SYS_ADMIN.
     """
@@ -129,17 +129,17 @@ _ALLOWED = _DEFAULT.with_name("tcp_allowed_congestion_control")
 
 
 def available_algorithms() -> list[str]:
-    """The algorithms that the kernel has now."""
+    """Return the algorithms that the kernel has now."""
     return _DEFAULT.with_name("tcp_available_congestion_control").read_text().split()
 
 
 def default_algorithm() -> str:
-    """The default of the calling thread's namespace."""
+    """Return the default of the calling thread's namespace."""
     return _DEFAULT.read_text().strip()
 
 
 def allowed_algorithms() -> list[str]:
-    """The algorithms that every namespace may choose."""
+    """Return the algorithms that every namespace may choose."""
     return _ALLOWED.read_text().split()
 
 

@@ -65,7 +65,7 @@ class LiveNetwork:
     absent_sysctls: set[str] = field(default_factory=set)
 
     def pid(self, node: str) -> int:
-        """The process whose network namespace the node lives in."""
+        """Return the process whose network namespace the node lives in."""
         return int(self.mininet.get(node).pid)
 
     def start(
@@ -83,7 +83,7 @@ class LiveNetwork:
             )
 
     def output(self, node: str, command: list[str], text: str = "") -> str:
-        """The output of a command that must succeed on a node. Raises CommandError."""
+        """Return the output of a command that must succeed on a node. Raises CommandError."""
         with network_namespace(self.pid(node)):
             return run(command, text)
 
@@ -111,7 +111,7 @@ class LiveNetwork:
         return actual
 
     def counters(self, node: str) -> dict[str, int]:
-        """The node's own TCP, UDP and IP counters, named as nstat(8) names them."""
+        """Return the node's own TCP, UDP and IP counters, named as nstat(8) names them."""
         counters: dict[str, int] = {}
         for table in ("snmp", "netstat"):
             lines = Path(f"/proc/{self.pid(node)}/net/{table}").read_text().splitlines()
@@ -122,7 +122,7 @@ class LiveNetwork:
         return counters
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
-        """What `tc -s -j qdisc show` prints for every port that has a channel."""
+        """Return what `tc -s -j qdisc show` prints for every port that has a channel."""
         rows_of: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
         for node in self._shaping_nodes():
             for row in self._qdisc_rows(node):
@@ -131,7 +131,7 @@ class LiveNetwork:
         return rows_of
 
     def waiting_packets(self) -> int:
-        """How many packets are in the delay lines and queues of all shaped ports."""
+        """Return how many packets are in the delay lines and queues of all shaped ports."""
         return sum(
             int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
         )
@@ -140,7 +140,9 @@ class LiveNetwork:
         return [port for port in self.topology.ports if port.channel]
 
     def _shaping_nodes(self) -> list[str]:
-        """A node for each namespace that shapes: all switches share one, named by the first."""
+        """Return a node for each namespace that shapes: all switches share one, named by the
+        first.
+        """
         switches = self.topology.named("switch")
         owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()
@@ -192,16 +194,16 @@ class LiveNetwork:
         return before
 
     def _frame(self) -> int:
-        """Bytes that tc counts for a full frame on a cable."""
+        """Return bytes that tc counts for a full frame on a cable."""
         return self.topology.mtu.base + shaping.FRAME - ETHERNET.base
 
     @property
     def can_rewind(self) -> bool:
-        """Whether every shaped port can meet the same chance again."""
+        """Return whether every shaped port can meet the same chance again."""
         return all(all(requests) for requests in self.rewindings.values())
 
     def rewind(self) -> None:
-        """Start the chance of all delay lines anew, if their kernel can: the same draws again."""
+        """Rewind the chance of all delay lines, if their kernel can: the same draws follow."""
         if not self.can_rewind:
             return
         for node, requests in self.rewindings.items():
@@ -225,7 +227,7 @@ class LiveNetwork:
             )
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
-        """What `tc -s -j qdisc show` prints for the port of every host that reorders."""
+        """Return what `tc -s -j qdisc show` prints for the port of every host that reorders."""
         names = {
             reordering.host: f"{reordering.host}-eth0" for reordering in self.topology.reordering
         }
@@ -251,7 +253,7 @@ class LiveNetwork:
 
 @contextmanager
 def network(topology: TopologySpec, **options: Any) -> Iterator[LiveNetwork]:
-    """The topology, running and equal to its spec. Raises TcplabError if it is not.
+    """Provide the topology, running and equal to its spec. Raises TcplabError if it is not.
 
     The options are those of `cabled_network`.
     """
@@ -271,7 +273,7 @@ def cabled_network(
     bridges: bool = False,
     ways: Iterable[tuple[str, str]] = (),
 ) -> Iterator[LiveNetwork]:
-    """The topology, running, but without its channels: what they are need not be known yet.
+    """Provide the running topology without its channels, which may be unknown yet.
 
     Needs root, Open vSwitch (testbed.guest.switches) and a network namespace in which no
     interface has one of its names. A `disposable` network is left standing: it vanishes with the
@@ -336,7 +338,7 @@ def _assemble(live: LiveNetwork) -> None:
 
 
 def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
-    """The requests for a node's namespace, in an order that works.
+    """Return the requests for a node's namespace, in an order that works.
 
     An interface that is not up can have no neighbours and no routes.
     """

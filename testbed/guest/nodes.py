@@ -28,11 +28,11 @@ from topologies.topology_spec import TopologySpec
 
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
-    """A host or router: namespaces (network, mount) held by a process that ends with ours."""
+    """A host or router: namespaces (network, mount) held by a process that ends with this one."""
 
     @classmethod
     def setup(cls) -> None:
-        """Nothing: Mininet would ask with two processes for programs of its own."""
+        """Skip: Mininet would ask with two processes for its programs."""
 
     def startShell(self, mnopts: str | None = None) -> None:
         """Start the process whose namespaces the node lives in.
@@ -66,7 +66,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def setup(cls) -> None:
-        """Nothing: Mininet would ask with five processes for the Open vSwitch that we started."""
+        """Skip: Mininet would ask with five processes for the running Open vSwitch."""
 
     @classmethod
     def isOldOVS(cls) -> bool:
@@ -81,7 +81,7 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
         return run(["sh", "-c", " ".join(map(str, words))])
 
     def terminate(self) -> None:
-        """Nothing is held."""
+        """Skip: no process is held."""
 
     @classmethod
     def batchStartup(cls, switches: Any, **_options: object) -> Any:
@@ -139,7 +139,7 @@ class QuietCable(Link):  # type: ignore[misc]
         """See `lay`."""
 
     def request(self) -> rtnetlink.NetlinkRequest:
-        """The pair, each end in its node's namespace with its address."""
+        """Return the pair, each end in its node's namespace with its address."""
         left, right = (
             rtnetlink.CableEnd(end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2)
         )
@@ -147,7 +147,7 @@ class QuietCable(Link):  # type: ignore[misc]
 
 
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
-    """A Mininet to which nodes and cables can be added; `lay` and `start` then make them.
+    """Return a Mininet to which nodes and cables can be added; `lay` and `start` then make them.
 
     With `shells` each node holds the shell that Mininet's command line types into; with `bridges`
     switches are bridges.
@@ -178,7 +178,7 @@ def forward(topology: TopologySpec) -> None:
     """Tell each switch that has a choice who is behind which of its ports. Raises CommandError.
 
     A switch that has never heard of a host sends what is for it to all its ports, for as long as
-    the host says nothing: a flow of UDP is not answered. Whatever else comes is switched as ever
+    the host is silent: a flow of UDP is not answered. Whatever else comes is switched as ever
     (ovs-ofctl(8)).
     """
     for switch in topology.named("switch"):

@@ -20,7 +20,7 @@ _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothin
 
 
 def run(command: list[str], text: str = "") -> str:
-    """The output of a command that must succeed.
+    """Return the output of a command that must succeed.
 
     Raises CommandError, or TcplabError if it is not installed.
     """
@@ -48,7 +48,7 @@ def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: flo
 
 
 def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bool:
-    """Whether `ready()` held within `timeout` seconds."""
+    """Return whether `ready()` held within `timeout` seconds."""
     deadline = time.monotonic() + timeout
     while not ready():
         if time.monotonic() > deadline:
@@ -58,7 +58,7 @@ def waited_for(ready: Callable[[], bool], timeout: float, interval: float) -> bo
 
 
 def wait_until_ended(process: subprocess.Popen[bytes], timeout: float) -> bool:
-    """Whether the process ended within `timeout` seconds. Polls only before Linux 5.3."""
+    """Return whether the process ended within `timeout` seconds. Polls only before Linux 5.3."""
     try:
         descriptor = os.pidfd_open(process.pid)
     except OSError as error:
@@ -95,14 +95,14 @@ def all_ended_afterwards() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def tail(file: Path, lines: int = 5) -> str:
-    """The end of a program's output, for a message."""
+    """Return the end of a program's output, for a message."""
     return (
         "\n".join(file.read_text(errors="replace").splitlines()[-lines:]) if file.exists() else ""
     )
 
 
 class Stop:
-    """What tells work to end. A pipe: to wait for threading.Event takes nine system calls.
+    """A signal for work to end. It is a pipe: to wait for threading.Event takes nine system calls.
 
     A guest makes each of them through its kernel, also those that only read the clock.
     """
@@ -113,7 +113,7 @@ class Stop:
         self._watched.register(self._heard, select.POLLHUP)
 
     def wait(self, seconds: float) -> bool:
-        """Whether the work has to end; waits for that as long as `seconds`."""
+        """Return whether the work has to end; waits for that as long as `seconds`."""
         return bool(self._watched.poll(1000 * seconds))
 
     def set(self) -> None:
@@ -121,7 +121,7 @@ class Stop:
         os.close(self._told)
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Close the end that waits."""
         os.close(self._heard)
 
 

@@ -57,7 +57,7 @@ class CableEnd:
     pid: int
 
     def body(self) -> bytes:
-        """It as a link to be made: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
+        """Return the request for this link: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
         return (
             bytes(_LINK.size)
             + attribute(3, self.interface.encode() + b"\0")
@@ -67,7 +67,7 @@ class CableEnd:
 
 
 def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
-    """A veth pair, each end in its node's namespace (veth(4))."""
+    """Return a veth pair, each end in its node's namespace (veth(4))."""
     peer = attribute(2, attribute(1, right.body()))  # IFLA_INFO_DATA, VETH_INFO_PEER
     kind = attribute(18, attribute(1, b"veth") + peer)  # IFLA_LINKINFO, IFLA_INFO_KIND
     words = f"link add {left.interface} type veth peer {right.interface}"
@@ -108,7 +108,7 @@ def _neighbour(at: str, mac: str) -> bytes:
 
 
 def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
-    """A route to an IPv4 network through a gateway in a network of the node's own."""
+    """Return a route to an IPv4 network through a gateway in a network of the node's own."""
     body = struct.pack("=BBBBBBBBI", socket.AF_INET, prefix, 0, 0, _MAIN, _BOOT, 0, _UNICAST, 0)
     body += attribute(1, socket.inet_aton(network))  # RTA_DST
     body += attribute(5, socket.inet_aton(gateway))  # RTA_GATEWAY
@@ -153,7 +153,7 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
 
 
 def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterator[bytes]:
-    """What the kernel lists for a request, a message each, without their headers.
+    """Yield what the kernel lists for a request, a message each, without their headers.
 
     Of any netlink socket. Raises OSError with the kernel's error and `refusal` if it refuses.
     """
@@ -168,7 +168,7 @@ def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterat
 
 
 def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """The kind and the content of each message of an answer."""
+    """Yield the kind and the content of each message of an answer."""
     at = 0
     while at < len(data):
         length, kind, *_ = _HEADER.unpack_from(data, at)
@@ -228,7 +228,7 @@ def _as_it_was(interface: str, head: TcHead, body: dict[int, bytes]) -> NetlinkR
 
 
 def _delay_lines() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
-    """The header and the attributes of each netem that is an interface's root."""
+    """Yield the header and the attributes of each netem that is an interface's root."""
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
         request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
         for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):

@@ -71,7 +71,9 @@ def commands(
     is_line: bool = False,
     of_host: bool = False,
 ) -> list[str]:
-    """Lines for `tc -batch` that give `interface` the channel. Full frames have `frame` bytes.
+    """Return lines for `tc -batch` that give `interface` the channel.
+
+    Full frames have `frame` bytes.
 
     With `is_line`, which only the lab kernel can, every packet takes its own time at the rate. Port
     `of_host` leaves packets to the sockets that sent them.
@@ -95,7 +97,8 @@ def commands(
 
 
 def changed(lines: list[str]) -> list[str]:
-    """The same commands for an interface that has the channel's qdiscs already, with their packets.
+    """Return the same commands for an interface that has the channel's qdiscs already, with their
+    packets.
 
     The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change in
     net/sched/sch_tbf.c).
@@ -113,7 +116,8 @@ def microseconds(value: Duration) -> str:
 
 
 def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
-    """Bytes that may leave back to back: two frames, or what the rate carries in _BURST_TIME.
+    """Return bytes that may leave back to back: two frames, or what the rate carries in
+    _BURST_TIME.
 
     A host's own port lets out one frame, which is a whole buffer if segmentation is on.
     """
@@ -122,7 +126,7 @@ def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
 
 
 def buffer(frame: int) -> int:
-    """What tc counts for the largest buffer of segments in frames of `frame` bytes.
+    """Return what tc counts for the largest buffer of segments in frames of `frame` bytes.
 
     Each segment has headers of its own (qdisc_pkt_len_init in net/core/dev.c).
     """
@@ -141,7 +145,7 @@ def compare(
     frame: int = FRAME,
     of_host: bool = False,
 ) -> list[InterfaceSetting]:
-    """Each field of the channel beside what `tc -j qdisc show` says of the interface.
+    """Compare each field of the channel with what `tc -j qdisc show` says of the interface.
 
     If they differ, raises TcplabError, which names the interface, what was asked for and what the
     kernel has.
@@ -193,7 +197,10 @@ def as_duration(value: Duration) -> tuple[str, float]:
 
 
 def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
-    """The options of the interface's qdisc with that handle. Raises TcplabError if it has none."""
+    """Return the options of the interface's qdisc with that handle.
+
+    Raises TcplabError if it has none.
+    """
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
@@ -217,7 +224,7 @@ def checked(
     actual: float,
     resolution: float,
 ) -> InterfaceSetting:
-    """The setting of a field, or TcplabError if the kernel's value differs too much.
+    """Return the setting of a field, or TcplabError if the kernel's value differs too much.
 
     `resolution` is how exactly tc prints the field: within it the kernel has what was asked for.
     """
@@ -236,7 +243,7 @@ _RESOLUTION = 2**-32  # netem keeps probabilities in 32 bits
 
 
 def reordering_commands(interface: str, peer: str, reordering: HostReordering) -> list[str]:
-    """Lines for `tc -batch`; `peer` is the IPv4 address whose packets are meant."""
+    """Return lines for `tc -batch`; `peer` is the IPv4 address whose packets are meant."""
     device = f"dev {interface}"
     correlation = f" {reordering.correlation}" if reordering.correlation.base else ""
     gap = f" gap {reordering.gap.base}" if reordering.gap.base > 1 else ""
@@ -258,7 +265,7 @@ def compare_reordering(
     rows: list[dict[str, Any]],
     filters: list[dict[str, Any]],
 ) -> list[InterfaceSetting]:
-    """Each field beside what `tc -j qdisc show` and `tc -j filter show` say.
+    """Compare each field with what `tc -j qdisc show` and `tc -j filter show` say.
 
     Raises TcplabError if they differ.
     """
@@ -297,7 +304,7 @@ def _share(fraction: float) -> tuple[str, float]:
 
 
 def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:
-    """One u32 row that matches the peer's address and nothing else, and leads to 1:1."""
+    """Check for one u32 row that matches only the peer's address and leads to 1:1."""
     filtered = [
         (_destination(row), row["options"]["flowid"])
         for row in filters
@@ -313,7 +320,7 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Inter
 
 
 def _destination(row: dict[str, Any]) -> str:
-    """The address that a u32 row compares the IPv4 destination with: 4 bytes at offset 16.
+    """Return the address that a u32 row compares the IPv4 destination with: 4 bytes at offset 16.
 
     The row's options as JSON if it compares anything else.
     """

@@ -95,13 +95,15 @@ _INFINITE_SSTHRESH = 0x7FFFFFFF  # net/tcp.h: TCP_INFINITE_SSTHRESH
 
 
 def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
-    """The IPv4 TCP sockets of the thread's namespace: addresses, state and fields of tcp_info."""
+    """Return the IPv4 TCP sockets of the thread's namespace: addresses, state and fields of
+    tcp_info.
+    """
     with _diag_socket() as diag:
         return _dump(diag, states)
 
 
 def sampling_interval(flows: int) -> float:
-    """Seconds between two readings of all sockets.
+    """Return seconds between two readings of all sockets.
 
     A tenth up to a hundred flows, then in proportion to them. A reading of one socket costs about
     30 us of CPU and 900 bytes in its file.
@@ -138,7 +140,7 @@ def sampled(files: dict[int, Path], interval: float, printed: bool = False) -> I
 
 
 def _diag_socket_of(pid: int) -> socket.socket:
-    """A socket belongs to the namespace that it was made in, whoever uses it."""
+    """Make a socket in a namespace, to which it belongs from then on."""
     with network_namespace(pid):
         return _diag_socket()
 
@@ -199,7 +201,7 @@ def _tcp_info(data: bytes) -> dict[str, Any]:
 def _known_fields(
     size: int,
 ) -> tuple[list[str], struct.Struct, Callable[[tuple[int, ...]], tuple[int, ...]]]:
-    """Names, layout and order in a row of the fields that a tcp_info of `size` bytes has."""
+    """Return names, layout and order in a row of the fields that a tcp_info of `size` bytes has."""
     widths = [(name, at, 4) for name, at in _INFO_32.items()] + [
         (name, at, 8) for name, at in _INFO_64.items()
     ]

@@ -41,7 +41,7 @@ _ROW = "6f1c1f4e-0000-4000-8000-000000000001"  # any identifier would do
 def start_open_vswitch() -> None:
     """Start Open vSwitch, which ends with the guest or with the namespaces of the run.
 
-    `/run` must be ours alone.
+    `/run` must be private.
     """
     if not _SCHEMA.exists():
         raise TcplabError(
@@ -56,13 +56,15 @@ def start_open_vswitch() -> None:
 
 
 def _configuration() -> dict[str, object]:
-    """The row that `ovs-vsctl init` makes, with settings, as a transaction of the database."""
+    """Return the row that `ovs-vsctl init` makes, with settings, as a transaction of the
+    database.
+    """
     rests = [[name, str(_A_DAY)] for name in ("max-idle", "max-revalidator")]
     return {"Open_vSwitch": {_ROW: {"other_config": ["map", rests]}}}
 
 
 def _record(content: str) -> bytes:
-    """A record of a database's file (ovsdb(5), "Standalone and Active-Backup Databases").
+    """Return a record of a database's file (ovsdb(5), "Standalone and Active-Backup Databases").
 
     The first is the schema, what follows are transactions. `ovsdb-tool create` and `ovs-vsctl` take
     30 ms each in a guest for what is always the same.
@@ -109,7 +111,9 @@ def send_first_packet(
 
 
 def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:
-    """Whether a datagram arrives at once: a cable that was just laid drops what comes too early."""
+    """Return whether a datagram arrives at once: a cable that was just laid drops what comes too
+    early.
+    """
     sender.send(b"")
     return bool(select([receiver], [], [], _LOOK)[0])
 

@@ -46,7 +46,7 @@ class Mailbox:
         self.number += 1
 
     def typed(self) -> bytes:
-        """Inside: the keys of the next file; nothing if there is none yet."""
+        """Inside: return the keys of the next file; empty if there is none yet."""
         file = self.place / TYPED / str(self.number)
         try:
             keys = file.read_bytes()

@@ -1,6 +1,6 @@
 """What this machine has for guests: memory, and a processor for each.
 
-A guest's kernel and its programs take turns, so on one processor nothing waits for a wake-up.
+A guest's kernel and its programs take turns, so on one processor no wake-up is waited for.
 Two guests on one processor would take twice as long while another idles, so it is claimed while
 a guest runs: by an abstract Unix socket (unix(7)), which all processes of the machine see and
 which ends with its holder.
@@ -23,7 +23,7 @@ _NO_LIMIT = 2**40  # MiB
 
 @contextmanager
 def claimed_processor() -> Iterator[int]:
-    """The number of the least busy processor that no other run has claimed.
+    """Provide the number of the least busy processor that no other run has claimed.
 
     If all are claimed, the least busy of them: more guests than processors is the user's choice.
     """
@@ -34,7 +34,7 @@ def claimed_processor() -> Iterator[int]:
 
 @contextmanager
 def on_processor(number: int | None) -> Iterator[None]:
-    """What this thread starts meanwhile stays on that processor; on any that it may use if None."""
+    """Keep processes that this thread starts on that processor; None allows all."""
     allowed = os.sched_getaffinity(0)
     os.sched_setaffinity(0, allowed if number is None else {number})
     try:
@@ -44,12 +44,13 @@ def on_processor(number: int | None) -> Iterator[None]:
 
 
 def allowed_processors() -> int:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
-    """How many guests this machine runs at once: one for each processor, as far as memory goes.
+    """Return how many guests this machine runs at once: one for each processor, as far as memory
+    goes.
 
     `needed_mib` is what one of them takes. Raises UsageError if there is not enough memory for
     one, or for as many as `workers`.

@@ -17,7 +17,7 @@ _GONE = (FileNotFoundError, NotADirectoryError)
 
 
 def lock(file: IO[str] | int) -> None:
-    """Take the lock of an open file, as soon as nobody else holds it."""
+    """Take the lock of an open file, as soon as it is free."""
     fcntl.flock(file, fcntl.LOCK_EX)
 
 
@@ -47,16 +47,17 @@ def gate(place: Path) -> Iterator[None]:
 
 
 def made(path: Path) -> IO[str]:
-    """A new file, locked by us until it is closed."""
+    """Return a new file, locked by us until it is closed."""
     file = path.open("w")
     lock(file)
     return file
 
 
 def adopted(path: Path, mode: str = "r") -> IO[str] | None:
-    """The file that a dead process held, now locked by us; None if its holder lives or it is gone.
+    """Return the file that a dead process held, now locked by us; None if its holder lives or it is
+    gone.
 
-    Close it when nothing of that process is left.
+    Close it when all of that process is removed.
     """
     try:
         file: IO[str] = path.open(mode)
@@ -69,7 +70,10 @@ def adopted(path: Path, mode: str = "r") -> IO[str] | None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether somebody holds the file, or it has gone. Its reader need not be able to write it."""
+    """Return whether somebody holds the file, or it has gone.
+
+    Its reader need not be able to write it.
+    """
     try:
         with path.open() as file:
             return not lock_if_free(file, shared=True)

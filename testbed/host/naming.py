@@ -1,11 +1,11 @@
-"""The folder that the code of this copy is in.
+"""Names of the packages: at the top of a checkout, below `tcplab` in an installed copy.
 
-By which names packages are imported: their own in a checkout, below `tcplab` if installed.
-
-An installed copy owns one name. setup.py moves the packages below it and rewrites the import
-statements of a wheel with `as_installed`; nothing else differs. What must be the same in both (the
-keys of recipes, the code that travels into a guest) is taken `as_in_checkout`. Whoever imports or
-starts a module by name puts `PREFIX` before it, or asks the package itself for its `__name__`.
+Five such common names in site-packages would hide a user's modules, or be hidden by them. So
+setup.py moves the packages below `tcplab` and rewrites the import statements of a wheel with
+`as_installed`. A package whose `__path__` holds them would need no rewriting, but then every import
+of the checkout would begin with `tcplab`, and a module imported without the prefix would be loaded
+twice, with two classes of each error. Code that travels into a guest is taken `as_in_checkout`, so
+packets are the same. Imports by name start with `PREFIX`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,16 @@ _RESTORING = (
 
 
 def as_installed(source: str) -> str:
-    """A module of the checkout with the import statements that it has in a wheel."""
+    """Return a module of the checkout with the import statements that it has in a wheel."""
     for pattern, replacement in _INSTALLING:
         source = pattern.sub(replacement, source)
     return source
 
 
 def as_in_checkout(source: bytes) -> bytes:
-    """A module, whether it is installed or not, as it is in a checkout: byte for byte the same."""
+    """Return a module, whether it is installed or not, as it is in a checkout: byte for byte the
+    same.
+    """
     text = source.decode()
     for pattern, replacement in _RESTORING:
         text = pattern.sub(replacement, text)
@@ -55,9 +57,9 @@ def as_in_checkout(source: bytes) -> bytes:
 
 
 def command(package: str, *words: str) -> list[str]:
-    """The command that starts a package of ours in a process of its own.
+    """Return the command that starts a package in a new process.
 
-    As for this process, -P keeps files of the current folder from being taken for ours.
+    As for this process, -P keeps Python from importing files of the current folder.
     """
     safely = ["-P"] if sys.flags.safe_path else []
     return [sys.executable, *safely, "-m", PREFIX + package, *words]

@@ -51,7 +51,7 @@ KINDS = {
     "test": {**ALWAYS, **VIRTUAL, **COMPARISON},
     "native": {**ALWAYS, **NATIVE},
 }
-"""What each kind of command needs; `light` ones (analyze, image import, --help) run nothing."""
+"""Tools that each kind of command needs; `light` ones (analyze, image import, --help) run none."""
 
 MORE_TESTS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -74,7 +74,9 @@ TOOLS = {
 
 
 def present(tool: str) -> bool:
-    """Whether a program, a file (with a slash) or a Python module (`module:`) is installed."""
+    """Return whether a program, a file (with a slash) or a Python module (`module:`) is
+    installed.
+    """
     if tool.startswith("module:"):
         return importlib.util.find_spec(tool.removeprefix("module:")) is not None
     if tool.startswith("/"):
@@ -83,10 +85,10 @@ def present(tool: str) -> bool:
 
 
 def of_tools(tools: Iterable[str]) -> list[str]:
-    """The packages that hold these tools."""
+    """Return the packages that hold these tools."""
     return sorted({TOOLS[tool] for tool in tools if tool in TOOLS})
 
 
 def install_command(packages: Iterable[str]) -> str:
-    """The command that a user types to install packages."""
+    """Return the command that a user types to install packages."""
     return f"sudo apt-get install --no-install-recommends {' '.join(packages)}"

@@ -15,5 +15,5 @@ def told_if_taken(port: int) -> Iterator[None]:
         yield
     except OSError as error:
         raise TcplabError(
-            f"Nothing can listen on port {port}: {error.strerror}.", "Choose another with --port."
+            f"Cannot listen on port {port}: {error.strerror}.", "Choose another with --port."
         ) from None

@@ -1,11 +1,7 @@
-"""What a tree of processes has taken so far, from proc_pid_stat(5).
+"""Processes of a run: resources they took, their descriptors, and the user behind sudo.
 
-bubblewrap does not wait for what it started, so the usual accounting of ended children counts
-nothing.
-
-Waiting for descriptors of any number: select(2) fails for those above 1023.
-
-The user behind sudo, to whom files and processes of a run belong.
+proc_pid_stat(5) of every descendant is read: bubblewrap does not wait for the processes it starts,
+so the usual accounting of ended children misses them.
 """
 
 from __future__ import annotations
@@ -41,7 +37,7 @@ class ProcessUsage:
 
 
 def taken_by(pid: int) -> ProcessUsage:
-    """What a process and its descendants have taken so far; nothing of those that end meanwhile."""
+    """Return what a process and its descendants have taken, without those that end meanwhile."""
     total = ProcessUsage()
     for process in with_descendants(pid):
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended between two looks
@@ -50,7 +46,7 @@ def taken_by(pid: int) -> ProcessUsage:
 
 
 def with_descendants(pid: int) -> Iterator[int]:
-    """A process and those below it, as far as they are still there."""
+    """Yield a process and those below it, as far as they are still there."""
     waiting = [pid]
     while waiting:
         process = waiting.pop()
@@ -60,7 +56,7 @@ def with_descendants(pid: int) -> Iterator[int]:
 
 
 def command_line(pid: int) -> list[str]:
-    """The words of a process's command line; none if it has ended."""
+    """Return the words of a process's command line; none if it has ended."""
     try:
         return _told(pid, "cmdline").decode(errors="replace").split("\0")
     except (FileNotFoundError, ProcessLookupError):
@@ -75,7 +71,7 @@ def _of_process(pid: int) -> ProcessUsage:
 
 
 def _told(pid: int, name: str) -> bytes:
-    """What the kernel tells of a process, which is asked thousands of times a minute."""
+    """Return what the kernel tells of a process, which is asked thousands of times a minute."""
     with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
         return file.read()
 

@@ -1,4 +1,4 @@
-"""Folders for what nobody keeps. What a killed process left is removed by the next that needs one.
+"""Scratch folders. A process that needs one removes those that killed processes left.
 
 A finished process removes its own; one that was killed cannot, but the lock that it held
 (flock(2)) went with it.
@@ -27,7 +27,7 @@ _MEMORY = Path("/dev/shm")
 
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
-    """An empty folder that is gone afterwards, on the disk of $TMPDIR.
+    """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR.
 
     `in_memory` puts it into /dev/shm, if there is one: to write through to it takes no disk.
     """
@@ -49,7 +49,7 @@ def remove_orphans() -> list[Path]:
 
 
 def _made(base: Path) -> tuple[Path, IO[str]]:
-    """A new place and its lock, held."""
+    """Return a new place and its lock, held."""
     with locks.gate(base / _GATE):
         _remove_orphans(base)
         place = Path(tempfile.mkdtemp(dir=base))
@@ -66,7 +66,10 @@ def _name() -> str:
 
 
 def _bases(root: Path) -> list[Path]:
-    """This user's folders there, the usual one first. Others may have made some of that name."""
+    """Return this user's folders there, the usual one first.
+
+    Others may have made some of that name.
+    """
     named = [root / _name(), *root.glob(f"{_name()}-*")]
     return [base for base in named if _is_ours(base)]
 
@@ -76,7 +79,7 @@ def _all_bases() -> list[Path]:
 
 
 def _is_ours(base: Path) -> bool:
-    """Whether it is a folder, no link, of this user that is closed to others."""
+    """Return whether it is a folder, no link, of this user that is closed to others."""
     try:
         status = base.lstat()
     except FileNotFoundError:
@@ -86,7 +89,7 @@ def _is_ours(base: Path) -> bool:
 
 
 def _base(root: Path) -> Path:
-    """The user's folder, which is made if need be."""
+    """Return the user's folder, which is made if need be."""
     with suppress(FileExistsError):
         (root / _name()).mkdir(mode=0o700)
     if ours := _bases(root):
@@ -105,6 +108,6 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 
 def orphans() -> list[Path]:
-    """What killed processes of this user left; removes nothing."""
+    """Return what this user's killed processes left, without removing it."""
     places = [place for base in _all_bases() for place in base.iterdir()]
     return [place for place in places if not locks.is_held(place / _LOCK)]

@@ -1,14 +1,11 @@
-"""Python source as a tree, for threads too.
+"""Code and data of a job as one Python archive, and fingerprints of our code.
 
-What code something was made with, as one SHA-256 over the files of our modules.
+The same content gives the same bytes: file times and owners would be a way for the host to move
+packets in the guest.
 
-The same function tells what travels into guests, what measures rows, what reads captures, what a
-lab's references are measured with, and what a worker runs: its caller names the modules at which to
-start, and imports lead to the rest. So there is no list of files that could miss one.
-
-The code and data of a job as one Python archive, byte for byte the same for the same content.
-
-File times and owners would be a way for the host to move packets in the guest.
+A fingerprint is a SHA-256 of modules and all that they import. It identifies the code that travels
+into guests, measures rows, reads captures, measures a lab's references, and runs on workers.
+Callers name the modules to start at, so there is no list of files that could miss one.
 """
 
 from __future__ import annotations
@@ -35,7 +32,7 @@ _ONE_PARSER = Lock()
 
 
 def parsed(source: str | bytes) -> ast.Module:
-    """The tree of a module. Raises SyntaxError, ValueError.
+    """Return the tree of a module. Raises SyntaxError, ValueError.
 
     By one thread at a time: CPython before 3.11.5 counts the recursion of all together and raises
     SystemError (https://github.com/python/cpython/issues/106905).
@@ -52,7 +49,8 @@ _MODULE = re.compile(r"\w+(\.\w+)*")
 
 @cache
 def fingerprint(*modules: str) -> str:
-    """The SHA-256 of these modules and all of ours that they import; without a name, of all code.
+    """Return the SHA-256 of these modules and all of tcplab that they import; without a name, of
+    all code.
 
     Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
     """
@@ -61,7 +59,7 @@ def fingerprint(*modules: str) -> str:
 
 
 def fingerprint_of(contents: Mapping[str, bytes]) -> str:
-    """The SHA-256 of files, by their names."""
+    """Return the SHA-256 of files, by their names."""
     digest = hashlib.sha256()
     for name, content in sorted(contents.items()):
         digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
@@ -69,17 +67,18 @@ def fingerprint_of(contents: Mapping[str, bytes]) -> str:
 
 
 def _content(file: Path) -> bytes:
-    """A checkout and an installed copy of the same code are alike."""
+    """Return content as in a checkout, so that an installed copy is alike."""
     content = file.read_bytes()
     return as_in_checkout(content) if file.suffix == ".py" else content
 
 
 @cache
 def files_of(*modules: str) -> tuple[Path, ...]:
-    """The files of these modules and of all of ours that they import, in the order of their paths.
+    """Return the files of these modules and of all of tcplab that they import, in the order of
+    their paths.
 
     A module that is named as a text, to be imported when it is needed, counts as imported, and so
-    does a file beside a module that it names, such as a table to be read. The packages around a
+    does a file next to a module that it names, such as a table to be read. The packages around a
     module are files of it too, but what they import for others is not followed.
     Raises ModuleNotFoundError for a name that leads to no file.
     """
@@ -102,7 +101,7 @@ def files_of(*modules: str) -> tuple[Path, ...]:
 
 
 def _own_files(name: str) -> list[Path]:
-    """A module's source and its data, or the library of a compiled one.
+    """Return a module's source and its data, or the library of a compiled one.
 
     Data that a module reads has the module's name. None if there is no such module.
     """
@@ -115,7 +114,9 @@ def _own_files(name: str) -> list[Path]:
 
 
 def _compiled(place: Path) -> list[Path]:
-    """A library such as _core.abi3.so; if it is not built, the Rust sources of core/ instead."""
+    """Return a library such as _core.abi3.so; if it is not built, the Rust sources of core/
+    instead.
+    """
     libraries = sorted(place.parent.glob(f"{place.name}.*so"))
     return libraries or sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
 
@@ -131,7 +132,7 @@ def _is_beside(file: Path, name: str) -> bool:
 
 
 def _names_in(file: Path) -> set[str]:
-    """The modules that a file imports, and the texts that may name a module or a file."""
+    """Return the modules that a file imports, and the texts that may name a module or a file."""
     tree = parsed(as_in_checkout(file.read_bytes()))
     names = {name for node in ast.walk(tree) for name in _names(node)}
     package = ".".join(file.relative_to(CODE).parent.parts)  # f"{__package__}._core"
@@ -151,7 +152,7 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _all_files() -> list[Path]:
-    """Every module of all packages, their tables and the compiled engine."""
+    """Return every module of all packages, their tables and the compiled engine."""
     files: list[Path] = []
     for folder in (CODE / package for package in PACKAGES):
         compiled = [*folder.rglob("*.so")] or [*folder.glob("*/core/src/*.rs")]
@@ -179,7 +180,8 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 def job_archive(
     module: str, data: Any, files: Mapping[str, bytes] | None = None, **kernel: bool
 ) -> bytes:
-    """A zip that Python runs (zipapp): it calls `perform(data, job)` of `module` where it starts.
+    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module` where it
+    starts.
 
     The job finds `files` by their names as `job.attached(name)`. `kernel` is what its kernel has or
     lacks (testbed.guest.job_entry).
@@ -193,12 +195,12 @@ def job_archive(
 
 @cache
 def code_digest() -> str:
-    """The fingerprint of the code that travels: another may send packets at other times."""
+    """Return the fingerprint of the code that travels: another may send packets at other times."""
     return fingerprint_of(_code())
 
 
 def _travelling_files() -> tuple[Path, ...]:
-    """The modules that every archive holds."""
+    """Return the modules that every archive holds."""
     return tuple(sorted(file for pattern in _CODE for file in _ROOT.glob(pattern)))
 
 
@@ -216,7 +218,7 @@ def _code() -> dict[str, bytes]:
 
 
 def _source(name: Path) -> bytes:
-    """The module's names in a guest are those of a checkout, wherever it comes from."""
+    """Return a module with the names of a checkout, wherever it comes from."""
     return as_in_checkout((_ROOT / name).read_bytes())
 
 
@@ -230,7 +232,7 @@ def _zipped(members: dict[str, bytes]) -> bytes:
 
 @contextmanager
 def job_file(archive: bytes) -> Iterator[IO[bytes]]:
-    """The archive as an open file without a name: nothing stays behind when we are killed."""
+    """Provide the archive as an open file without a name, which a kill does not leave behind."""
     with tempfile.TemporaryFile() as file:
         os.fchmod(file.fileno(), 0o444)  # a guest may run as another user
         file.write(archive)

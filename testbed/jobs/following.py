@@ -65,7 +65,7 @@ What it raises ends the job.
 
 @dataclass(frozen=True)
 class Usage:
-    """What a run took: seconds of its own clock, wall and CPU seconds, peak memory in bytes."""
+    """Resources of a run: seconds of its clock, wall and CPU seconds, peak memory in bytes."""
 
     clock_seconds: float
     wall_seconds: float
@@ -75,7 +75,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may take; a guest is ended at any of them.
+    """Limits of a run; a guest is ended at any of them.
 
     `wall_seconds` is counted outside: a program that spins freezes virtual time, and its own
     time-outs with it. `output_bytes` and `output_files` are what its folder may hold.
@@ -144,7 +144,7 @@ def _popen(
 
 
 def _allowed(_taken: ProcessUsage) -> None:
-    """Nothing but the clock limits a job that is not a guest."""
+    """Return the limits of a job that is not a guest: the clock alone."""
 
 
 def _at_once() -> None:
@@ -184,7 +184,7 @@ def follow(
 
 
 def usage_of(ended: JobEnd, out: Path) -> Usage:
-    """What an ended job says of itself in its folder.
+    """Return what an ended job says of itself in its folder.
 
     Raises TcplabError with the job's own message.
     """
@@ -224,12 +224,12 @@ class _JobNews:
 
 
 def _verdict(out: Path, status: int) -> float:
-    """The seconds that a job's clock showed at its good end.
+    """Return the seconds that a job's clock showed at its good end.
 
     Raises TcplabError with its message otherwise.
     """
     if why := _SIGNALS.get(status - _BY_SIGNAL):
-        raise TcplabError(f"{NO_RESULT}: {why}.", "Its guest was ended, and nothing else.")
+        raise TcplabError(f"{NO_RESULT}: {why}.", "Only its guest was ended.")
     if not untrusted.is_file(out, RESULT):
         if shutil.disk_usage(out).free < _FULL:
             raise TcplabError(
@@ -248,7 +248,7 @@ def _verdict(out: Path, status: int) -> float:
 
 
 def _object(text: bytes, name: str) -> dict[str, Any]:
-    """What a job wrote as JSON; a guest may have written anything. Raises TcplabError."""
+    """Return what a job wrote as JSON; a guest may have written anything. Raises TcplabError."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):
@@ -259,7 +259,9 @@ def _object(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _sentence(value: object, otherwise: str = "") -> str:
-    """A text of a job, cut to a message's length, without control characters but ends of lines."""
+    """Return a text of a job, cut to a message's length, without control characters but ends of
+    lines.
+    """
     text = value if isinstance(value, str) else otherwise
     return untrusted.plain(text[:_LONGEST])
 

@@ -1,10 +1,7 @@
-"""The lab of the newest release by its digests, which release.toml states.
+"""The recipes of a lab (kernel, first process, image), and the digests of the newest release.
 
-The standard library only: `tcplab doctor` reads this before anything is installed.
-
-The recipes of what a lab is made of: kernel, first process, image.
-
-The standard library only: the launcher asks for these before anything is installed.
+The standard library only: the launcher and `tcplab doctor` read this before libraries are
+installed.
 """
 
 from __future__ import annotations
@@ -36,13 +33,13 @@ class ReleasedLab:
 
 @cache
 def released_lab() -> ReleasedLab:
-    """What release.toml states."""
+    """Return what release.toml states."""
     stated = tomllib.loads(RELEASE_FILE.read_text())
     return ReleasedLab(stated["version"], stated["digests"])
 
 
 def release_of(digests: Mapping[str, str]) -> str:
-    """The release whose lab has these digests, as `tcplab 1.2`, or `not a release`."""
+    """Return the release whose lab has these digests, as `tcplab 1.2`, or `not a release`."""
     known = released_lab()
     same = all(digests.get(name) == digest for name, digest in known.digests.items())
     return f"tcplab {known.version}" if same else NOT_A_RELEASE
@@ -73,12 +70,14 @@ def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list
 
 
 def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:
-    """The SHA-256 of what decides a run, by its name in `Lab.digests`, from those of all files."""
+    """Return the SHA-256 of what decides a run, by its name in `Lab.digests`, from those of all
+    files.
+    """
     return {name: files[file] for name, file in _FILES.items()}
 
 
 def stated_digests(places: Iterable[Path]) -> dict[str, str]:
-    """The same as the manifests of the entries state it, whose files are not read."""
+    """Return these digests as the manifests of entries state them, without reading files."""
     manifests = (json.loads((place / MANIFEST).read_bytes()) for place in places)
     listed = {name: row["sha256"] for stated in manifests for name, row in stated["files"].items()}
     return digests_of_parts(listed)

@@ -67,7 +67,7 @@ def lab(
     source: Path | None = None,
     rebuild: bool = False,
 ) -> Lab:
-    """The lab of this source tree. Builds what is missing or damaged, and tells `report`.
+    """Return the lab of this source tree. Builds what is missing or damaged, and reports progress.
 
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
@@ -82,13 +82,13 @@ def lab(
 
 
 def lab_if_ready(kernel: KernelChoice = LAB_KERNEL) -> Lab | None:
-    """The lab of this source tree if it is ready and whole; builds nothing."""
+    """Return the lab of this source tree if it is ready and whole, without building."""
     entries = [cache.usable(recipe, BuildReport()) for recipe in parts(kernel)]
     return _lab(kernel, [entry for entry in entries if entry]) if all(entries) else None
 
 
 def lab_for(kernels: Iterable[str], report: BuildReport | None = None) -> Lab:
-    """The lab with all of these kernels built, as specs name them.
+    """Return the lab with all of these kernels built, as specs name them.
 
     It is the one on the lab's own kernel, if that is among them, or else on the first.
     """
@@ -98,7 +98,7 @@ def lab_for(kernels: Iterable[str], report: BuildReport | None = None) -> Lab:
 
 
 def with_kernel(ready: Lab, kernel: str) -> Lab:
-    """The lab on the kernel that a spec names, which must be built.
+    """Return the lab on the kernel that a spec names, which must be built.
 
     Raises TcplabError if it is not.
     """
@@ -107,7 +107,7 @@ def with_kernel(ready: Lab, kernel: str) -> Lab:
 
 @functools.cache
 def built_lab(kernel: str) -> Lab:
-    """The same without a lab at hand; looked for once in a process."""
+    """Return the lab on a kernel that must be built; looked up once in a process."""
     choice = chosen(kernel)
     if ready := lab_if_ready(choice):
         return ready
@@ -208,7 +208,7 @@ def import_command(file: Path) -> None:
 
 @commands.command("show")
 def show_command() -> None:
-    """Name the files of the lab and their digests; builds nothing."""
+    """Show the files of the lab and their digests, without building."""
     ready = lab_if_ready()
     if ready is None:
         raise TcplabError(

@@ -33,14 +33,14 @@ BUILDING = ("run", "docs", "test")
 
 
 def missing(kind: str) -> list[str]:
-    """The packages that a command of this kind needs and that are not installed."""
+    """Return the packages that a command of this kind needs and that are not installed."""
     needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
     brought = VIRTUAL if kind in ("run", "docs") and bubblewrap_recipe().place.exists() else {}
     return of_tools(tool for tool in needed if tool not in brought and not present(tool))
 
 
 def welcome(kind: str) -> list[str]:
-    """Packages without which some tests are left out.
+    """Return packages without which some tests are left out.
 
     Only root gets them without asking, because submissions are tested as root.
     """
@@ -50,7 +50,7 @@ def welcome(kind: str) -> list[str]:
 
 
 def build_tools() -> dict[str, str]:
-    """What building the absent parts of the lab needs: nothing once they are in the cache."""
+    """Return what building the absent parts of the lab needs; empty once they are in the cache."""
     absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
     return {
         **(KERNEL if absent & {"kernel", "init"} else {}),
@@ -59,7 +59,7 @@ def build_tools() -> dict[str, str]:
 
 
 def entries() -> list[Path]:
-    """The cache folders of kernel, init and image for this source tree."""
+    """Return the cache folders of kernel, init and image for this source tree."""
     return [recipe.place for recipe in parts()]
 
 

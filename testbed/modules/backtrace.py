@@ -1,14 +1,12 @@
-"""The functions of a kernel's last words, with the lines of those that are the user's own.
+"""Functions of a kernel's last words, and holders of memory, with lines of the user's source.
 
-The kernel prints `function+0xoffset/0xsize [module]`. The function's place is in the module's
-symbol table, and addr2line(1) finds the line in its debugging information. Both are the work of the
-module's author, who is not trusted, so both are read in the sandbox of the build. Functions of the
-kernel itself have lines if the kernel is the user's own (testbed.lab.kernel.lines).
+The kernel prints `function+0xoffset/0xsize [module]`. The module's symbol table has the place of
+the function, and addr2line(1) finds the line in its debugging information. The module's author,
+who is not trusted, made both, so both are read in the sandbox of the build. Functions of the kernel
+have lines if the user brought its source (testbed.lab.kernel.lines).
 
-Who holds the memory of a guest that has none left.
-
-Whoever is refused memory first is mostly a victim. So a kernel of one's own is built once more so
-that it accounts for its memory, has the same run, and prints which lines of its source hold most.
+The process that is first refused memory is usually a victim. So a user's kernel is built again with
+memory accounting, repeats the run, and prints the source lines that hold most.
 """
 
 from __future__ import annotations
@@ -75,7 +73,7 @@ def backtrace(
     kernel: KernelChoice,
     without: tuple[str, ...] = (),
 ) -> str:
-    """A line for each function, the innermost first, but of those that begin with `without`.
+    """Return a line for each function, the innermost first, but of those that begin with `without`.
 
     With file and source line if it is of a module, or of a kernel of one's own.
     """
@@ -94,7 +92,9 @@ def backtrace(
 
 
 def frames_in(console: str) -> list[StackFrame]:
-    """The functions of the last crash without repetitions, from the fault to the entry into TCP."""
+    """Return the functions of the last crash without repetitions, from the fault to the entry into
+    TCP.
+    """
     crash = (
         console[: _end(PANIC, console)].rpartition(_WARNING_ENDS)[2]
         + console[_end(PANIC, console) :]
@@ -112,7 +112,7 @@ def frames_in(console: str) -> list[StackFrame]:
 
 
 def _tells(function: str) -> bool:
-    """Whether a function says something of who is to blame."""
+    """Return whether a function says something of who is to blame."""
     return function not in _MESSENGERS and not function.startswith(_USER_MODE)
 
 
@@ -194,13 +194,15 @@ class MemoryHolder:
 
 
 def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
-    """The same kernel, but one that says who holds its memory; None before Linux 6.10."""
+    """Return the same kernel, but one that says who holds its memory; None before Linux 6.10."""
     patch = kernel_version(kernel.series).accounting_patch
     return chosen(f"{kernel.name}+{patch}") if patch else None
 
 
 def memory_holders(console: str) -> list[MemoryHolder]:
-    """Who held most when memory was used up, the largest first; empty if the kernel did not say."""
+    """Return who held most when memory was used up, the largest first; empty if the kernel did not
+    say.
+    """
     holders = [
         MemoryHolder(size, SourcePlace(file, int(number)), function)
         for size, file, number, function in _HOLDER.findall(console)
@@ -212,7 +214,7 @@ def memory_holders(console: str) -> list[MemoryHolder]:
 
 
 def holders_text(holders: list[MemoryHolder], kernel: KernelChoice) -> str:
-    """A line for each, with that of its source if it can still be read."""
+    """Return a line for each, with that of its source if it can still be read."""
     lines = lines_of(kernel, [holder.place for holder in holders])
     return "".join(
         f"  {holder.size}: {holder.function} at"

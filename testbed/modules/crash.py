@@ -61,7 +61,8 @@ _LONGEST_LINE = 300  # characters
 
 
 def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
-    """Whether a kernel of the user's own crashed, or had no memory left, and did not print where.
+    """Return whether a kernel of the user's own crashed, or had no memory left, and did not print
+    where.
 
     It prints that only if it is loud, and a guest with a module is.
     """
@@ -85,7 +86,7 @@ class _AccountingBuild(BuildReport):
 
 
 def telling_lab(out: Path, ready: Lab, progress: Progress) -> Lab:
-    """Where to hear it again: if memory is used up, on a kernel that says who holds it.
+    """Return where to hear it again: if memory is used up, on a kernel that says who holds it.
 
     That is built now, which takes minutes. If it cannot be, or there is none, `ready`.
     """
@@ -114,7 +115,8 @@ def explained(
     modules: Sequence[BuiltModule],
     kernel: KernelChoice = LAB_KERNEL,
 ) -> TcplabError:
-    """The error of a run in a guest, with what console and clock tell of who may be to blame.
+    """Return the error of a run in a guest, with what console and clock tell of who may be to
+    blame.
 
     That are the loaded modules, and the kernel if its source or a patch is the user's own.
     """
@@ -150,7 +152,9 @@ def explained(
 
 
 def _spinning(error: TcplabError, names: str, backtrace: str) -> TcplabError:
-    """The error of a run that was stopped while time stood still, with where its kernel was."""
+    """Return the error of a run that was stopped while time stood still, with where its kernel
+    was.
+    """
     problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
     remedy = (
         "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
@@ -165,20 +169,25 @@ def _meant(words: str) -> str:
 
 
 def _console(out: Path) -> str:
-    """The end of what the guest's kernel printed; a module may have printed lines of any length."""
+    """Return the end of what the guest's kernel printed; a module may have printed lines of any
+    length.
+    """
     text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
 def _used_up(names: str, blamed: str) -> TcplabError:
-    """The error of a run that had no memory left, with who holds it, or was refused some first."""
+    """Return the error of a run that had no memory left, with who holds it, or was refused some
+    first.
+    """
     problem = f"The guest's memory is used up: {names} may keep what it allocates."
     remedy = "Free what is allocated for each packet or call. Only its guest has ended."
     return TcplabError("\n".join(filter(None, (problem, blamed))), remedy)
 
 
 def _stood_still(out: Path, panicked: bool) -> bool:
-    """Whether virtual time stood still in the end: the job writes an event in each second of it.
+    """Return whether virtual time stood still in the end: the job writes an event in each second of
+    it.
 
     The end is when the kernel panicked because it was told to (GuestProcesses.stop_kernel), or now.
     """
@@ -190,6 +199,6 @@ def _stood_still(out: Path, panicked: bool) -> bool:
 
 
 def _changed(out: Path, name: str) -> float:
-    """When the file was written to last, in seconds since 1970."""
+    """Return when the file was written to last, in seconds since 1970."""
     with untrusted.opened(out, name) as file:
         return os.fstat(file.fileno()).st_mtime

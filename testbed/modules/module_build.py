@@ -1,8 +1,8 @@
 """A congestion control built from its source: sealed off, the same bytes every time, and kept.
 
 The source may be hostile. What compiles it sees /usr and a folder with the source and the
-kernel's tree: no home, no /etc, no /proc, no network; it has limits, and nothing that it makes
-is run here. What it makes is loaded in a guest.
+kernel's tree: no home, no /etc, no /proc, no network; it has limits, and what it makes
+is loaded in a guest only.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class BuiltModule:
 
 
 def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> BuiltModule:
-    """The module for the lab kernel, built unless the cache has it.
+    """Return the module for the lab kernel, built unless the cache has it.
 
     Raises TcplabError with the compiler's errors.
     """
@@ -77,7 +77,7 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
 
 
 def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
-    """The module for the kernel of this computer.
+    """Return the module for the kernel of this computer.
 
     Raises TcplabError also if its headers are not installed.
     """
@@ -96,12 +96,12 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
 
 
 def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
-    """Every module for the lab kernel."""
+    """Return every module for the lab kernel."""
     return [built(module, lab) for module in modules]
 
 
 def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
-    """The files that a job needs to load these modules, by name."""
+    """Return the files that a job needs to load these modules, by name."""
     return {f"{built.module.name}.ko": built.content for built in modules}
 
 
@@ -158,7 +158,7 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
 
 
 def _complaint(module: KernelModule, error: CommandError) -> str:
-    """The compiler's own lines with file and line, or which limit was reached."""
+    """Return the compiler's own lines with file and line, or which limit was reached."""
     essence = _essence(error.output).splitlines()
     if error.status in (124, 137) or not essence:
         return f"{module.name}.c was not built within 40 s, 2 GB of memory and 64 MB of output."
@@ -167,7 +167,7 @@ def _complaint(module: KernelModule, error: CommandError) -> str:
 
 
 def _essence(output: str) -> str:
-    """The lines of the compiler and of modpost, without those of make."""
+    """Return the lines of the compiler and of modpost, without those of make."""
     lines = (line.replace(f"{FOLDER}/module/", "") for line in output.splitlines())
     return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
 

@@ -1,7 +1,7 @@
 """Changes of the shared kernel for the time of a native run: noted first, made, then undone.
 
 Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay, as
-after any other program that needs them: nobody can know what else has begun to use them.
+after any other program that needs them: what else has begun to use them is unknown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOADED = Path("/sys/module")
 
 @dataclass(frozen=True)
 class KernelNeeds:
-    """What a run needs of the shared kernel: modules (name to content), congestion controls."""
+    """Needs of a run from the shared kernel: modules (name to content), congestion controls."""
 
     modules: Mapping[str, bytes] = field(default_factory=dict)
     algorithms: Sequence[str] = ()
@@ -39,7 +39,7 @@ class KernelNeeds:
 
 @contextmanager
 def changed(needs: KernelNeeds) -> Iterator[None]:
-    """The kernel with what is needed, during the block. First undoes what killed runs left.
+    """Provide the kernel with what is needed, during the block. First undoes what killed runs left.
 
     Raises TcplabError if a change cannot be made, or, with all reasons, if some cannot be undone.
     """
@@ -112,7 +112,7 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
             remedy = (
                 "Wait for it to end."
                 if owner == "another run"
-                else f"If nobody needs it: sudo rmmod {name}"
+                else f"If it is not needed: sudo rmmod {name}"
             )
             raise TcplabError(
                 f"A module {name} is in this kernel already, loaded by {owner}.", remedy
@@ -125,7 +125,7 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
 
 
 def _unload(_journal: Journal, change: Change, patience: float) -> None:
-    """Unload a module, unless it is another load of that name by now, which is not ours."""
+    """Unload a module, unless it is another load of that name by now."""
     if (identity := _identity(change.name)) is not None and change.identity in (identity, None):
         try:
             remove(change.name, patience)
@@ -138,7 +138,7 @@ def _unload(_journal: Journal, change: Change, patience: float) -> None:
 
 
 def _identity(module: str) -> int | None:
-    """The inode of the module's folder in sysfs, which no later load gets (kernfs).
+    """Return the inode of the module's folder in sysfs, which no later load gets (kernfs).
 
     None if it is not loaded.
     """

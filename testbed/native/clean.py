@@ -1,6 +1,6 @@
 """`tcplab clean`: undoes exactly what runs noted in their journals before they were killed.
 
-Nothing is recognized by its name or appearance: what no journal holds is not touched, and a run
+Names and appearance do not count: what no journal holds is not touched, and a run
 that lives is left alone. The standard library only.
 """
 

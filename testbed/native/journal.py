@@ -39,7 +39,7 @@ class Change:
     identity: int | None = None
 
     def is_of(self, other: Change) -> bool:
-        """Whether both are about the same thing."""
+        """Return whether both are about the same thing."""
         return (self.kind, self.name) == (other.kind, other.name)
 
 
@@ -52,7 +52,7 @@ class Journal:
     changes: list[Change] = field(default_factory=list)
 
     def beside(self, name: str) -> Path:
-        """The path of a file that goes with the journal."""
+        """Return the path of a file that goes with the journal."""
         return self.path.with_suffix(f".{name}")
 
     def note(self, change: Change) -> None:
@@ -98,7 +98,7 @@ def _created() -> Journal:
 
 
 def _put_away(journal: Journal) -> None:
-    """Remove an empty journal, the files beside it, and with the last of them the folder."""
+    """Remove an empty journal, its files, and with the last of them the folder."""
     if journal.changes:
         return
     with gate():
@@ -112,14 +112,17 @@ def _put_away(journal: Journal) -> None:
 def gate() -> Iterator[None]:
     """A lock: no other process makes, undoes or counts a change meanwhile.
 
-    The lock is on /run: no file of ours need stay there.
+    The lock is on /run: no file of tcplab need stay there.
     """
     with locks.gate(FOLDER.parent):
         yield
 
 
 def others_made(change: Change, mine: Journal) -> bool:
-    """Whether another journal holds the same, of a run that lives or died. Only behind the gate."""
+    """Return whether another journal holds the same, of a run that lives or died.
+
+    Only behind the gate.
+    """
     return any(
         noted.is_of(change) for path in _paths() if path != mine.path for noted in _read(path)
     )
@@ -127,7 +130,9 @@ def others_made(change: Change, mine: Journal) -> bool:
 
 @contextmanager
 def taken_over() -> Iterator[list[Journal]]:
-    """The journals whose runs died, locked by us; those that are empty at the end are removed."""
+    """Provide the journals whose runs died, locked by us; those that are empty at the end are
+    removed.
+    """
     journals: list[Journal] = []
     try:
         for path in _paths():
@@ -141,7 +146,7 @@ def taken_over() -> Iterator[list[Journal]]:
 
 
 def stale() -> list[Path]:
-    """The files of runs that died. Changes nothing and needs no root."""
+    """Return the files of runs that died, unchanged; needs no root."""
     return [path for path in _paths() if not locks.is_held(path)]
 
 
@@ -150,13 +155,13 @@ def _paths() -> list[Path]:
 
 
 def _adopted(path: Path) -> Journal | None:
-    """The journal with its lock; None if its run lives, or another process took it first."""
+    """Return the journal with its lock; None if its run lives, or another process took it first."""
     file = locks.adopted(path, "a")
     return Journal(path, file, _read(path)) if file else None
 
 
 def _read(path: Path) -> list[Change]:
-    """The changes of a journal. A last line that is not whole is left out.
+    """Return the changes of a journal. A last line that is not whole is left out.
 
     None if the machine was started since.
     """

@@ -1,7 +1,7 @@
 """How real the time of a native run was: late timers, and programs that waited for a processor.
 
 In real time packets leave late when their program has no processor, and no figure of the run shows
-it. So a process beside the run sleeps and looks at the clock, and what it measured is stated with
+it. So a process next to the run sleeps and looks at the clock, and what it measured is stated with
 the result.
 """
 
@@ -46,7 +46,7 @@ def watched(process: int, out: Path) -> Iterator[None]:
 
 
 def warnings(facts: Facts) -> list[str]:
-    """A sentence with its figure for everything that makes the results of a run doubtful."""
+    """Return a sentence with its figure for everything that makes the results of a run doubtful."""
     seconds = float(facts["seconds"])
     late, waited = facts["timer_late_seconds"], float(facts["waited_seconds"])
     sentences = []
@@ -110,7 +110,9 @@ def _summary(late: list[float]) -> dict[str, float]:
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:
-    """Seconds so far of pressure (accounting/psi.rst), and stolen per processor (proc_stat(5))."""
+    """Return seconds so far of pressure (accounting/psi.rst), and stolen per processor
+    (proc_stat(5)).
+    """
     match = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
     lines = [line.split() for line in _text(proc / "stat").splitlines() if line.startswith("cpu")]
     stolen = (
@@ -120,7 +122,9 @@ def _counted(proc: Path) -> tuple[float | None, float | None]:
 
 
 def _waits(process: int, proc: Path) -> Iterator[tuple[str, float]]:
-    """Each thread of a tree of processes, and the seconds that it has waited on a run queue."""
+    """Yield each thread of a tree of processes, and the seconds that it has waited on a run
+    queue.
+    """
     for task in (proc / str(process) / "task").glob("*"):
         if words := _text(task / "schedstat").split():
             yield task.name, int(words[1]) / 1e9

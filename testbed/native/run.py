@@ -89,7 +89,9 @@ def _command(job: IO[bytes], out: Path) -> list[str]:
 
 
 def obstacles() -> list[TcplabError]:
-    """What keeps this machine from running natively, each with its remedy; empty if it can."""
+    """Return what keeps this machine from running natively, each with its remedy; empty if it
+    can.
+    """
     if os.geteuid() != 0:
         return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
     if missing := of_tools(tool for tool in NATIVE if not present(tool)):

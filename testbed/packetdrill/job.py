@@ -34,7 +34,7 @@ _BLOCK = 1.2  # seconds after which the kernel has handed over every packet (lib
 _CLONE_NEWNET = 0x40000000  # include/uapi/linux/sched.h
 _libc = ctypes.CDLL(None, use_errno=True)
 _LISTENING = "listening on"
-"""What tcpdump(8) says when it misses nothing any more."""
+"""Output of tcpdump(8) from which on it misses no packet."""
 _SETTINGS = Path("/proc/sys")
 _RIGHTS = "-all,+net_admin,+net_raw,+ipc_lock"
 """Capabilities of packetdrill: its tunnel, its packet socket, its locked memory. Without
@@ -48,7 +48,7 @@ def perform(data: Any, job: JobContext) -> None:
     data["confined"] says whether they are kept from the job's folders.
 
     A line is on the host's disk before the next case begins: if one stops the guest, it is known
-    which. `capture` names a case's capture, or nothing.
+    which. `capture` names a case's capture, or is empty.
     """
     folder = _unpacked(data["files"], job)
     start = _confined(job) if data["confined"] else []
@@ -77,7 +77,7 @@ def _load_tunnel(job: JobContext) -> None:
 
 
 def _unpacked(names: list[str], job: JobContext) -> Path:
-    """The folder with the scripts and what they call, in which packetdrill is started."""
+    """Return the folder with the scripts and what they call, in which packetdrill is started."""
     folder = job.work / "scripts"
     folder.mkdir()
     for place, name in [(job.work, PROGRAM), *((folder, name) for name in names)]:
@@ -117,7 +117,7 @@ def _settings(settings: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _captured(name: str, job: JobContext) -> Iterator[None]:
-    """What crosses the network of the block in a capture, if it has a name.
+    """Capture packets during the block, if the capture has a name.
 
     packetdrill makes its tunnel itself, so all interfaces are captured; no other is up.
     """
@@ -160,7 +160,7 @@ def _run(case: dict[str, Any], folder: Path, start: list[str], seconds: float) -
 
 
 def _read(process: Popen[bytes], deadline: float) -> tuple[bytes, str]:
-    """The end of what is printed until the process ends; which limit was reached, if any."""
+    """Return the end of what is printed until the process ends; which limit was reached, if any."""
     assert process.stdout
     kept, size = b"", 0
     with process.stdout as stream:

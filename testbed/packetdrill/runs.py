@@ -1,12 +1,10 @@
-"""packetdrill scripts carried out in guests, a few at once, and what became of each.
+"""packetdrill scripts run in guests, several in parallel, and their outcomes.
 
-Scripts of one guest run one after the other, each in a network of its own. If one stops the guest,
-because it spins or because the kernel crashes, the others go on in another guest.
+Scripts of one guest run one after the other, each in a separate network. If one stops the guest,
+because it spins or the kernel crashes, the others continue in another guest.
 
-The kernel's own packetdrill scripts, as its tools/testing/selftests/net/packetdrill runs them.
-
-Each script is run under each IP version that it does not exclude, with the arguments that its
-runner there, ksft_runner.sh, gives packetdrill.
+The kernel's scripts run as tools/testing/selftests/net/packetdrill runs them: under each IP version
+that a script does not exclude, with the arguments of their runner, ksft_runner.sh.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ JOB = "testbed.packetdrill.job"
 VIRTUAL_SECONDS = 1200.0
 """What a script may take of its own clock: TCP gives up after 924 (tcp_retries2 in tcp(7))."""
 WALL_SECONDS = 120.0
-"""What a script may take of ours. It is for those that spin: others take a moment."""
+"""Limit of a script in real seconds, for those that spin: others take a moment."""
 _MEMORY_MIB = 512
 _OUTPUT_BYTES = 256 << 20
 _MOST_OUTCOMES = 64 << 20  # bytes
@@ -58,13 +56,13 @@ class ScriptCase:
 
     @property
     def name(self) -> str:
-        """What it is called in tables."""
+        """Its name in tables."""
         return f"{self.script.name} {self.variant}".strip()
 
 
 @dataclass(frozen=True)
 class ScriptOutcome:
-    """What became of a case: no `failure` if it passed. `seconds` are of the guest's clock.
+    """The outcome of a case: no `failure` if it passed. `seconds` are of the guest's clock.
 
     `stopped` marks a case whose guest ended with it or wrote no outcome of it: the failure is then
     the guest's.
@@ -97,9 +95,9 @@ class ScriptOutcome:
 
 @dataclass(frozen=True)
 class ScriptRunner:
-    """How cases are run: the lab, the program, the seed, how many share a guest, what is kept.
+    """A way to run cases: the lab, the program, the seed, how many share a guest, what is kept.
 
-    A case with a guest of its own depends on nothing but itself and the seed, packet by packet.
+    A case with a guest of its own depends only on itself and the seed, packet by packet.
     Files of cases that share a guest are told apart by name.
     `captures` is a folder for the capture of each case, NUMBER-SCRIPT.pcap from 1, or None.
     A script that is `confined` sees no folder of the host and has no right outside its network.
@@ -116,7 +114,7 @@ class ScriptRunner:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def run(self, cases: Sequence[ScriptCase]) -> Iterator[ScriptOutcome]:
-        """The outcomes in the order of the cases, as soon as all before are known.
+        """Yield the outcomes in the order of the cases, as soon as all before are known.
 
         Raises TcplabError if no guest can be had, and for no reason that lies in a case.
         """
@@ -132,7 +130,9 @@ class ScriptRunner:
                 pool.shutdown(cancel_futures=True)
 
     def _part(self, part: list[tuple[int, ScriptCase]]) -> list[ScriptOutcome]:
-        """The outcomes of cases that share a guest; after a failure of that, of another one."""
+        """Return the outcomes of cases that share a guest; after a failure of that, of another
+        one.
+        """
         outcomes: list[ScriptOutcome] = []
         while left := part[len(outcomes) :]:
             with scratch() as out:
@@ -265,7 +265,9 @@ _OWN_VERSION = re.compile(r"^--ip_version=(\S+)", re.MULTILINE)
 
 
 def kernel_files(lab: Lab) -> dict[str, bytes]:
-    """The files of the folder in the source of the lab's kernel, by name; none before 6.12."""
+    """Return the files of the folder in the source of the lab's kernel, by name; none before
+    6.12.
+    """
     with tarfile.open(lab.selftests) as archive:
         return {
             Path(member.name).name: content.read()
@@ -275,12 +277,12 @@ def kernel_files(lab: Lab) -> dict[str, bytes]:
 
 
 def helpers(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """What scripts call, such as defaults.sh."""
+    """Return what scripts call, such as defaults.sh."""
     return {name: content for name, content in files.items() if not name.endswith(SUFFIX)}
 
 
 def kernel_cases(files: Mapping[str, bytes]) -> list[ScriptCase]:
-    """Every script under every IP version that its runner would take, by name.
+    """Return every script under every IP version that its runner would take, by name.
 
     Raises TcplabError if the kernel has no scripts, or runs them in a way that is not known here.
     """
@@ -315,7 +317,7 @@ def _script(name: str, files: Mapping[str, bytes]) -> Script:
 
 
 def _cases(script: Script, variants: Mapping[str, tuple[str, ...]]) -> Iterator[ScriptCase]:
-    """A script that names an IP version is run under that alone."""
+    """Yield the IP versions of a script: that which it names, or each."""
     own = _OWN_VERSION.search(script.text)
     for version, arguments in variants.items():
         if own is None or own[1] == version:
@@ -323,7 +325,7 @@ def _cases(script: Script, variants: Mapping[str, tuple[str, ...]]) -> Iterator[
 
 
 def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:
-    """The kernel's own scripts, or those whose name holds one of `names`.
+    """Return the kernel's own scripts, or those whose name holds one of `names`.
 
     Raises TcplabError if there is none.
     """

@@ -1,12 +1,10 @@
-"""packetdrill scripts as they are found: read, checked, and with the files that they call.
+"""packetdrill scripts with the files that they call, and packetdrill's message about a failure.
 
 A script may come from a stranger. It is read here, and run only in a guest.
 
-What packetdrill says of a script that failed, as data: the line, what was expected, what came.
-
-packetdrill writes its last message on standard error and stops (die() in its logging.c). It names
-the script and the line, and for a packet shows the script's and the one that came. Scripts print as
-they like before that.
+packetdrill writes its last message on standard error and stops (die() in its logging.c). The
+message names script and line, and for a packet shows the expected and the actual one. Scripts may
+print anything before that.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ SUFFIX = ".pkt"
 
 @dataclass(frozen=True)
 class Script:
-    """A script: what it is called, its text, and the files beside it that it may call, by name."""
+    """A script: its name, its text, and files next to it that it may call, by name."""
 
     name: str
     text: str
@@ -41,7 +39,7 @@ class Script:
         return Path(self.name).name
 
     def line(self, number: int) -> str:
-        """The text of a line, from 1."""
+        """Return the text of a line, from 1."""
         lines = self.text.splitlines()
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
 
@@ -51,9 +49,9 @@ class Script:
 
 
 def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[Script]:
-    """The scripts of files and folders, in the order given; those of a folder by name.
+    """Return the scripts of files and folders, in the order given; those of a folder by name.
 
-    `helpers` are files that a script may call though they are not beside it. Raises UsageError.
+    `helpers` are files that a script may call from elsewhere. Raises UsageError.
     """
     found = [script for place in places for script in _at(place)]
     if len(found) > _MOST_SCRIPTS:
@@ -62,7 +60,7 @@ def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[S
 
 
 def _at(place: Path) -> list[tuple[Path, str]]:
-    """The files of a place, each with the name that it is shown by."""
+    """Return the files of a place, each with the name that it is shown by."""
     if not place.is_dir():
         return [(place, str(place))]
     files = sorted(file for file in place.rglob(f"*{SUFFIX}") if file.is_file())
@@ -81,12 +79,12 @@ def _script(file: Path, name: str, helpers: Mapping[str, bytes]) -> Script:
 
 
 def called(text: str) -> set[str]:
-    """All words of a script that may be names of files that it calls; no scripts."""
+    """Return all words of a script that may be names of files that it calls; no scripts."""
     return {word for word in _WORD.findall(text) if not word.endswith(SUFFIX)}
 
 
 def _text(file: Path) -> str:
-    """The text of a script. Raises UsageError for what is none."""
+    """Return the text of a script. Raises UsageError for what is none."""
     content = _small(file)
     try:
         text = content.decode()
@@ -100,7 +98,7 @@ def _text(file: Path) -> str:
 
 
 def _small(file: Path) -> bytes:
-    """The content of a regular file. Raises UsageError."""
+    """Return the content of a regular file. Raises UsageError."""
     try:
         if not file.is_file():
             raise UsageError(
@@ -143,7 +141,7 @@ _BEGINNINGS = {
 
 @dataclass(frozen=True)
 class ScriptFailure:
-    """Why a script failed: `line` of it if that is known, and `expected` and `came` if said."""
+    """A failed script: its `line` if known, and what was `expected` and `came` if said."""
 
     line: int | None
     what: str
@@ -152,7 +150,9 @@ class ScriptFailure:
 
 
 def failure_of(output: str, script: str, status: int) -> ScriptFailure:
-    """What the end of packetdrill's output says of the script of that name; `status` is not 0."""
+    """Return what the end of packetdrill's output says of the script of that name; `status` is not
+    0.
+    """
     text = plain(output)
     if status < 0:
         return ScriptFailure(None, f"packetdrill was ended by {_signal(-status)}: {_last(text)}")
@@ -200,7 +200,7 @@ def _compared(line: int | None, what: str, after: str) -> ScriptFailure:
 
 
 def _lateness(what: str) -> str:
-    """A timing error in milliseconds."""
+    """Return a timing error in milliseconds."""
     if not (times := _LATENESS.fullmatch(what)):
         return what.removeprefix("timing error: ")
     expected, came, tolerance = (1000 * float(text) for text in times.groups()[1:])
@@ -213,7 +213,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _last(text: str) -> str:
-    return "\n".join(_lines(text)[-_SHOWN:]) or "it printed nothing"
+    return "\n".join(_lines(text)[-_SHOWN:]) or "no output"
 
 
 def _signal(number: int) -> str:

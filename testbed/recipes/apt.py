@@ -1,14 +1,11 @@
-"""Debian packages by name, version and SHA-256: the same bytes today, tomorrow and elsewhere.
+"""Debian packages, fetched by apt as an ordinary user, by name, version and SHA-256.
 
-A lock is a text file, a line for each package; its first line says on which day it was made. What
-is fetched needs no signature, for its SHA-256 is here. `tcplab lock --update` writes it.
+apt has a separate configuration and uses this machine's mirror; the machine is not changed. The
+signature of a suite's list is checked against the distribution's keyring. Packages of a lock are
+checked by SHA-256 and need no signature.
 
-Debian packages fetched as an ordinary user, by apt with a configuration of its own.
-
-Nothing on the machine changes.
-
-The mirror is the one this machine's apt uses. A suite's list is checked by its signature, against
-the distribution's keyring; packages of a lock by their SHA-256, which needs no keyring.
+A lock is a text file with a line for each package; its first line has its day. `tcplab lock
+--update` writes it.
 """
 
 from __future__ import annotations
@@ -58,7 +55,7 @@ class PackageLock:
 
 
 def read_lock(file: Path) -> PackageLock:
-    """The lock in a file."""
+    """Return the lock in a file."""
     head, *rows = file.read_text().splitlines()
     packages = (LockedPackage(*row.split()) for row in rows)
     return PackageLock(head.removeprefix(_HEAD), tuple(packages))
@@ -71,7 +68,7 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """What differs in the second of two tables of versions by name, a sentence each."""
+    """Return what differs in the second of two tables of versions by name, a sentence each."""
     return [
         f"{name}: {old.get(name, 'not there')} -> {new.get(name, 'gone')}"
         for name in sorted({*old, *new})
@@ -112,7 +109,7 @@ class Apt:
     def update(self) -> None:
         """Fetch the suite's list of packages. Raises TcplabError, CommandError."""
         if not Path(KEYRING).exists():
-            problem = f"{KEYRING} is missing: nothing fetched from a Debian mirror can be verified."
+            problem = f"{KEYRING} is missing: packages from a Debian mirror cannot be verified."
             raise TcplabError(problem, "Install the package debian-archive-keyring.")
         self.prepare(f"deb [signed-by={KEYRING}] {mirror(self.suite)} {self.suite} main\n")
         self.get(f"Fetching the package list of {self.suite}", "update", "--error-on=any")
@@ -128,12 +125,14 @@ class Apt:
         (folder / "apt.conf").write_text(CONFIGURATION + download_settings())
 
     def download(self, package: str) -> Path:
-        """The .deb of one package, without what it depends on."""
+        """Return the .deb of one package, without what it depends on."""
         self.get(f"Downloading {package}", "download", package)
         return next(self.workshop.folder.glob(f"{package}_*.deb"))
 
     def resolve(self, packages: Sequence[str]) -> list[LockedPackage]:
-        """What a mirror has of packages and of everything they depend on, as a lock has it."""
+        """Return what a mirror has of packages and of everything they depend on, as a lock has
+        it.
+        """
         self.update()
         options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
         command = ["apt-get", *options, "install", *packages]
@@ -141,7 +140,7 @@ class Apt:
         return list(_locked(printed, mirror(self.suite)))
 
     def download_locked(self, lock: PackageLock) -> list[Path]:
-        """The .deb files of a lock, in its order.
+        """Return the .deb files of a lock, in its order.
 
         What the mirror has no longer comes from the archive of past versions, if one is named.
         Raises TcplabError that names what cannot be had.
@@ -191,7 +190,7 @@ class Apt:
         return self.workshop.folder / "apt/archives"
 
     def names(self, pattern: str) -> list[str]:
-        """The packages of the suite whose name matches a regular expression."""
+        """Return the packages of the suite whose name matches a regular expression."""
         command = ["apt-cache", "search", "--names-only", pattern]
         listed = self.workshop.run("Reading the package list", command, environment=APT_ENVIRONMENT)
         return [line.split()[0] for line in listed.splitlines()]
@@ -204,7 +203,7 @@ class Apt:
 
 
 def mirror(suite: str) -> str:
-    """The mirror of a suite: $TCPLAB_MIRROR, else what this machine's apt has.
+    """Return the mirror of a suite: $TCPLAB_MIRROR, else what this machine's apt has.
 
     If its apt has none for the suite, the one of its Debian release is taken.
     """
@@ -221,7 +220,7 @@ def mirror(suite: str) -> str:
 
 
 def archives(suite: str, day: str) -> list[str]:
-    """The mirror, and $TCPLAB_SNAPSHOT, an archive of past versions, as it was on a day.
+    """Return the mirror, and $TCPLAB_SNAPSHOT, an archive of past versions, as it was on a day.
 
     Below the address of such an archive every day's state is a mirror, named 20260131T000000Z.
     """
@@ -230,7 +229,7 @@ def archives(suite: str, day: str) -> list[str]:
 
 
 def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
-    """The lines of apt-get --print-uris: 'URI' FILE SIZE SHA256:DIGEST."""
+    """Yield the lines of apt-get --print-uris: 'URI' FILE SIZE SHA256:DIGEST."""
     for uri, file, sha256 in _URI.findall(printed):
         name, version, _ = unquote(file).split("_")
         yield LockedPackage(name, version, sha256, uri.removeprefix(root).lstrip("/"))
@@ -250,13 +249,15 @@ def repositories() -> dict[str, str]:
 
 
 def download_settings() -> str:
-    """How this machine's apt reaches the network: proxies, certificates, time-outs, no hooks."""
+    """Return how this machine's apt reaches the network: proxies, certificates, time-outs, no
+    hooks.
+    """
     lines = output("apt-config", "dump", "Acquire").splitlines()
     return "".join(f"{line}\n" for line in lines if not line.startswith("Acquire::IndexTargets"))
 
 
 def output(*command: str) -> str:
-    """What a command prints. Raises CommandError."""
+    """Return what a command prints. Raises CommandError."""
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=False
     )

@@ -85,7 +85,7 @@ class BarReport(BuildReport):
 
 
 def progress_text(elapsed: float, share: float | None) -> str:
-    """Seconds gone, and from the share done (0 to 1) the seconds to come."""
+    """Return seconds gone, and from the share done (0 to 1) the seconds to come."""
     if not share:
         return f"{elapsed:.0f} s so far"
     return f"{share:.0%}, about {elapsed * (1 - share) / share:.0f} s left"

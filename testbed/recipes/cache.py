@@ -1,17 +1,12 @@
-"""Which files were read whole and had their digest, and whether they are still what they were.
+"""The cache of builds, each entry named by the digest of its recipe.
 
-Whoever writes to a file, replaces it or gives it another name changes its inode or the time of its
-last change (st_ctime, inode(7)), which cannot be set to what it was. So a file for which these are
-as they were has the content that it had; git(1) knows by the same what changed in its work tree.
-What a disk loses by itself changes no time: after a day each file is read again.
+An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built in a
+temporary folder next to its place and renamed in one step, under a lock that ends with its process.
 
-The folder of what is built once, each entry named by the digest of its recipe.
-
-Entries are checked when they are used; what has not changed since is not read again.
-
-An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built
-in a temporary folder beside its place and renamed there in one step, under a lock that ends with
-the process that holds it.
+Entries are checked when they are used. Writing, replacing or renaming a file changes its inode or
+the time of its last change (st_ctime, inode(7)), which cannot be set back; git(1) detects changes
+in the same way. So unchanged files are not read again. A fault of the disk changes no time: after a
+day each file is read again.
 """
 
 from __future__ import annotations
@@ -44,7 +39,7 @@ FileState = list[int]
 
 
 def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
-    """How files are now, without those that are not there."""
+    """Return how files are now, without those that are not there."""
     there: dict[str, FileState] = {}
     for name in names:
         with suppress(OSError):
@@ -55,7 +50,9 @@ def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
 
 
 def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> bool:
-    """Whether all files had their digests when `memory` was written, and none has changed since."""
+    """Return whether all files had their digests when `memory` was written, and none has changed
+    since.
+    """
     try:
         written = json.loads(memory.read_bytes())
         is_recent = 0 <= time.time() - written["checked"] < _KEPT
@@ -67,7 +64,7 @@ def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileSt
 def remember(memory: Path, digests: Mapping[str, str], before: Mapping[str, FileState]) -> None:
     """Note that files have their digests, `before` being how they were before they were read.
 
-    Nothing is noted if one was just changed, or if the cache cannot be written to.
+    No note is made if one was just changed, or if the cache cannot be written to.
     """
     latest = max((state[-1] for state in before.values()), default=0)
     if time.time() - latest / 1e9 < _SETTLED:
@@ -89,7 +86,7 @@ def _as_written(
 FORMAT = 1
 MANIFEST = "manifest.json"
 BROUGHT = CODE / "brought"
-"""The entries that a release brings beside its code; a checkout has none."""
+"""The entries that a release brings next to its code; a checkout has none."""
 _CHECKOUT = CODE
 _CHECKED = "checked"
 """A folder of the cache: what is known of the files of each entry."""
@@ -103,7 +100,7 @@ class DamagedEntry(Exception):
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts.
+    """A way to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts.
 
     The facts are for the manifest.
 
@@ -158,7 +155,7 @@ class Entry:
 
 
 def folder() -> Path:
-    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; beside the code without a home.
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; next to the code without a home.
 
     A home that cannot be written to serves if there is a cache in it. One that cannot be entered
     counts as none (Path.is_dir raises PermissionError there).
@@ -175,7 +172,9 @@ def folder() -> Path:
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
-    """The recipe's entry, built when it is missing or damaged, or when `rebuild` asks for it."""
+    """Return the recipe's entry, built when it is missing or damaged, or when `rebuild` asks for
+    it.
+    """
     if not rebuild and (entry := usable(recipe, BuildReport())):
         return entry
     if recipe.place.parent == BROUGHT:
@@ -189,7 +188,9 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
 
 
 def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
-    """The entry when it is there and whole; the report hears what is wrong with a damaged one."""
+    """Return the entry when it is there and whole; the report hears what is wrong with a damaged
+    one.
+    """
     if not recipe.place.exists():
         return None
     try:
@@ -202,7 +203,7 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
 def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
     """Check every file of an entry against its manifest. Raises DamagedEntry.
 
-    Unless `again`, nothing is read if all was checked before and nothing has changed
+    Without `again`, files that were checked before and have not changed are not read
     (testbed.recipes.checked_files).
     """
     try:

@@ -1,13 +1,10 @@
-"""The members of a file that carries a lab: what `image export` wrote, or a release.
+"""Cache entries in one file for another machine: an export, or a release.
 
-A release is a wheel (zip) or a compressed tar; of these only what lies below `tcplab/brought/` is
-a lab's, and the rest is passed over. What `image export` wrote is a plain tar of nothing else.
+A release is a wheel (zip) or a compressed tar; only members below `tcplab/brought/` are read. An
+export is a plain tar.
 
-Cache entries carried to another machine in one tar file.
-
-What arrives is checked like any entry, and before that it is only what it must be: the expected
-regular files, each once, none larger than any of them can be. Nothing is put in its place before
-all of it is right.
+An arriving file may hold the expected regular files only, each once and of limited size. All are
+checked like cache entries before any is installed.
 """
 
 from __future__ import annotations
@@ -49,7 +46,10 @@ class PackedMember:
 
 @contextmanager
 def packed_members(file: Path) -> Iterator[Iterator[PackedMember]]:
-    """The lab's members of a file, in its order, each to be read before the next. Raises BROKEN."""
+    """Provide the lab's members of a file, in its order, each to be read before the next.
+
+    Raises BROKEN.
+    """
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as wheel:
             yield _of_release(_of_wheel(wheel))
@@ -134,7 +134,7 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 @contextmanager
 def _written_whole(file: Path) -> Iterator[Path]:
-    """A temporary file beside `file` that takes its name when the block ends well."""
+    """Provide a temporary file that takes the name of `file` when the block ends well."""
     descriptor, name = tempfile.mkstemp(prefix=f".{file.name}-", dir=file.absolute().parent)
     os.close(descriptor)
     try:
@@ -171,7 +171,7 @@ def import_(
 
 
 def _targets(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dict[str, Path]:
-    """The names of the recipes' members, and where each is put."""
+    """Return the names of the recipes' members, and where each is put."""
     return {
         f"{recipe.name}/{name}": places[recipe.name] / name
         for recipe in recipes
@@ -205,7 +205,7 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
 
 def _full(file: Path) -> TcplabError:
     return TcplabError(
-        f"{file} does not fit on the disk of {cache.folder()}, of which nothing is changed.",
+        f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
         "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
     )
 

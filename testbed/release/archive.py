@@ -1,15 +1,11 @@
-"""Programs of a release's making that need this machine as it is: pip, cargo.
+"""The archive of a release: unpacked anywhere, it runs on any x86-64 Linux with /bin/sh.
 
-A Python that runs on any Linux: the guest's own, out of the image, with its C library.
+It is a gzip, which tar unpacks everywhere: container images often lack xz and zstd. xz makes 46 MB
+of the guest's image and gzip 61, in a sixth of the time.
 
-The dynamic loader beside it starts it, so nothing of the machine is used but its kernel and its
-shell. It finds its modules from where it lies (PYTHONHOME is not needed), and neither the
-environment nor the folder that it is started in changes what it imports (-I).
-
-The archive of a release: unpacked anywhere, it runs on any x86-64 Linux with /bin/sh.
-
-gzip, because tar unpacks it everywhere: images of containers often have neither xz nor zstd. Of the
-guest's image xz makes 46 MB and gzip 61, in a sixth of the time.
+Its Python is the guest's, from the image, with its C library. The dynamic loader next to it starts
+it, so it uses this machine's kernel and shell only. It finds modules from its place (PYTHONHOME is
+not needed); environment and current folder do not change what it imports (-I).
 """
 
 from __future__ import annotations
@@ -32,11 +28,11 @@ from testbed.host.naming import CODE
 from topologies.foundation.errors import CommandError
 
 STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
-"""The oldest time that a zip knows (1980), and nothing that differs from machine to machine."""
+"""The oldest time that a zip knows (1980), without what differs from machine to machine."""
 
 
 def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
-    """What a program prints that runs in the folder `place`. Raises CommandError."""
+    """Return what a program prints that runs in the folder `place`. Raises CommandError."""
     done = subprocess.run(
         command,
         cwd=place,
@@ -52,7 +48,7 @@ def called(command: Sequence[str | Path], place: Path, **environment: str) -> st
 
 
 def python_module(name: str, *arguments: str | Path) -> list[str | Path]:
-    """The command that starts a module of an installed library."""
+    """Return the command that starts a module of an installed library."""
     return [sys.executable, "-P", "-m", name, *arguments]
 
 
@@ -88,7 +84,7 @@ PACKAGES = "lib/python3/dist-packages"
 """Where it looks for libraries."""
 _START = """\
 #!/bin/sh
-# Python with the C library beside it, whatever this machine has. It is called by its whole path.
+# Python with the C library next to it, whatever this machine has. It is called by its whole path.
 here=${0%/*}
 exec "$here/../lib/ld-linux-x86-64.so.2" --inhibit-cache --library-path "$here/../lib" \\
     --argv0 "$0" "$here/python3.11" -I "$@"
@@ -115,7 +111,7 @@ LOCK = CODE / "locks/cluster.lock"
 """What the archive brings: there is no pip in it to add a cluster's libraries with."""
 _LAUNCHER = """\
 #!/bin/sh
-# tcplab, wherever this folder lies; it needs nothing else of this machine.
+# tcplab, wherever this folder lies; it is self-contained.
 link=$(readlink -f "$0")
 exec "${link%/*}/python/bin/python3" -m tcplab.experiments.cli.main "$@"
 """
@@ -125,7 +121,7 @@ _UNUSED = ("bin", "share", "**/__pycache__", "*.dist-info/RECORD", "*.dist-info/
 
 
 def make_archive(wheel: Path, image: Path, work: Path) -> Path:
-    """The archive of a release's wheel, with Python and libraries. Raises CommandError."""
+    """Return the archive of a release's wheel, with Python and libraries. Raises CommandError."""
     tree = work / "tree"
     make_python(image, work, tree / "python")
     install_libraries(tree / "python", work)
@@ -158,7 +154,7 @@ def install_libraries(python: Path, work: Path) -> None:
 
 
 def pack(tree: Path, name: str, archive: Path) -> None:
-    """Pack a folder under a name: the same files give the same bytes, whoever made them when."""
+    """Pack a folder under a name: the same files give the same bytes."""
     with (
         archive.open("wb") as file,
         gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream,

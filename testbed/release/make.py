@@ -1,9 +1,8 @@
-"""The wheel of a release: the package with its compiled engine, and the lab beside the code.
+"""Releases of a checkout's lab (`./tcplab release`): wheel, archive, and their digests.
 
-One wheel for every CPython from 3.11 on (abi3) and every Linux with the C library that the engine
-asks for (manylinux, PEP 600). pip unpacks it, so the lab lies ready, with the modes that it needs.
-
-Making a release of a checkout's lab: `./tcplab release`.
+The wheel holds the package with its compiled engine, and the lab. One wheel serves every CPython
+from 3.11 on (abi3) and every Linux with the C library that the engine needs (manylinux, PEP 600).
+pip unpacks the lab with the modes that it needs.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ _C_LIBRARY = re.compile(r"GLIBC_2\.(\d+)")
 
 
 def make_wheel(work: Path, entries: Sequence[Entry]) -> Path:
-    """The wheel, in a new folder of `work`. Raises TcplabError, CommandError."""
+    """Return the wheel, in a new folder of `work`. Raises TcplabError, CommandError."""
     tree = _unpacked(_of_code(work), work / "wheel")
     engine = next((tree / HOME).rglob("_core*.so"), None)
     if not engine:
@@ -62,13 +61,15 @@ def add_entry(entry: Entry, folder: Path) -> None:
 
 
 def platform_tag(engine: Path) -> str:
-    """The oldest C library that has every function the engine asks for, as manylinux names it."""
+    """Return the oldest C library that has every function the engine asks for, as manylinux names
+    it.
+    """
     printed = called(["readelf", "--version-info", "--wide", engine], engine.parent)
     return f"manylinux_2_{max(map(int, _C_LIBRARY.findall(printed)))}_x86_64"
 
 
 def _of_code(work: Path) -> Path:
-    """A wheel of this checkout's code, compiled so that no path of this machine is in it."""
+    """Return a wheel of this checkout's code, compiled so that no path of this machine is in it."""
     source = work / "source"
     shutil.copytree(CODE, source, ignore=shutil.ignore_patterns(*_NOT_SOURCE), symlinks=True)
     crates = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
@@ -91,7 +92,7 @@ def _unpacked(wheel: Path, folder: Path) -> Path:
 
 
 def _packed(tree: Path, folder: Path, platform: str) -> Path:
-    """The wheel of a folder, with its list of files (RECORD) and this platform."""
+    """Return the wheel of a folder, with its list of files (RECORD) and this platform."""
     folder.mkdir()
     called(python_module("wheel", "pack", "--dest-dir", folder, tree), folder)
     (packed,) = folder.iterdir()

@@ -113,7 +113,7 @@ def _linked(
 
 
 def _packed(order: Any) -> str:
-    """The order as text. Raises TcplabError for one that is too long for a link."""
+    """Return the order as text. Raises TcplabError for one that is too long for a link."""
     text = packed(order)
     if len(text) > _LONGEST_ORDER:
         raise TcplabError(

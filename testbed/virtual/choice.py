@@ -68,7 +68,7 @@ class SandboxChoice:
 
     @property
     def missing(self) -> str:
-        """What the guest's limits lack on this kernel, as a sentence; empty if nothing."""
+        """A sentence on limits of the guest that this kernel lacks; may be empty."""
         if self.landlock >= _FULL_LANDLOCK:
             return ""
         if not self.landlock:
@@ -87,7 +87,10 @@ class SandboxChoice:
 
 @functools.cache
 def allowed_sandbox(confine: Path) -> SandboxChoice:
-    """The best sandbox that works. `confine` is the lab's. Raises TcplabError if none does."""
+    """Return the best sandbox that works.
+
+    `confine` is the lab's. Raises TcplabError if none does.
+    """
     refused: list[tuple[str, str]] = []
     for kind in KINDS:
         words = _failure(kind, confine)
@@ -100,13 +103,13 @@ def allowed_sandbox(confine: Path) -> SandboxChoice:
 
 
 def landlock_version() -> int:
-    """The version of Landlock that this kernel has, 0 if it has none or refuses it."""
+    """Return the version of Landlock that this kernel has, 0 if it has none or refuses it."""
     libc = ctypes.CDLL(None, use_errno=True)
     return max(0, int(libc.syscall(_LANDLOCK_CREATE_RULESET, None, 0, _ASK_VERSION)))
 
 
 def ordinary_user() -> tuple[int, int] | None:
-    """The user of the guest if root starts it: the user behind sudo, or nobody.
+    """Return the user of the guest if root starts it: the user behind sudo, or number 65534.
 
     None if the caller is an ordinary user, who then is the guest's too. Root of a user namespace,
     as in a rootless container, is an ordinary user outside.
@@ -117,7 +120,7 @@ def ordinary_user() -> tuple[int, int] | None:
 
 
 def _failure(kind: type[Sandbox], confine: Path) -> str:
-    """What a trial of the sandbox says; empty if it works."""
+    """Return what a trial of the sandbox says; empty if it works."""
     with scratch() as folder, job_file(b"") as job, Path(os.devnull).open("wb") as report:
         out, own = folder / "out", folder / "own"
         out.mkdir()

@@ -1,13 +1,10 @@
-"""A run's folder taken back from its guest: strange entries are removed, the rest becomes ours.
+"""A started guest: the lab kernel's command line, its sandbox, its processes, its files.
 
-The guest wrote there, and a student's module is part of it. After its last process nothing changes
-any more, so the folder is looked through once, before anybody reads in it.
+Kernel options: Documentation/virt/uml and the design's measurements. The limits of what a guest may
+do to this computer are in sandbox.py and processes.py; choice.py selects the sandbox.
 
-A guest that has been started: the lab kernel's command line, its sandbox, all its processes.
-
-The options of the kernel are those of Documentation/virt/uml and of the design's measurements.
-What the guest may do to this computer is in testbed/virtual/sandbox.py, guest_processes.py and
-adoption.py; which sandbox it gets, in choice.py.
+The guest writes the run's folder, and a student's module is part of it. After its last process
+ended, the folder is checked once before it is read: strange entries are removed.
 """
 
 from __future__ import annotations
@@ -74,7 +71,7 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
 
 
 def _take_back(folder: Path, owners: set[int]) -> list[str]:
-    """Make all of the folder ours, and say in words what was removed."""
+    """Give all of the folder to this user, and return what was removed, in words."""
     strange: list[str] = []
     _ours(folder, 0o755)
     for number, (path, status) in enumerate(entries(folder, _DEEPEST, _MOST), 1):
@@ -90,7 +87,7 @@ def _take_back(folder: Path, owners: set[int]) -> list[str]:
 
 
 def _oddity(inside: Path, status: os.stat_result, owners: set[int]) -> str:
-    """What is wrong with an entry; empty if nothing is."""
+    """Return the fault of an entry; empty if there is none."""
     name = repr(str(inside)[:80])
     if status.st_uid not in owners:
         return f"a file of another user, {name}"
@@ -173,12 +170,12 @@ def guest(
         with started(command, console, descriptors, processor) as process, processes.ended():
             processes.started()
             yield RunningGuest(
-                process, processes, GuestBounds(out, limits, processes, place.beside)
+                process, processes, GuestBounds(out, limits, processes, place.second)
             )
 
 
 def lacking(lab: Lab) -> dict[str, bool]:
-    """What the guest must do without; nothing is said, and no packet moves, if it has all."""
+    """Return what the guest must do without; empty, so that no packet moves, if it has all."""
     return {} if lab.open_vswitch else {"open_vswitch": False}
 
 
@@ -189,7 +186,7 @@ def require_limits(limits: Limits) -> None:
         if most != resource.RLIM_INFINITY and most < needed:
             raise TcplabError(
                 f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
-                f" {needed:,} or more, and yours is {most:,}.",
+                f" {needed:,} or more; the limit here is {most:,}.",
                 f"Raise it (ulimit {option}) in the shell, or where your system sets it.",
             )
 
@@ -209,9 +206,9 @@ def _needed(limits: Limits) -> dict[str, tuple[int, int, str]]:
 
 
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool, loud: bool) -> list[str]:
-    """The lab kernel's command line.
+    """Return the lab kernel's command line.
 
-    It is mixed into the kernel's random pool, so nothing in it varies but the seed.
+    It is mixed into the kernel's random pool, so only the seed varies in it.
     """
     travels = lab.time_travel and not real_time
     clock = ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"] if travels else []

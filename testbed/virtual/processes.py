@@ -26,7 +26,7 @@ _PANICKING = 5.0  # seconds that a kernel may take for its last words
 _KERNEL = "/lab/linux"  # the first word of its command line
 # Bytes of memory that no file holds, of all processes together; 2000 of them take 1 MiB.
 _PRIVATE = 64 << 20
-_MEMORY_FILES = 1000  # files beside the guest's memory, which is one
+_MEMORY_FILES = 1000  # files next to the guest's memory, which is one
 _DEEPEST = 8  # levels of folders whose content is counted
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
@@ -57,14 +57,14 @@ class GuestProcesses:
 
     @contextmanager
     def ended(self) -> Iterator[None]:
-        """All of them are gone after this."""
+        """End all of them when the block ends."""
         try:
             yield
         finally:
             self._end()
 
     def started(self) -> None:
-        """The guest has its end of the report: close ours, so that the report ends."""
+        """Close this end of the report, which the guest has too, so that the report ends."""
         self._close(self.report)
 
     def listen(self) -> None:
@@ -85,7 +85,7 @@ class GuestProcesses:
 
         It does at signals that it takes for faults of its own, whatever it is doing
         (arch/um/kernel/trap.c). At the first its words are complete, but it may take that for an
-        access which it can mend; the second always ends it.
+        access which it can handle; the second always ends it.
         """
         with suppress(ProcessLookupError), self.held_kernel() as kernel:
             for sent in (signal.SIGSEGV, signal.SIGILL):
@@ -109,7 +109,9 @@ class GuestProcesses:
             os.close(kernel)
 
     def _kernel(self) -> int:
-        """The process number of the guest's kernel. Raises ProcessLookupError if it does not run.
+        """Return the process number of the guest's kernel.
+
+        Raises ProcessLookupError if it does not run.
 
         Its own processes have the same command line, and are below it.
         """
@@ -149,31 +151,31 @@ class GuestProcesses:
 
 @dataclass
 class GuestBounds:
-    """What all processes of a guest may take together. `check` raises TcplabError beyond it.
+    """Limits of all processes of a guest together. `check` raises TcplabError beyond it.
 
-    `beside` is a folder of this computer that the guest's kernel writes to; without one it has file
+    `second` is a folder of this computer that the guest's kernel writes to; without one it has file
     systems that only the guest sees.
     """
 
     out: Path
     limits: Limits
     processes: GuestProcesses
-    beside: Path | None = None
+    second: Path | None = None
     next_look: float = field(default=0.0)
 
     def check(self, taken: ProcessUsage) -> None:
         """Check the memory each time, and the files as often as it is cheap."""
         self.processes.listen()
         if taken.private > _PRIVATE:
-            raise _too_much(f"took more than {_PRIVATE >> 20} MiB of memory beside its own")
+            raise _too_much(f"took more than {_PRIVATE >> 20} MiB of memory outside its RAM")
         begun = time.monotonic()
         if begun >= self.next_look:
             self._check_files()
             self.next_look = begun + max(0.2, _SPARING * (time.monotonic() - begun))
 
     def _check_files(self) -> None:
-        if self._files_beside() > _MEMORY_FILES:
-            raise _too_much(f"made more than {_MEMORY_FILES} files beside its memory")
+        if self._extra_files() > _MEMORY_FILES:
+            raise _too_much(f"made more than {_MEMORY_FILES} files next to its memory")
         size = 0
         listed = entries(self.out, _DEEPEST, self.limits.output_files + 1)
         for files, (_, status) in enumerate(listed, 1):
@@ -184,24 +186,27 @@ class GuestBounds:
                 )
                 raise _too_much(f"wrote more than {most}")
 
-    def _files_beside(self) -> int:
-        """Files that the guest has outside of the run's folder."""
-        if self.beside:
-            return self._checked(self.beside)
+    def _extra_files(self) -> int:
+        """Return files that the guest has outside of the run's folder."""
+        if self.second:
+            return self._checked(self.second)
         own = own_folders(self.limits).items()
         return sum(self._files_in(folder, size) for folder, size in own)
 
     def _checked(self, folder: Path) -> int:
-        """How many files are there. Raises TcplabError if they are larger than a kernel's own."""
+        """Return how many files are there.
+
+        Raises TcplabError if they are larger than a kernel's own.
+        """
         sizes = [
             status.st_blocks * 512 for _, status in entries(folder, _DEEPEST, _MEMORY_FILES + 2)
         ]
         if sum(sizes) > KERNEL_FILES:
-            raise _too_much("wrote more beside the run's folder than a kernel does")
+            raise _too_much("wrote more outside the run's folder than a kernel does")
         return len(sizes)
 
     def _files_in(self, folder: str, size: int) -> int:
-        """How many files a file system has that only the guest sees.
+        """Return how many files a file system has that only the guest sees.
 
         It is recognized by its size: until bubblewrap has left the host's root, the same path leads
         to the host's own.

@@ -1,6 +1,6 @@
-"""What every guest's Python imports, compiled once, by a guest, and kept in the cache.
+"""The virtual testbed: a sandboxed job in the lab kernel, in virtual time, repeatable by seed.
 
-The virtual testbed: a job in the lab kernel, sandboxed, in virtual time, repeatable by seed.
+A guest compiles the modules that guests import; the cache keeps them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _COMPILING = threading.Lock()  # a sweep starts guests in several threads
 
 
 def compiled_code(lab: Lab) -> Path:
-    """The program that runs jobs in guests of this lab. Raises TcplabError.
+    """Return the program that runs jobs in guests of this lab. Raises TcplabError.
 
     If the cache cannot be written to, it is compiled for this process alone.
     """
@@ -44,7 +44,8 @@ def compiled_code(lab: Lab) -> Path:
 
 
 def compiled_entry(lab: Lab) -> cache.Entry:
-    """The entry of the cache with that program, which is the same whatever kernel compiles it.
+    """Return the entry of the cache with that program, which is the same whatever kernel compiles
+    it.
 
     Raises TcplabError.
     """
@@ -68,7 +69,7 @@ def _for_this_process(lab: Lab) -> Path:
 
 @functools.cache
 def _own_folder(_image: Path) -> tempfile.TemporaryDirectory[str]:
-    """A folder for guests of an image, which goes when this process ends."""
+    """Return a folder for guests of an image, which goes when this process ends."""
     return tempfile.TemporaryDirectory(prefix="tcplab-code-")
 
 
@@ -106,7 +107,7 @@ def run_in_guest(
 ) -> Usage:
     """Run `perform(data, job)` of `module` in a fresh guest, with its results in `out`.
 
-    `out` is an empty folder. `files` go along, by name. In `real_time` nothing is repeatable: for a
+    `out` is an empty folder. `files` go along, by name. `real_time` is not repeatable: for a
     guest that somebody types into. `sandbox` is the best that this machine allows, unless named. A
     `loud` kernel prints all that it has to say; its packets are other ones.
 

@@ -1,19 +1,15 @@
-"""What a guest sees of this computer and may take of it: the command line before the lab kernel's.
+"""Sandboxes of a guest: the command line before the lab kernel's.
 
-Every path, the environment and the command line are always the same, whatever gives them to the
-guest: namespaces (testbed/virtual/bubblewrap.py) or a parent that answers its system calls
-(testbed/virtual/supervised.py). In both the program `confine` (testbed/lab/kernel/confine.c) sets
-limits and the filter of system calls. docs/design.md says what remains possible.
+Every path, the environment and the command line are always the same, with namespaces (bwrap(1)) as
+with a parent that answers the kernel's system calls. In both the program `confine`
+(testbed/lab/kernel/confine.c) sets limits and the filter of system calls. docs/design.md says what
+remains possible.
 
-The sandbox of namespaces, which bubblewrap makes (bwrap(1)).
+With namespaces the guest sees one folder of the host, and all its processes die with the first.
 
-One folder of the host is all that is seen, and everything dies with the namespaces' first process.
-
-The sandbox without namespaces: `confine` stays as the kernel's parent and answers its calls.
-
-A call that names a file or a process waits until the supervisor has made it in the kernel's place
-(testbed/lab/kernel/supervisor.c), so the kernel's paths are those of a namespace, and it reaches no
-other file.
+Without namespaces `confine` stays as the kernel's parent. A call that names a file or a process
+waits until the supervisor has made it in the kernel's place (testbed/lab/kernel/supervisor.c). So
+the kernel's paths are those of a namespace, and it reaches no other file.
 """
 
 from __future__ import annotations
@@ -39,14 +35,14 @@ MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
 # from the process that it is: it would panic in its first signal.
 _NO_RSEQ = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}
 KERNEL_FILES = 1 << 20
-"""Bytes that a kernel may write beside its memory and the run's folder."""
+"""Bytes that a kernel may write outside its memory and the run's folder."""
 _BESIDE_MEMORY = 64 << 20  # bytes
 _FOREVER = 10**9  # seconds
 _CPU_SLACK = 30  # seconds: the wall clock ends a run before its processor time does
 
 
 def own_folders(limits: Limits) -> dict[str, int]:
-    """The folders that only the guest sees and may write to, with their sizes in bytes."""
+    """Return the folders that only the guest sees and may write to, with their sizes in bytes."""
     return {MEMORY_FOLDER: (limits.memory_mib << 20) + _BESIDE_MEMORY, KERNEL_FOLDER: KERNEL_FILES}
 
 
@@ -80,11 +76,11 @@ class Sandbox(ABC):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """What comes before the kernel and its arguments."""
+        """Return what comes before the kernel and its arguments."""
 
     @property
-    def beside(self) -> Path | None:
-        """A folder of this computer, beside `out`, to which the guest writes."""
+    def second(self) -> Path | None:
+        """A second folder of this computer to which the guest writes, next to `out`."""
         return None
 
     def _lab_files(self) -> dict[str, Path]:
@@ -97,7 +93,9 @@ class Sandbox(ABC):
         }
 
     def _limits(self) -> list[str]:
-        """The numbers that `confine` takes, and the way in which the kernel rules its processes."""
+        """Return the numbers that `confine` takes, and the way in which the kernel rules its
+        processes.
+        """
         user, group = self.user or (0, 0)
         limits = self.limits
         seconds = int(min(limits.wall_seconds, _FOREVER)) + _CPU_SLACK
@@ -121,7 +119,7 @@ class Bubblewrap(Sandbox):
     name: ClassVar[str] = "bubblewrap"
 
     def command(self) -> list[str]:
-        """The command line of bubblewrap and of `confine` in it."""
+        """Return the command line of bubblewrap and of `confine` in it."""
         return [
             *bubblewrap_command(),
             *self._namespaces(),
@@ -222,7 +220,7 @@ class Supervised(Sandbox):
     end: ClassVar[signal.Signals] = signal.SIGTERM
 
     def command(self) -> list[str]:
-        """The command line of `confine`; makes the folders that it names."""
+        """Return the command line of `confine`; makes the folders that it names."""
         self._make_folders()
         return [
             str(self.lab.confine),
@@ -235,7 +233,7 @@ class Supervised(Sandbox):
         ]
 
     @property
-    def beside(self) -> Path | None:
+    def second(self) -> Path | None:
         return self.scratch / "tmp"
 
     def _read(self) -> dict[str, Path]:
@@ -251,7 +249,7 @@ class Supervised(Sandbox):
         return {OUT: self.out.resolve(), KERNEL_FOLDER: self.scratch / "tmp", **devices}
 
     def _make_folders(self) -> None:
-        """What the guest sees of folders in which it has nothing, and its kernel's own."""
+        """Return what the guest sees of empty folders, and those of its kernel."""
         root, own = self.scratch / "root", self.scratch / "tmp"
         for name in _FOLDERS:
             (root / name).mkdir(parents=True)

@@ -209,7 +209,7 @@ def test_a_port_that_is_taken_is_known_before_anything_is_built(tmp_path: Path) 
         command = [*DOCS, "--port", str(taken), "--out", str(tmp_path / "site")]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1 and not (tmp_path / "site").exists()
-    assert f"Nothing can listen on port {taken}" in done.stderr and "--port" in done.stderr
+    assert f"Cannot listen on port {taken}" in done.stderr and "--port" in done.stderr
 
 
 def test_the_site_is_served_until_ctrl_c_and_its_port_is_free_again(

@@ -82,7 +82,7 @@ def test_what_packetdrill_prints_becomes_data(name: str) -> None:
 
 def test_a_message_that_is_not_known_is_shown_as_it_is() -> None:
     assert failure_of("tun: no such\n\ndevice\n", "a.pkt", 1).what == "tun: no such\ndevice"
-    assert failure_of("", "a.pkt", 1).what == "it printed nothing"
+    assert failure_of("", "a.pkt", 1).what == "no output"
     assert failure_of("", "a.pkt", -11).what.startswith("packetdrill was ended by SIGSEGV")
 
 

@@ -177,7 +177,7 @@ FILES = [
         "files that only the guest sees",
         "for (i = 0; i < 3000; i++) { char name[40]; "
         'sprintf(name, "/tmp/%d", i); HOST(3, opened(name, WRITING)); } for (;;) sleep_outside(1);',
-        "files beside its memory",
+        "files next to its memory",
     ),
     _forbidden("a new file with its user's rights", '257, -100, "/lab/out/x", 0102, 04755'),
     _forbidden(

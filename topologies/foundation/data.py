@@ -38,7 +38,7 @@ def digest(value: Any) -> str:
 
 
 def from_data(kind: Any, data: Any, place: str = "") -> Any:
-    """The value of type `kind` that `data` describes. Raises UsageError.
+    """Return the value of type `kind` that `data` describes. Raises UsageError.
 
     `kind` is a dataclass, quantity, tuple, union, Literal or plain type.
     """
@@ -56,7 +56,8 @@ def from_data(kind: Any, data: Any, place: str = "") -> Any:
 
 
 def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
-    """The type of the field at a path such as links, 1, rightward, queue; * means every item.
+    """Return the type of the field at a path such as links, 1, rightward, queue; * means every
+    item.
 
     Raises UsageError, which names the step that leads nowhere and the possible ones.
     """
@@ -77,13 +78,13 @@ def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
         raise _wrong(
             step_place, f"there is no field {step!r:.40}; the fields are {', '.join(hints)}"
         )
-    raise _wrong(step_place, "nothing is there")
+    raise _wrong(step_place, "no such place")
 
 
 def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
     """`data` with `value` at `path`; at *, in every item in which the path goes on.
 
-    Raises UsageError if nothing is at the path.
+    Raises UsageError if the path leads nowhere.
     """
     if not path:
         return value
@@ -98,7 +99,7 @@ def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
         if step == str(index) or (step == "*" and _leads_on(item, rest))
     ]
     if not chosen:
-        raise _wrong(step_place, "nothing is there to set")
+        raise _wrong(step_place, "no such place to set")
     return [
         replaced(item, rest, value, step_place) if index in chosen else item
         for index, item in enumerate(data)
@@ -106,7 +107,9 @@ def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
 
 
 def _leads_on(data: Any, path: list[str]) -> bool:
-    """Whether every step but the last exists: a cable without a channel has no queue to set."""
+    """Return whether every step but the last exists: a cable without a channel has no queue to
+    set.
+    """
     if len(path) < 2:
         return True
     return (

@@ -21,7 +21,7 @@ class TcplabError(Exception):
 
 
 class UsageError(TcplabError):
-    """What was asked for is impossible or misspelt; nothing has been started."""
+    """An impossible or misspelt request, found before any work starts."""
 
     exit_code = 2
 
@@ -33,7 +33,7 @@ class CommandError(TcplabError):
     """
 
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
-        ending = "\n".join(output.strip().splitlines()[-15:]) or "(it printed nothing)"
+        ending = "\n".join(output.strip().splitlines()[-15:]) or "(no output)"
         super().__init__(f"`{command}` failed with exit status {status}:\n{ending}\n", remedy)
         self.status, self.output = status, output
         self._made_of = (command, status, output, remedy)

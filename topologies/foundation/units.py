@@ -42,7 +42,7 @@ Doubts = dict[str, tuple[str, tuple[int | str, ...]]]
 class Quantity:
     """A non-negative amount of `base`, the unit whose factor is 1.
 
-    Its kinds inherit all that dataclasses make, so a command does not make it for each anew (5 ms).
+    Kinds inherit what dataclasses generate; a command would spend 5 ms on generating it for each.
     """
 
     base: int
@@ -69,7 +69,10 @@ class Quantity:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The quantity that `text` names. Raises UsageError with the units or choices there are."""
+        """Return the quantity that `text` names.
+
+        Raises UsageError with the units or choices there are.
+        """
         match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
         unit = (match[2] or cls.default_unit) if match else None
         number = _exact(match[1]) if match else None
@@ -88,7 +91,9 @@ class Quantity:
 
     @classmethod
     def _doubted(cls, text: str, number: int | Fraction, unit: str) -> UsageError:
-        """The choices, if the unit may mean several things; else the units that there are."""
+        """Return the choices, if the unit may mean several things; else the units that there
+        are.
+        """
         question, factors = cls.doubtful.get(unit, ("", ()))
         from fractions import Fraction
 
@@ -122,7 +127,7 @@ class Quantity:
 
 
 def _exact(text: str) -> int | Fraction | None:
-    """The number that a text is; None for one that is beyond any quantity."""
+    """Return the number that a text is; None for one that is beyond any quantity."""
     if text.isdecimal():
         return int(text)
     mantissa, _, exponent = text.lower().partition("e")
@@ -282,7 +287,7 @@ class Packets(Quantity):
 
 
 class Count(Quantity):
-    """How many of something."""
+    """A number of things."""
 
     kind = "number"
     example = "10"

@@ -1,9 +1,9 @@
 """Files that a guest or a hand-in left: the only way in which they are read.
 
-Whoever left them may have put anything in their place: a link to a file of this computer, a FIFO
-that nobody writes to, a terabyte of nothing. Each is opened below a folder that is ours, without
-following a link, without waiting, and only if it is a regular file; and no more of it is read than
-the caller has room for.
+A stranger may have put anything in their place: a link to a file of this computer, a FIFO without
+a writer, an empty file of a terabyte. Each is opened below a private folder, without following a
+link, without waiting, and only if it is a regular file. At most as much is read as the caller has
+room for.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ class TooLarge(StrangeFile):
 
 
 def opened(folder: Path, name: str | PurePath) -> BufferedReader:
-    """The regular file `name` below `folder`, for reading.
+    """Return the regular file `name` below `folder`, for reading.
 
     `folder` itself may be reached through links, `name` may not. Raises FileNotFoundError if there
-    is nothing of that name, StrangeFile for whatever else is there.
+    is no such name, StrangeFile for anything but a regular file.
     """
     descriptor = _descriptor(folder, PurePath(name))
     try:
@@ -69,7 +69,10 @@ def opened(folder: Path, name: str | PurePath) -> BufferedReader:
 
 
 def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
-    """All of a file of at most `most` bytes. Raises FileNotFoundError, TooLarge, StrangeFile."""
+    """Return all of a file of at most `most` bytes.
+
+    Raises FileNotFoundError, TooLarge, StrangeFile.
+    """
     with opened(folder, name) as file:
         read = file.read(most + 1)
     if len(read) > most:
@@ -78,12 +81,12 @@ def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
 
 
 def text(folder: Path, name: str | PurePath, most: int = MOST) -> str:
-    """The same as text; what is no UTF-8 becomes a replacement character."""
+    """Return such a file as text; invalid UTF-8 becomes a replacement character."""
     return content(folder, name, most).decode(errors="replace")
 
 
 def text_if_any(folder: Path, name: str | PurePath) -> str:
-    """The same, and nothing for a file that is not there. Raises StrangeFile."""
+    """Return such a file as text, empty if it is absent. Raises StrangeFile."""
     try:
         return text(folder, name)
     except FileNotFoundError:
@@ -91,31 +94,34 @@ def text_if_any(folder: Path, name: str | PurePath) -> str:
 
 
 def tail(folder: Path, name: str | PurePath, most: int) -> str:
-    """The last `most` bytes of a file as text. Raises FileNotFoundError, StrangeFile."""
+    """Return the last `most` bytes of a file as text. Raises FileNotFoundError, StrangeFile."""
     with opened(folder, name) as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - most))
         return file.read(most).decode(errors="replace")
 
 
 def digest(folder: Path, name: str | PurePath) -> str:
-    """The SHA-256 of a file in hexadecimal digits. Raises FileNotFoundError, StrangeFile."""
+    """Return the SHA-256 of a file in hexadecimal digits. Raises FileNotFoundError, StrangeFile."""
     with opened(folder, name) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def digest_of(file: Path) -> str:
-    """The SHA-256 of a file of our own, to which links may lead. Raises FileNotFoundError."""
+    """Return the SHA-256 of a file of our own, to which links may lead.
+
+    Raises FileNotFoundError.
+    """
     place = file.resolve()
     return digest(place.parent, place.name)
 
 
 def plain(words: str) -> str:
-    """A stranger's words without control characters but ends of lines."""
+    """Return a stranger's words without control characters but ends of lines."""
     return "".join(letter for letter in words if letter.isprintable() or letter == "\n")
 
 
 def is_file(folder: Path, name: str | PurePath) -> bool:
-    """Whether there is a regular file that can be read."""
+    """Return whether there is a regular file that can be read."""
     try:
         opened(folder, name).close()
     except (OSError, StrangeFile):
@@ -124,10 +130,12 @@ def is_file(folder: Path, name: str | PurePath) -> bool:
 
 
 def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.stat_result]]:
-    """What is below a folder, each folder before what is in it. Links are entries, never ways.
+    """Yield what is below a folder, each folder before what is in it.
 
-    Nothing below `deepest` levels and nothing after `most` entries is told, so that the walk ends
-    whatever was left there. What goes away meanwhile is passed over.
+    Links are entries, never ways.
+
+    The walk ends at `deepest` levels and after `most` entries, whatever was left there. Entries
+    that vanish meanwhile are passed over.
     """
     left = most
     waiting = [(folder, 1)]
@@ -157,7 +165,9 @@ def remove(place: Path) -> None:
 
 
 def _staying() -> list[str]:
-    """The option of rm(1) that keeps it on one file system; busybox's rm has no long options."""
+    """Return the option of rm(1) that keeps it on one file system; busybox's rm has no long
+    options.
+    """
     asked = subprocess.run(["rm", "--version"], capture_output=True, check=False)
     return [] if asked.returncode else ["--one-file-system"]
 
@@ -214,7 +224,7 @@ def _openat2(base: int, name: PurePath) -> int:
 
 
 def _each_component(base: int, name: PurePath) -> int:
-    """The same if the kernel has no openat2: one component after the other."""
+    """Open a file one component after the other, for kernels without openat2."""
     if name.is_absolute() or ".." in name.parts:
         raise StrangeFile(name, "it leads elsewhere")
     *folders, last = name.parts

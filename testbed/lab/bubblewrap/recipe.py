@@ -1,6 +1,6 @@
 """bubblewrap with the libraries that it needs, taken from Debian's packages: it runs on any Linux.
 
-A release brings it. The dynamic loader beside it starts it with the libraries beside it, whatever
+A release brings it. The dynamic loader next to it starts it with the libraries there, whatever
 C library the machine has, if any.
 """
 
@@ -25,7 +25,7 @@ PLACES = ("usr/bin", "usr/lib/x86_64-linux-gnu", "lib/x86_64-linux-gnu")
 
 
 def bubblewrap_recipe() -> Recipe:
-    """The recipe for the program, the loader and the libraries."""
+    """Return the recipe for the program, the loader and the libraries."""
     outputs = (PROGRAM, LOADER, *LIBRARIES)
     return Recipe("bubblewrap", (LOCK,), outputs, build_bubblewrap, steps=(outputs, PLACES))
 
@@ -50,7 +50,7 @@ def _unpacked(root: Path, name: str) -> Path:
 
 
 def bubblewrap_command() -> list[str]:
-    """The words that start it: this machine's own, or else what a release brought.
+    """Return the words that start it: this machine's own, or else what a release brought.
 
     The machine's own comes first, because a distribution that keeps ordinary users from namespaces
     lets its own program make them. Raises TcplabError if there is none.

@@ -4,7 +4,7 @@ read-only file.
 The packages are those of packages.lock, whatever a mirror has by now, and the same packages give
 the same bytes: no script of a package runs, configure.sh runs the guest's
 own programs in a sealed folder, all times are 0 and all owners root. Only the release itself is
-used, not its updates and security suites: nothing reaches the guest from outside, and an image
+used, not its updates and security suites: a guest is never reached from outside, and an image
 should not differ from week to week. It needs no privilege and no user ids but the caller's own.
 """
 
@@ -54,7 +54,7 @@ SQUASH = ("env", "-u", "SOURCE_DATE_EPOCH", "mksquashfs", "root", IMAGE, *_OPTIO
 
 
 def image_recipe() -> Recipe:
-    """The recipe for the image and the list of the packages in it."""
+    """Return the recipe for the image and the list of the packages in it."""
     files = tuple(HERE / name for name in ("packages.lock", "configure.sh", "patient.c"))
     steps = (LEFT_OUT, MERGED, EXTRACT, COMPILE, SQUASH)
     return Recipe("image", files, (IMAGE, PACKAGES), build_image, steps=steps)
@@ -77,7 +77,7 @@ def build_image(workshop: Workshop) -> Facts:
 
 
 def wanted() -> list[str]:
-    """The packages of packages.txt, from which the lock is made."""
+    """Return the packages of packages.txt, from which the lock is made."""
     rows = (
         line.partition("#")[0].strip() for line in (HERE / "packages.txt").read_text().splitlines()
     )
@@ -85,7 +85,7 @@ def wanted() -> list[str]:
 
 
 def unpack(workshop: Workshop, packages: list[Path]) -> None:
-    """Unpack the packages into `root`; nothing of them runs."""
+    """Unpack the packages into `root` without running their scripts."""
     root = workshop.folder / "root"
     root.mkdir()
     root.chmod(0o755)

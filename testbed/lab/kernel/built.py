@@ -1,19 +1,11 @@
-"""What was compiled of a user's own kernel last, so that the next one compiles only what differs.
+"""Kernel, first process and `confine` as this machine builds them, and built kernels in the cache.
 
-make(1) decides by times which objects are still good. So a file that is as it was keeps its time,
-one that differs is of now, and the objects are laid beside them: the kernel's own makefiles do the
-rest, and the kernel has the same bytes as if all of it were compiled. The lab's own versions are
-always built whole.
+Objects of a user's last kernel are kept, so the next build compiles only differences. make(1)
+selects stale objects by time. So an unchanged file keeps its time, a changed one gets the current
+time, and kept objects lie next to them. The kernel has the same bytes as after a whole build. The
+lab's versions are always built whole.
 
-The standard library only: the launcher asks for kernels before anything is installed.
-
-The two programs around the lab kernel: the first process in it, and `confine` before it.
-
-Kernel and first process as this machine builds them: with the tools that their bytes depend on.
-
-The standard library only: the launcher asks for these before anything is installed.
-
-The kernels in the cache, whoever built them.
+The standard library only: the launcher asks for these before libraries are installed.
 """
 
 from __future__ import annotations
@@ -43,7 +35,7 @@ _LISTED = ".tcplab-sources"
 
 
 def kept_tree() -> Path:
-    """Where the tree of the kernel of one's own is that was built last: about 2 GB."""
+    """Return the place of the tree of the user's last kernel: about 2 GB."""
     return cache.folder() / "kept-objects"
 
 
@@ -51,7 +43,7 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
     """Build the kernel as kernel_recipe does, and keep its tree, also if it does not compile.
 
     Raises TcplabError, CommandError. If anything else ends it an object may be half written, so
-    nothing is kept.
+    objects are dropped.
     """
     tree, made_with = workshop.folder / "tree", f"{choice.series} {compiler()}"
     resumed = _ResumedWorkshop(
@@ -72,7 +64,7 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
 
 @dataclass(frozen=True)
 class _ResumedWorkshop(Workshop):
-    """A workshop that calls `when_patched` when all sources are there, and nothing is made yet.
+    """A workshop that calls `when_patched` when all sources are there, before anything is made.
 
     And `when_compiled` before what modules need of the tree is kept.
     """
@@ -140,7 +132,7 @@ def drop_stale_marks(tree: Path) -> None:
 
 
 def _keep(tree: Path) -> None:
-    """Keep the tree if it was compiled, and if another build has room beside it."""
+    """Keep the tree if it was compiled, and if there is room for another build."""
     if (tree / _LISTED).exists() and shutil.disk_usage(tree).free > BUILD_SPACE:
         os.replace(tree, kept_tree())
 
@@ -155,7 +147,10 @@ _FLAGS = ("-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none")
 
 
 def init_recipe() -> Recipe:
-    """The recipe for both programs. They are linked statically: they run without a C library."""
+    """Return the recipe for both programs.
+
+    They are linked statically: they run without a C library.
+    """
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
     return Recipe(
         "init", tuple(HERE / name for name in names), tuple(PROGRAMS), build_init, steps=_FLAGS
@@ -174,7 +169,7 @@ def build_init(workshop: Workshop) -> Facts:
 
 
 def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:
-    """The recipe of a kernel; `source` is a tarball to build it from.
+    """Return the recipe of a kernel; `source` is a tarball to build it from.
 
     The key of any other kernel than the lab's own holds the compiler already: it is never given.
     """
@@ -185,12 +180,12 @@ def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -
 
 
 def init_part() -> Recipe:
-    """The recipe of the guest's first process."""
+    """Return the recipe of the guest's first process."""
     return replace(init_recipe(), tools=toolchain)
 
 
 def toolchain() -> str:
-    """The compiler and the C library, which is linked into kernel and first process."""
+    """Return the compiler and the C library, which is linked into kernel and first process."""
     return f"{compiler()}, {os.confstr('CS_GNU_LIBC_VERSION') or 'another C library'}"
 
 
@@ -215,7 +210,7 @@ class BuiltKernel:
 
     @property
     def is_current(self) -> bool:
-        """Whether this tcplab would use it."""
+        """Return whether this tcplab would use it."""
         try:
             return bool(self.name) and kernel_part(chosen(self.name)).place == self.folder
         except TcplabError:
@@ -223,7 +218,7 @@ class BuiltKernel:
 
 
 def built_kernels() -> list[BuiltKernel]:
-    """Every kernel that is built, by its name."""
+    """Return every kernel that is built, by its name."""
     manifests = cache.folder().glob(f"kernel-*/{cache.MANIFEST}")
     return sorted((_read(manifest) for manifest in manifests), key=lambda kernel: kernel.name)
 

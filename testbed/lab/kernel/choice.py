@@ -1,6 +1,4 @@
-"""A kernel's source that the user brings: a tarball, a tree, or a revision of a git clone.
-
-Which kernel a guest runs, as people type it and as a spec holds it.
+"""The kernel of a guest, as users type it and as a spec holds it, and sources that users bring.
 
 6.12                       a version that the lab knows (versions/)
 linux-6.18.tar.xz          a tarball
@@ -37,7 +35,7 @@ class OwnTarball:
         return digest_of(self.file)
 
     def makefile(self) -> str:
-        """The kernel's Makefile, which says its version. Raises UsageError."""
+        """Return the kernel's Makefile, which says its version. Raises UsageError."""
         try:
             with tarfile.open(self.file, "r|*") as archive:
                 for member in archive:
@@ -64,7 +62,7 @@ class OwnTree:
     folder: Path
 
     def files(self) -> list[str]:
-        """The paths of all files and links, in order."""
+        """Return the paths of all files and links, in order."""
         if (self.folder / ".git").exists():
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
             names = set(git(self.folder, *words).split("\0")[:-1])
@@ -100,7 +98,7 @@ class OwnRevision:
     revision: str
 
     def digest(self) -> str:
-        """The name of its tree, which is a digest of all files."""
+        """Return the name of its tree, which is a digest of all files."""
         return git(self.clone, "rev-parse", "--verify", f"{self.revision}^{{tree}}").strip()
 
     def makefile(self) -> str:
@@ -124,7 +122,7 @@ OwnSource = OwnTarball | OwnTree | OwnRevision
 
 
 def paths_below(folder: Path) -> list[str]:
-    """The paths of all files and links below a folder, in order."""
+    """Return the paths of all files and links below a folder, in order."""
     return sorted(_walk(folder))
 
 
@@ -136,7 +134,10 @@ def _walk(top: Path) -> Iterator[str]:
 
 
 def own_source(text: str) -> OwnSource:
-    """The source that a text names: a file, a folder, or FOLDER@REVISION. Raises UsageError."""
+    """Return the source that a text names: a file, a folder, or FOLDER@REVISION.
+
+    Raises UsageError.
+    """
     place = Path(text).expanduser()
     if place.is_file():
         return OwnTarball(place)
@@ -164,7 +165,7 @@ def version_in(makefile: str) -> str:
 
 
 def _commit(clone: Path, revision: str) -> str:
-    """The commit that the revision is now; a branch may go on meanwhile."""
+    """Return the commit that the revision is now; a branch may go on meanwhile."""
     try:
         return git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
     except CommandError as error:
@@ -174,12 +175,12 @@ def _commit(clone: Path, revision: str) -> str:
 
 
 def git(clone: Path, *words: str) -> str:
-    """What git prints of a clone. Raises CommandError."""
+    """Return what git prints of a clone. Raises CommandError."""
     return _made(["git", "-C", str(clone), *words]).decode()
 
 
 def _made(command: list[str], given: bytes = b"") -> bytes:
-    """What a command prints. Raises CommandError."""
+    """Return what a command prints. Raises CommandError."""
     done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
@@ -219,13 +220,13 @@ LAB_KERNEL = KernelChoice()
 
 @dataclass(frozen=True)
 class OwnIngredients:
-    """What of a kernel is the user's own: the source, if it is, and patches on it."""
+    """The user's parts of a kernel: the source, if any, and patches on it."""
 
     source: OwnSource | None
     patches: tuple[Path, ...]
 
     def digest(self) -> str:
-        """Of all of it; empty if there is nothing."""
+        """Return the digest of all ingredients; empty without any."""
         digests = [self.source.digest()] if self.source else []
         digests += [digest_of(patch) for patch in self.patches]
         return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16] if digests else ""
@@ -233,7 +234,7 @@ class OwnIngredients:
 
 @cache
 def chosen(text: str) -> KernelChoice:
-    """The kernel that a text means, typed or from a spec.
+    """Return the kernel that a text means, typed or from a spec.
 
     A user's own source is read for its digest, once in a process. Raises UsageError, CommandError.
     """
@@ -247,7 +248,7 @@ def chosen(text: str) -> KernelChoice:
 
 
 def ingredients(name: str) -> OwnIngredients:
-    """What the name of a kernel leads to beside the lab's own files. Raises UsageError."""
+    """Return the user's sources and patches in the name of a kernel. Raises UsageError."""
     base, patches = _parted(name)
     return OwnIngredients(None if base in all_series() else _source(base), patches)
 
@@ -262,7 +263,7 @@ def _source(base: str) -> OwnSource:
 
 
 def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
-    """A name without its patches, and these: what follows a plus and is a file."""
+    """Return a name without its patches, and these: what follows a plus and is a file."""
     base, plus, last = name.rpartition("+")
     patch = Path(last).expanduser()
     if not plus or Path(name).expanduser().exists() or not patch.is_file():
@@ -272,7 +273,7 @@ def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
 
 
 def require_unchanged(kernel: KernelChoice) -> OwnIngredients:
-    """What to build the kernel from.
+    """Return what to build the kernel from.
 
     Raises TcplabError if it is not what the choice was made of.
     """

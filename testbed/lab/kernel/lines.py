@@ -67,7 +67,9 @@ def lines_of(choice: KernelChoice, places: Sequence[Place]) -> list[str]:
 
 
 def lines_recipe(choice: KernelChoice, places: Sequence[Place]) -> Recipe:
-    """The recipe for LINES, a list of "FILE:NUMBER: TEXT" for each place, empty if unknown."""
+    """Return the recipe for LINES, a list of "FILE:NUMBER: TEXT" for each place, empty if
+    unknown.
+    """
     kernel = kernel_recipe(choice)
     return Recipe(
         "lines",
@@ -96,7 +98,7 @@ def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[Place]
 
 
 def _configured(workshop: Workshop, choice: KernelChoice) -> KernelBuild:
-    """The kernel's source, patched and configured as when it was built."""
+    """Return the kernel's source, patched and configured as when it was built."""
     own, kernel = require_unchanged(choice), kernel_version(choice.series)
     build = KernelBuild(kernel, choice, own.source, workshop)
     source = obtain(workshop, kernel, own.source)
@@ -108,7 +110,7 @@ def _configured(workshop: Workshop, choice: KernelChoice) -> KernelBuild:
 
 
 def _with_debugging(make: list[str]) -> list[str]:
-    """The command with -g among the flags of the compiler, less what follows -C."""
+    """Return the command with -g among the flags of the compiler, less what follows -C."""
     flags = "KCFLAGS="
     own = next((word for word in make if word.startswith(flags)), flags)
     kept = [word for word in make if word not in (own, "-C", "tree")]
@@ -136,7 +138,7 @@ def _line(workshop: Workshop, make: list[str], place: KernelPlace) -> str:
 
 
 def _sources(tree: Path, function: str) -> Iterator[Path]:
-    """Files that seem to define the function, a compiler's suffix such as .isra.0 apart."""
+    """Yield files that seem to define the function, a compiler's suffix such as .isra.0 apart."""
     name = re.escape(function.partition(".")[0])
     begins = re.compile(rf"(?m)^(?!\s)[^\n;={{]*\b{name}\([^;]*?\)\s*\{{")
     files = (file for folder in _FOLDERS for file in sorted((tree / folder).rglob("*.c")))

@@ -1,22 +1,16 @@
-"""What a module needs of the kernel's tree, and nothing else, in one file beside the kernel.
-
-`make M=` reads the configuration, headers, makefiles, the list of exported symbols, and two
-programs, fixdep and modpost, which are linked statically as the kernel is: they run wherever the
-lab is carried to.
-
-What packetdrill needs of a kernel, beside the kernel: its own scripts, and the tunnel's driver.
-
-Each kernel has scripts of its own, for what TCP does on the wire changes from version to version.
-Kernels before 6.12 have none; the file is then an empty archive.
-
-The driver is a module that only guests with packetdrill load. In the kernel itself it would move
-memory and random numbers, and with them the packets of every experiment: measured.
-
-The lab kernel and its first process: patch, configure, compile, strip.
+"""The lab kernel: patch, configure, compile, strip, and keep the parts that modules need.
 
 The same sources give the same bytes in any folder on any machine with the same compiler: the
-build is sealed (testbed.recipes.building) and sees a fixed path, a fixed environment and a fixed
-date.
+sealed build (testbed.recipes.building) sees a fixed path, environment and date.
+
+`make M=` reads the configuration, headers, makefiles, the list of exported symbols, and two
+programs, fixdep and modpost. These are linked statically, as the kernel is, so they run on any
+machine.
+
+packetdrill needs the kernel's scripts, since TCP's packets differ between versions. Before 6.12
+there are none, and the file is an empty archive. It also needs the tunnel's driver, a module that
+only guests with packetdrill load: built in, it would move memory and random numbers, and with them
+the packets of every experiment (measured).
 """
 
 from __future__ import annotations
@@ -143,7 +137,7 @@ _ERROR = re.compile(r"(?m)^\S+?:\d+(:\d+)?: (?:fatal )?error: .+$")
 
 @dataclass(frozen=True)
 class KernelBuild:
-    """What is built: the version of the lab whose patches are taken, and a source of one's own."""
+    """A kernel to build: the version of the lab whose patches it takes, and the user's source."""
 
     kernel: KernelVersion
     choice: KernelChoice
@@ -156,7 +150,7 @@ class KernelBuild:
 
 
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
-    """The recipe for `linux`, a kernel, for what modules need of it, and for its own tests.
+    """Return the recipe for `linux`, a kernel, for what modules need of it, and for its own tests.
 
     `given` is a tarball to build a version of the lab from; for the lab's own kernel
     $TCPLAB_KERNEL_SOURCE is, if that is set.
@@ -178,7 +172,7 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
 
 @cache
 def compiler() -> str:
-    """What the compiler says that it is; empty if there is none."""
+    """Return what the compiler says that it is; empty if there is none."""
     if not shutil.which("gcc"):
         return ""
     done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=False)
@@ -239,12 +233,12 @@ def unpack(build: KernelBuild) -> None:
 
 
 def has_seccomp(workshop: Workshop) -> bool:
-    """Whether this kernel has the option seccomp=on (6.16 and later)."""
+    """Return whether this kernel has the option seccomp=on (6.16 and later)."""
     return "seccomp=" in (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
 
 
 def has_time_travel(workshop: Workshop) -> bool:
-    """Whether this kernel has the option time-travel (5.3 and later)."""
+    """Return whether this kernel has the option time-travel (5.3 and later)."""
     config = (workshop.folder / "tree/.config").read_text()
     return "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config
 
@@ -266,7 +260,7 @@ def apply(workshop: Workshop, patch: Path, source: ObtainedSource, kernel: Kerne
         workshop.run(f"Applying {patch.name}", command, source=patch)
     except CommandError as error:
         problem = f"{patch.name} does not apply to {source.origin}.\n{error.problem}"
-        remedy = f"The lab's patches are made for Linux {kernel.version}; yours for its own source."
+        remedy = f"The lab's patches fit Linux {kernel.version}; others fit their own source."
         raise TcplabError(problem, remedy) from error
 
 
@@ -306,12 +300,12 @@ def compile_kernel(build: KernelBuild) -> None:
 
 
 def _first_error(error: CommandError, choice: KernelChoice) -> TcplabError:
-    """What the compiler complained of first, if it did."""
+    """Return what the compiler complained of first, if it did."""
     if first := _ERROR.search(error.output):
         return TcplabError(f"Linux {choice.name} does not compile: {first[0]}.", error.remedy)
     return error
 
 
 def lines(file: Path) -> int:
-    """How many lines the file has now."""
+    """Return how many lines the file has now."""
     return file.read_bytes().count(b"\n")

@@ -1,8 +1,8 @@
 """Where a kernel's source comes from: the user's own, the distribution's package, kernel.org.
 
 `obtain` leaves it in the workshop as a tarball: the file with the pinned SHA-256, from wherever it
-can be had. Only if nobody has that, another is used for which something vouches: apt's signature on
-a newer package, kernel.org's list beside a tarball. That, like a source that the user named, gives
+can be had. If no place has that, another is used that is authenticated: apt's signature on
+a newer package, kernel.org's list next to a tarball. That, like a source that the user named, gives
 another lab with other packets: it is said, it is in the manifest, and no run in it names a release.
 The patches and the check of the configuration decide whether such a source can be used.
 """
@@ -44,11 +44,17 @@ def obtain(
         own.pack(workshop.folder / TARBALL)
         return _obtained(workshop, kernel, str(own))
     refusals, other = [], ""
-    for place in (installed, from_package, from_kernel_org, from_newer_package):
+    places = {
+        "The installed package": installed,
+        "The package from the mirror": from_package,
+        "kernel.org": from_kernel_org,
+        "A newer package from the mirror": from_newer_package,
+    }
+    for name, place in places.items():
         try:
             origin = place(workshop, kernel)
         except TcplabError as error:
-            refusals.append(f"{(place.__doc__ or '').split('.')[0]}: {error}")
+            refusals.append(f"{name}: {error}")
             continue
         if _is_pinned(workshop, kernel):
             return _obtained(workshop, kernel, origin)
@@ -79,7 +85,7 @@ def _is_pinned(workshop: Workshop, kernel: KernelVersion) -> bool:
 
 
 def installed(workshop: Workshop, kernel: KernelVersion) -> str:
-    """The installed package."""
+    """Copy the tarball of the installed package; return its path."""
     file = Path(f"/usr/src/{kernel.package}.tar.xz")
     if not kernel.package or not file.is_file():
         raise TcplabError(f"there is no {file if kernel.package else 'package of it'}.")
@@ -88,13 +94,13 @@ def installed(workshop: Workshop, kernel: KernelVersion) -> str:
 
 
 def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
-    """The package from the mirror."""
+    """Download the package from the mirror; return its name."""
     apt = _mirror(workshop, kernel)
     return unpacked(workshop, apt.download(kernel.package))
 
 
 def from_newer_package(workshop: Workshop, kernel: KernelVersion) -> str:
-    """A newer package from the mirror."""
+    """Download a newer package from the mirror; return its name."""
     apt = _mirror(workshop, kernel)
     offered = [
         name
@@ -132,7 +138,7 @@ def unpacked(workshop: Workshop, package: Path) -> str:
 
 
 def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
-    """kernel.org."""
+    """Download the tarball and check its digest; return its address."""
     folder, _, name = kernel.url.rpartition("/")
     digest = kernel.url_sha256 or published_digest(f"{folder}/sha256sums.asc", name)
     target = workshop.folder / TARBALL
@@ -143,7 +149,7 @@ def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
 
 
 def published_digest(url: str, name: str) -> str:
-    """The SHA-256 that kernel.org's list states for a file, trusted as far as TLS goes.
+    """Return the SHA-256 that kernel.org's list states for a file, trusted as far as TLS goes.
 
     Raises TcplabError.
     """

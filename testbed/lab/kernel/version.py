@@ -1,6 +1,6 @@
 """The kernels that the lab knows: a folder of versions/ for each range of versions, as data.
 
-kernel.toml names the version that is built if nobody brings a source of his own, where that comes
+kernel.toml names the version that is built unless the user brings a source, where that comes
 from, the patches, and what the kernel lacks. Patches with a path are sought from the folder, others
 in it and then in patches/.
 """
@@ -67,7 +67,7 @@ class KernelVersion:
 
     @property
     def config_file(self) -> Path:
-        """What is set in the configuration; all else is off."""
+        """The settings of the configuration; all others are off."""
         return self._file(self.config, HERE)
 
     def _file(self, name: str, shared: Path) -> Path:
@@ -75,7 +75,7 @@ class KernelVersion:
         return own if own.exists() else shared / name
 
     def takes(self, version: str) -> bool:
-        """Whether the patches are meant for a source of that version."""
+        """Return whether the patches are meant for a source of that version."""
         numbers = as_numbers(version)
         too_new = self.until and numbers[:2] > as_numbers(self.until)
         return as_numbers(self.since) <= numbers and not too_new
@@ -89,7 +89,7 @@ class KernelVersion:
 
     @property
     def origin(self) -> str:
-        """Where its source comes from if nobody brings it, in words."""
+        """The origin of its source in words, unless the user brings one."""
         return f"Debian ({self.suite})" if self.package else "kernel.org"
 
     @property
@@ -99,7 +99,7 @@ class KernelVersion:
 
 @cache
 def kernel_version(series: str = DEFAULT) -> KernelVersion:
-    """The kernel of that name. Raises UsageError."""
+    """Return the kernel of that name. Raises UsageError."""
     if series not in all_series():
         raise UsageError(
             f"There is no kernel '{series[:60]}'.",
@@ -115,7 +115,7 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
 
 
 def _younger(series: str) -> dict[str, str]:
-    """The queueing disciplines that came later than the series, each with the reason."""
+    """Return the queueing disciplines that came later than the series, each with the reason."""
     return {
         each.name: f"it came with Linux {each.since}."
         for each in DISCIPLINES.values()
@@ -125,7 +125,7 @@ def _younger(series: str) -> dict[str, str]:
 
 @cache
 def all_series() -> tuple[str, ...]:
-    """The names of all kernels, the newest first."""
+    """Return the names of all kernels, the newest first."""
     names = [file.parent.name for file in VERSIONS.glob("*/kernel.toml")]
     return tuple(sorted(names, key=as_numbers, reverse=True))
 
@@ -136,7 +136,7 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 
 def series_of(version: str) -> KernelVersion:
-    """The kernel whose patches a source of that version takes.
+    """Return the kernel whose patches a source of that version takes.
 
     A version that is newer than all takes those of the newest. Raises UsageError if there are none.
     """

@@ -1,6 +1,6 @@
 """packetdrill, built statically from its source at a pinned commit: one file for every guest.
 
-Nothing of it is kept in this repository. Its source is fetched by git, or taken from a clone or a
+This repository has no copy of it. Its source is fetched by git, or taken from a clone or a
 tarball that $TCPLAB_PACKETDRILL_SOURCE names.
 """
 
@@ -53,18 +53,18 @@ class PinnedCommit:
 
 
 def pinned_commit() -> PinnedCommit:
-    """The source that is pinned."""
+    """Return the source that is pinned."""
     return PinnedCommit(**tomllib.loads((HERE / "source.toml").read_text()))
 
 
 def packetdrill_recipe() -> Recipe:
-    """The recipe for the program PACKETDRILL."""
+    """Return the recipe for the program PACKETDRILL."""
     files = (HERE / "source.toml", HERE / "clock.c")
     return Recipe(PACKETDRILL, files, (PACKETDRILL,), _build, steps=(_MAKE, _WHOLE))
 
 
 def packetdrill(report: BuildReport | None = None) -> Path:
-    """The program, built the first time. Raises TcplabError if its source cannot be had."""
+    """Return the program, built the first time. Raises TcplabError if its source cannot be had."""
     return cache.ready(packetdrill_recipe(), report or BuildReport()).folder / PACKETDRILL
 
 
@@ -96,7 +96,7 @@ def _obtain(workshop: Workshop) -> str:
 
 
 def _git_folder(place: Path) -> Path:
-    """The folder of a clone in which git keeps its objects. Raises TcplabError."""
+    """Return the folder of a clone in which git keeps its objects. Raises TcplabError."""
     for folder in (place / ".git", place):
         if (folder / "objects").is_dir():
             return folder
