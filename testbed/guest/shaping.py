@@ -42,7 +42,7 @@ from typing import Any
 
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Rate, Share, Size
+from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
 from topologies.topology_spec import SHORTEST_DELAY, Channel, HostReordering
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
@@ -51,6 +51,7 @@ _HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
+_DRAW = 1e10 * 2**-32  # netem keeps probabilities in 32 bits; a share's unit is 10^-10
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
 
@@ -151,49 +152,25 @@ def compare(
     kernel has.
     """
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
-    delay, jitter = (float(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
-    limit = discipline(channel.discipline).packets(queue, frame)
-    line_length = int(netem.get("limit", 0))
-    loss = float(netem.get("loss-random", {}).get("loss", 0))
-    pairs: list[tuple[str, str, float, str, float, float]] = [
-        (
-            "rate",
-            str(channel.bandwidth),
-            channel.bandwidth.base,
-            str(Rate(tbf["rate"] * 8)),
-            tbf["rate"] * 8,
-            0,
-        ),
-        (
-            "delay",
-            *as_duration(_delay(channel, of_host)),
-            *as_duration(Duration(round(delay * 1e9))),
-            TICK,
-        ),
-        ("jitter", *as_duration(channel.jitter), *as_duration(Duration(round(jitter * 1e9))), TICK),
-        (
-            "loss",
-            str(channel.loss),
-            channel.loss.fraction,
-            str(Share(round(loss * 1e10))),
-            loss,
-            2**-32,
-        ),
-        ("queue", f"{channel.queue} packets", channel.queue.base, f"{limit} packets", limit, 0),
-        (
-            "delay line",
-            f"{channel.line} packets",
-            channel.line.base,
-            f"{line_length} packets",
-            line_length,
-            0,
-        ),
+    delay, jitter = (_duration(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
+    waiting = Packets(discipline(channel.discipline).packets(queue, frame))
+    line, loss = Packets(int(netem.get("limit", 0))), netem.get("loss-random", {}).get("loss", 0)
+    return [
+        checked(interface, "rate", channel.bandwidth, Rate(tbf["rate"] * 8)),
+        checked(interface, "delay", _delay(channel, of_host), delay, TICK),
+        checked(interface, "jitter", channel.jitter, jitter, TICK),
+        checked(interface, "loss", channel.loss, _share(loss), _DRAW),
+        checked(interface, "queue", channel.queue, waiting, unit=" packets"),
+        checked(interface, "delay line", channel.line, line, unit=" packets"),
     ]
-    return [checked(interface, *pair) for pair in pairs]
 
 
-def as_duration(value: Duration) -> tuple[str, float]:
-    return str(value), value.base
+def _duration(seconds: float) -> Duration:
+    return Duration(round(seconds * 1e9))
+
+
+def _share(fraction: float) -> Share:
+    return Share(round(fraction * 1e10))
 
 
 def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
@@ -218,28 +195,26 @@ def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[
 def checked(
     interface: str,
     field: str,
-    asked: str,
-    wanted: float,
-    found: str,
-    actual: float,
-    resolution: float,
+    asked: Quantity,
+    found: Quantity,
+    resolution: float = 0,
+    unit: str = "",
 ) -> InterfaceSetting:
-    """Return the setting of a field, or TcplabError if the kernel's value differs too much.
+    """Return the setting of a field. Raises TcplabError if the kernel's value differs too much.
 
-    `resolution` is how exactly tc prints the field: within it the kernel has what was asked for.
+    tc prints the field to `resolution`: within it the kernel has what was asked for.
     """
-    if abs(actual - wanted) > max(_TOLERANCE * abs(wanted), resolution):
+    difference = abs(found.base - asked.base)
+    if difference > max(_TOLERANCE * asked.base, resolution):
         raise TcplabError(
-            f"{interface}: a {field} of {asked} was asked for, the kernel has {found}.",
+            f"{interface}: a {field} of {asked}{unit} was asked for, the kernel has {found}{unit}.",
             "Choose a value that this kernel's tc can hold, or report the difference.",
         )
-    return InterfaceSetting(
-        interface, field, asked, asked if abs(actual - wanted) <= resolution else found
-    )
+    same = asked if difference <= resolution else found
+    return InterfaceSetting(interface, field, f"{asked}{unit}", f"{same}{unit}")
 
 
 NETEM = "10:"
-_RESOLUTION = 2**-32  # netem keeps probabilities in 32 bits
 
 
 def reordering_commands(interface: str, peer: str, reordering: HostReordering) -> list[str]:
@@ -270,37 +245,19 @@ def compare_reordering(
     Raises TcplabError if they differ.
     """
     netem, prio = options_of(interface, rows, NETEM), options_of(interface, rows, "1:")
-    reorder = netem.get("reorder", {})
-    share, correlation = float(reorder.get("reorder", 0)), float(reorder.get("correlation", 0))
-    delay = float(netem.get("delay", {}).get("delay", 0))
-    gap, limit, bands = (
-        int(value) for value in (netem.get("gap", 0), netem.get("limit", 0), prio.get("bands", 0))
-    )
-    pairs: list[tuple[str, str, float, str, float, float]] = [
-        ("prio", "3 bands", 3, f"{bands} bands", bands, 0),
-        ("delay", *as_duration(reordering.delay), *as_duration(Duration(round(delay * 1e9))), TICK),
-        ("share sent at once", *_share(reordering.at_once.fraction), *_share(share), _RESOLUTION),
-        (
-            "correlation",
-            *_share(reordering.correlation.fraction),
-            *_share(correlation),
-            _RESOLUTION,
-        ),
-        ("gap", f"{reordering.gap}", reordering.gap.base, f"{gap}", gap, 0),
-        (
-            "netem limit",
-            f"{reordering.limit} packets",
-            reordering.limit.base,
-            f"{limit} packets",
-            limit,
-            0,
-        ),
+    reorder, asked = netem.get("reorder", {}), reordering
+    share, correlation = (_share(reorder.get(name, 0)) for name in ("reorder", "correlation"))
+    gap, limit = (Packets(int(netem.get(name, 0))) for name in ("gap", "limit"))
+    delay, bands = netem.get("delay", {}).get("delay", 0), Packets(int(prio.get("bands", 0)))
+    return [
+        checked(interface, "prio", Packets(3), bands, unit=" bands"),
+        checked(interface, "delay", asked.delay, _duration(delay), TICK),
+        checked(interface, "share sent at once", asked.at_once, share, _DRAW),
+        checked(interface, "correlation", asked.correlation, correlation, _DRAW),
+        checked(interface, "gap", asked.gap, gap),
+        checked(interface, "netem limit", asked.limit, limit, unit=" packets"),
+        _filtered(interface, peer, filters),
     ]
-    return [checked(interface, *pair) for pair in pairs] + [_filtered(interface, peer, filters)]
-
-
-def _share(fraction: float) -> tuple[str, float]:
-    return str(Share(round(fraction * 1e10))), fraction
 
 
 def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> InterfaceSetting:

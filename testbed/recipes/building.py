@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from testbed.host.packages import install_command, of_tools
@@ -94,56 +93,38 @@ def progress_text(elapsed: float, share: float | None) -> str:
 @contextmanager
 def shown(stream: TextIO) -> Iterator[BuildReport]:
     """A report on `stream`: a bar if that is a terminal, else lines."""
+    from rich import progress as bars
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     if not stream.isatty():
         yield LineReport(stream)
         return
     columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.TimeElapsedColumn(),
+        bars.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
+    with bars.Progress(*columns, console=Console(file=stream), transient=True) as progress:
         yield BarReport(progress)
 
 
-class _ProcessGroup:
-    """A command in a process group of its own, which is gone when the block ends."""
-
-    def __init__(self, command: Sequence[str], log: Path, source: Path) -> None:
-        self.command, self.log, self.source = command, log, source
-
-    def __enter__(self) -> subprocess.Popen[bytes]:
-        with self.log.open("ab") as output, self.source.open("rb") as given:
-            self.process = subprocess.Popen(
-                self.command,
-                stdin=given,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        return self.process
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, 9)
-            self.process.wait()
+@contextmanager
+def _process_group(
+    command: Sequence[str], log: Path, source: Path
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command in a new process group, which is killed at the end of the block."""
+    with log.open("ab") as output, source.open("rb") as given:
+        process = subprocess.Popen(
+            command, stdin=given, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, 9)
+            process.wait()
 
 
 @dataclass(frozen=True)
@@ -173,17 +154,13 @@ class Workshop:
         `share` says how much of it is done. Raises CommandError when it fails.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
-        seal = (
-            inside(self.folder / root)
-            if root
-            else hidden(self.folder)
-            if bare
-            else outside(self.folder, network)
-        )
+        if root:
+            seal = inside(self.folder / root)
+        else:
+            seal = hidden(self.folder) if bare else outside(self.folder, network)
         self.report.step(text)
-        with _ProcessGroup(
-            [*seal, *variables(environment or {}, network), "--", *command], self.log, source
-        ) as process:
+        command_line = [*seal, *variables(environment or {}, network), "--", *command]
+        with _process_group(command_line, self.log, source) as process:
             while not finished(process):
                 self.report.step(text, share() if share else None)
         printed = self.log.read_bytes()[before:].decode(errors="replace")
@@ -211,21 +188,9 @@ def outside(folder: Path, network: bool) -> list[str]:
 
 
 def inside(root: Path) -> list[str]:
-    """bubblewrap's arguments for a command whose whole world is the folder `root`."""
-    return [
-        *SEAL,
-        "--uid",
-        "0",
-        "--gid",
-        "0",
-        "--bind",
-        str(root),
-        "/",
-        "--dev",
-        "/dev",
-        "--proc",
-        "/proc",
-    ]
+    """Return bubblewrap's arguments for a command whose whole world is the folder `root`."""
+    identity, devices = ["--uid", "0", "--gid", "0"], ["--dev", "/dev", "--proc", "/proc"]
+    return [*SEAL, *identity, "--bind", str(root), "/", *devices]
 
 
 def hidden(folder: Path) -> list[str]:
@@ -241,26 +206,11 @@ def hidden(folder: Path) -> list[str]:
         for option in ("--symlink", os.readlink(place), str(place))
     ]
     own = [place for place in roots if place.is_dir() and not place.is_symlink()]
-    places = [
-        Path("/usr"),
-        *own,
-        Path("/etc/alternatives"),
-    ]  # the last: links that say which awk is meant
+    # The last: links that say which awk is meant.
+    places = [Path("/usr"), *own, Path("/etc/alternatives")]
     binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
-    return [
-        *SEAL,
-        *binds,
-        *links,
-        "--dev",
-        "/dev",
-        "--tmpfs",
-        "/tmp",
-        "--bind",
-        str(folder),
-        FOLDER,
-        "--chdir",
-        FOLDER,
-    ]
+    seen = [*SEAL, *binds, *links, "--dev", "/dev", "--tmpfs", "/tmp"]
+    return [*seen, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
 
 
 SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")

@@ -203,8 +203,7 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
 def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
     """Check every file of an entry against its manifest. Raises DamagedEntry.
 
-    Without `again`, files that were checked before and have not changed are not read
-    (testbed.recipes.checked_files).
+    Without `again`, files that were checked before and have not changed are not read.
     """
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())

@@ -54,7 +54,7 @@ def python_module(name: str, *arguments: str | Path) -> list[str | Path]:
 
 _PLACE = "usr/lib/x86_64-linux-gnu"
 _PROGRAM, _MODULES = "usr/bin/python3.11", "usr/lib/python3.11"
-_LIBRARIES = (
+_LIBRARIES = [
     "ld-linux-x86-64.so.2",
     "libbz2.so.1.0",
     "libc.so.6",
@@ -78,7 +78,7 @@ _LIBRARIES = (
     "libutil.so.1",
     "libuuid.so.1",
     "libz.so.1",
-)
+]
 """What Python's own modules and the wheels of PyPI ask for."""
 PACKAGES = "lib/python3/dist-packages"
 """Where it looks for libraries."""

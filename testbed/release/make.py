@@ -27,6 +27,7 @@ from testbed.virtual.run import compiled_entry
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
 
+SUMS = "SHA256SUMS"
 LARGEST = 100_000_000
 """Bytes that package indexes take of a file."""
 _NOT_SOURCE = (".*", "runs", "build", "dist", "target", "*.egg-info", "*.so", "__pycache__")
@@ -35,7 +36,8 @@ _C_LIBRARY = re.compile(r"GLIBC_2\.(\d+)")
 
 def make_wheel(work: Path, entries: Sequence[Entry]) -> Path:
     """Return the wheel, in a new folder of `work`. Raises TcplabError, CommandError."""
-    tree = _unpacked(_of_code(work), work / "wheel")
+    called(python_module("wheel", "unpack", "--dest", work / "wheel", _of_code(work)), work)
+    (tree,) = (work / "wheel").iterdir()
     engine = next((tree / HOME).rglob("_core*.so"), None)
     if not engine:
         raise TcplabError("The engine was not compiled.", "Install cargo, which compiles it.")
@@ -85,12 +87,6 @@ def _of_code(work: Path) -> Path:
     return next((work / "code").glob("*.whl"))
 
 
-def _unpacked(wheel: Path, folder: Path) -> Path:
-    called(python_module("wheel", "unpack", "--dest", folder, wheel), wheel.parent)
-    (tree,) = folder.iterdir()
-    return tree
-
-
 def _packed(tree: Path, folder: Path, platform: str) -> Path:
     """Return the wheel of a folder, with its list of files (RECORD) and this platform."""
     folder.mkdir()
@@ -99,9 +95,6 @@ def _packed(tree: Path, folder: Path, platform: str) -> Path:
     called(python_module("wheel", "tags", "--remove", "--platform-tag", platform, packed), folder)
     (tagged,) = folder.iterdir()
     return tagged
-
-
-SUMS = "SHA256SUMS"
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ def test_a_patch_that_changed_meanwhile_is_not_built(
     choice = chosen("7.2+mine.patch")
     Path("mine.patch").write_text("two")
     with pytest.raises(TcplabError, match="has changed since it was chosen"):
-        choice.require_unchanged(choice)
+        require_unchanged(choice)
 
 
 def test_a_source_takes_the_patches_of_the_next_older_version() -> None:

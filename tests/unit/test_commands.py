@@ -222,7 +222,7 @@ def test_a_limit_of_addresses_that_is_too_small_is_named() -> None:
     command = ["sh", "-c", f"ulimit -v 700000; {run}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "1,140,850,688 or more, and yours is 716,800,000" in done.stderr
+    assert "1,140,850,688 or more; the limit here is 716,800,000" in done.stderr
     assert "Traceback" not in done.stderr
 
 
