@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from testbed.packetdrill.script_files import SUFFIX, Script
+from testbed.packetdrill.scripts import SUFFIX, Script
 from topologies.foundation import untrusted
 from topologies.foundation.errors import UsageError
 

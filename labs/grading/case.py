@@ -18,7 +18,7 @@ from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from labs.grading.script_trials import ScriptTrial
 from labs.measuring.measures import Values
-from testbed.packetdrill.script_files import Script
+from testbed.packetdrill.scripts import Script
 
 
 @dataclass(frozen=True)

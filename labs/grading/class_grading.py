@@ -24,7 +24,7 @@ from labs.grading.script_trials import ScriptTrial
 from labs.measuring.contained import contained_as
 from labs.measuring.measures import MeasuredRun, Values
 from labs.measuring.references import References
-from testbed.packetdrill.script_files import Script
+from testbed.packetdrill.scripts import Script
 from topologies.foundation.errors import TcplabError, UsageError
 
 _SEEDS = 8

@@ -18,6 +18,7 @@ from testbed.lab.kernel.choice import (
     chosen,
     ingredients,
     own_source,
+    require_unchanged,
     version_in,
 )
 from testbed.lab.kernel.recipe import kernel_recipe

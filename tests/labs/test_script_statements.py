@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from labs.definition.scripts import _CALLS, check_statements, handed_in_script, outbound_lines
-from testbed.packetdrill.script_files import Script
+from testbed.packetdrill.scripts import Script
 from tests.labs.constant_scripts import CONNECTED, FORBIDDEN_CALLS, LISTENING
 from tests.labs.test_scripts_handed_in import AT_ONCE, NOTHING, SPACED, WRONG
 from topologies.foundation.errors import UsageError

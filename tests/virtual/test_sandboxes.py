@@ -168,7 +168,9 @@ def test_a_limit_that_is_too_small_is_named(in_guest) -> None:
         pytest.skip("the limit of this process cannot be lowered and raised again")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resource, "getrlimit", lambda number: (700_000 << 10, 700_000 << 10))
-        with pytest.raises(TcplabError, match=r"1,140,850,688 or more; the limit here is 716,800,000"):
+        with pytest.raises(
+            TcplabError, match=r"1,140,850,688 or more; the limit here is 716,800,000"
+        ):
             in_guest({"job": "fail"}, module=JOBS, limits=Limits(memory_mib=1024))
 
 
