@@ -32,6 +32,8 @@ ENVIRONMENT = {
     "HOME": "/tmp",
     "SOURCE_DATE_EPOCH": "0",
 }
+# A kernel's configuration notes their versions, and its bytes depend on that: measured with rustc.
+_UNSEEN = ("rustc", "bindgen", "pahole")
 PROXIES = ("http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy")
 
 
@@ -181,10 +183,17 @@ def finished(process: subprocess.Popen[bytes]) -> bool:
 
 
 def outside(folder: Path, network: bool) -> list[str]:
-    """bubblewrap's arguments for a command that sees this machine and writes to `folder` only."""
+    """Return bubblewrap's arguments for a command that sees this machine and writes to `folder`."""
     places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     shared = ["--share-net"] if network else []
-    return [*SEAL, *shared, *places, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
+    programs = (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN)
+    unseen = [
+        word
+        for program in programs
+        if os.path.isfile(program)
+        for word in ("--ro-bind", "/dev/null", program)
+    ]
+    return [*SEAL, *shared, *places, *unseen, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
 
 
 def inside(root: Path) -> list[str]:

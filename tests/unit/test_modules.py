@@ -94,7 +94,7 @@ def test_modules_and_their_algorithms_can_be_swept() -> None:
 def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("testbed.native.native_run.obstacles", list)
+    monkeypatch.setattr("testbed.native.run.obstacles", list)
     monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
     monkeypatch.setattr(
         "experiments.harness.running.seed.run_natively",

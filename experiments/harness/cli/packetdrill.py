@@ -15,16 +15,16 @@ from rich.console import Console
 from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import with_kernel_option
 from experiments.harness.running.lab import lab_on
-from testbed.lab.packetdrill.packetdrill_recipe import packetdrill as packetdrill_program
-from testbed.packetdrill.kernel_scripts import helpers, kernel_files
-from testbed.packetdrill.script_files import Script, scripts_in
-from testbed.packetdrill.script_message import ScriptFailure
-from testbed.packetdrill.script_runs import (
+from testbed.lab.packetdrill.recipe import packetdrill as packetdrill_program
+from testbed.packetdrill.runs import (
     WALL_SECONDS,
     ScriptCase,
     ScriptOutcome,
     ScriptRunner,
+    helpers,
+    kernel_files,
 )
+from testbed.packetdrill.scripts import Script, ScriptFailure, scripts_in
 from testbed.recipes.building import shown
 from topologies.foundation.errors import UsageError
 

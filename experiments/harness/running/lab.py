@@ -10,12 +10,12 @@ from typing import Any
 from experiments.spec import DEFAULT_KERNEL
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.kernel_choice import chosen
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.parts import release_of
 from testbed.lab.ready import Lab, lab_for
-from testbed.lab.released import release_of
 from testbed.recipes.building import shown
 from testbed.virtual.choice import allowed_sandbox
-from testbed.virtual.started_guest import require_limits
+from testbed.virtual.guest import require_limits
 
 
 def ready_lab(kernels: Iterable[str] | None = None) -> Lab:

@@ -15,8 +15,8 @@ from experiments.harness.running.seed import limits_for, needed_mib, refuse_modu
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.host.capacity import guests_at_once
 from testbed.jobs.following import Limits
-from testbed.lab.kernel.kernel_choice import chosen
-from testbed.native.native_run import obstacles
+from testbed.lab.kernel.choice import chosen
+from testbed.native.run import obstacles
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Duration, Quantity
 

@@ -22,8 +22,7 @@ from experiments.harness.running.seed import (
     needed_mib,
 )
 from experiments.harness.running.store import RunFolder, hand_over, new_run
-from testbed.engine.tasks import Task
-from testbed.engine.threads import local_engine
+from testbed.engine.tasks import Task, local_engine
 from testbed.host.capacity import guests_at_once
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress, Usage
