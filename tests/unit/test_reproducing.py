@@ -20,7 +20,7 @@ from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
 from experiments.harness.sweep.python import SilentWatch
 from experiments.harness.sweep.run import PointRunner
-from testbed.lab.kernel.kernel_version import all_series
+from testbed.lab.kernel.version import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.foundation.errors import TcplabError, UsageError

@@ -17,9 +17,9 @@ from experiments.harness.cli.options import out_option, workers_option
 from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
 from experiments.spec import DEFAULT_KERNEL
-from testbed.lab.kernel.built_kernels import BuiltKernel, build, built_kernels, remove
-from testbed.lab.kernel.kernel_choice import chosen
-from testbed.lab.kernel.kernel_version import DEFAULT, all_series, kernel_version
+from testbed.lab.kernel.built import BuiltKernel, build, built_kernels, remove
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -153,7 +153,7 @@ def _compare(
     from experiments.harness.kernels.compare import KernelPair, carry_out
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.run import way_to_workers
-    from testbed.lab.kernel.kernel_choice import chosen
+    from testbed.lab.kernel.choice import chosen
 
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
@@ -165,7 +165,7 @@ def _compare(
 
 def _program() -> Path | None:
     """packetdrill, None with a sentence if it cannot be had."""
-    from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
+    from testbed.lab.packetdrill.recipe import packetdrill
 
     try:
         with shown(sys.stderr) as report:
@@ -295,8 +295,8 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
     """
     with one_clear_message():
         from experiments.harness.cli.packetdrill import as_data, followed, summary
-        from testbed.lab.packetdrill.packetdrill_recipe import packetdrill
-        from testbed.packetdrill.kernel_scripts import cases_of, run_kernel_scripts
+        from testbed.lab.packetdrill.recipe import packetdrill
+        from testbed.packetdrill.runs import cases_of, run_kernel_scripts
 
         lab = lab_on(name)
         cases = cases_of(lab, names)

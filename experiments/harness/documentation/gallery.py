@@ -20,10 +20,10 @@ from pathlib import Path
 
 import msgspec
 
-from testbed.host.code import CODE
-from testbed.jobs.fingerprint import fingerprint
+from testbed.host.naming import CODE
+from testbed.jobs.archive import fingerprint
 from testbed.recipes import cache
-from testbed.release.called import called
+from testbed.release.archive import called
 from topologies.foundation.errors import TcplabError
 
 PLACE = CODE / "docs/gallery"

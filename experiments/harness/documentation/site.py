@@ -18,8 +18,8 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from testbed.host.code import CODE
-from testbed.release.called import called, python_module
+from testbed.host.naming import CODE
+from testbed.release.archive import called, python_module
 from topologies.foundation.errors import CommandError, TcplabError
 
 PLAN = "docs/site.toml"

@@ -26,9 +26,7 @@ from experiments.harness.sweep.store import PointStore, results
 from experiments.harness.sweep.table import EndedPoints
 from experiments.spec import ExperimentSpec
 from testbed.engine.certificates import require_tls
-from testbed.engine.cluster_extra import require_cluster_extra
-from testbed.engine.tasks import Done, Engine, Listener, Task
-from testbed.engine.threads import local_engine
+from testbed.engine.tasks import Done, Engine, Listener, Task, local_engine, require_cluster_extra
 from testbed.host.capacity import guests_at_once
 from testbed.lab.ready import Lab
 
