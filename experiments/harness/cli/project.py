@@ -94,7 +94,7 @@ def _serve(server: LocalServer) -> None:
 @click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
 def release(out: Path, new: bool) -> None:
     """Make a self-contained release of this checkout: a wheel and an archive."""
-    from testbed.release.making import make_release
+    from testbed.release.make import make_release
 
     with one_clear_message(), shown(sys.stderr) as report:
         require_writable(out)
