@@ -108,10 +108,10 @@ def release(out: Path, new: bool) -> None:
 @click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
 def lock(update: bool) -> None:
     """Renew the locks of Debian's and Python's packages and of crates, and list changes."""
-    from testbed.release import lock_files
+    from testbed.release import locks
 
     with one_clear_message(), shown(sys.stderr) as report:
-        changed = lock_files.update(report)
+        changed = locks.update(report)
     for name, sentences in changed.items():
         click.echo("\n  ".join([f"{name}:", *(sentences or ["nothing changed"])]))
 

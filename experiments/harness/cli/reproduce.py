@@ -121,10 +121,10 @@ def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
     from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.run import way_to_workers
-    from testbed.lab.kernel import kernel_choice
+    from testbed.lab.kernel import choice
 
     wanted = chosen(rows.quick, rows.studies, rows.texts)
-    on = str(kernel_choice.chosen(asked.kernel))
+    on = str(choice.chosen(asked.kernel))
     kernels = period_kernels(wanted) if asked.with_period_kernels else {}
     needed = list(specs(wanted, on, series_of(kernels)))
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
