@@ -22,7 +22,7 @@ from analysis.theory.measured_path import samples_of
 
 @dataclass(frozen=True)
 class Epoch:
-    """The samples of one epoch, and the window W_max that CUBIC heads for in it."""
+    """The samples of one epoch, and W_max, at which CUBIC aims in it."""
 
     samples: tuple[SocketSample, ...]
     largest: float
@@ -49,8 +49,7 @@ class Epoch:
 
 
 def epochs_of(samples: Sequence[SocketSample]) -> list[Epoch]:
-    """All epochs after slow start's own loss, whose W_max the run does not tell; the last is whole
-    or not.
+    """Return all epochs after slow start's loss, whose W_max is unknown; the last may be cut.
 
     W_max follows from the windows at the losses before it, with fast convergence.
     """
@@ -64,7 +63,7 @@ def epochs_of(samples: Sequence[SocketSample]) -> list[Epoch]:
 
 
 def _between_losses(samples: Sequence[SocketSample]) -> list[list[SocketSample]]:
-    """Runs of samples in congestion avoidance without anything to repair, of more than two."""
+    """Return runs of more than two samples in congestion avoidance without repairs."""
     runs: list[list[SocketSample]] = [[]]
     for sample in samples:
         if sample.repairing or sample.ssthresh is None or sample.cwnd < sample.ssthresh:
@@ -88,7 +87,7 @@ LAW = Law(
 
 
 def compare(results: RunResults) -> LawComparison:
-    """Every sample of every epoch after that of slow start, of each repetition."""
+    """Compare every sample of every epoch after that of slow start, of each repetition."""
     courses = [epochs_of(samples_of(measured)) for measured in results.measured]
     points = tuple(
         LawPoint(_name(number, epoch), elapsed, sample.cwnd, window)

@@ -40,7 +40,7 @@ STUDY = PublishedStudy(
     notes=(
         "Of 90 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
         " transfer are rows. The first seconds of two transfers and the amounts that iperf printed"
-        " beside each rate are none.",
+        " with each rate are no rows.",
     ),
     processor_seconds=(40.0, 400.0),
     reasons=_REASONS,
@@ -49,7 +49,7 @@ _HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each
 
 
 def targets(quick: bool) -> Iterator[Target]:
-    """A target for each rate, and for the slowest and the fastest of parallel flows."""
+    """Yield a target for each rate, and for the slowest and the fastest of parallel flows."""
     flows = published_rows(Path(__file__).with_name("published_flows.csv"))
     for row in published_rows(Path(__file__).with_name("published.csv")):
         target = _with_sack(row) if row["section"] == "3.4" else _over_path(row)

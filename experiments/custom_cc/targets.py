@@ -45,7 +45,7 @@ STUDY = PublishedStudy(
     kernel=KERNEL,
     notes=(
         "Of 180 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
-        " transfer are rows. The amounts that iperf printed beside each rate are none.",
+        " transfer are rows. The amounts that iperf printed with each rate are no rows.",
     ),
     processor_seconds=(63.0, 63.0),
     reasons=_REASONS,
@@ -53,7 +53,7 @@ STUDY = PublishedStudy(
 
 
 def targets(_quick: bool) -> Iterator[Target]:
-    """A target for each rate, and for the slowest and the fastest of parallel flows."""
+    """Yield a target for each rate, and for the slowest and the fastest of parallel flows."""
     flows = published_rows(Path(__file__).with_name("published_flows.csv"))
     for row in published_rows(Path(__file__).with_name("published.csv")):
         algorithm = row["congestion_control"]

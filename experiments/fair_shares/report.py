@@ -1,4 +1,4 @@
-"""Fair shares: the rate of each flow beside an even share of the link."""
+"""Fair shares: the rate of each flow next to an even share of the link."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MBIT = 8e-6
 
 
 def compare(results: RunResults) -> LawComparison:
-    """A point for each flow and repetition."""
+    """Return a point for each flow and repetition."""
     path, flows = path_of(results), len(results.run.flows)
     even = _MBIT * payload_rate(path) / flows
     points = tuple(
@@ -67,7 +67,7 @@ def _assumptions(results: RunResults) -> tuple[str, ...]:
         f"Jain's index, which is 1 if all have the same and 1/{len(results.run.flows)} if one has"
         f" all, is {', '.join(indices) or 'not known'}.",
         "All flows have the same round trip, algorithm and time, and share one queue. With another"
-        " round trip for each this law says nothing.",
+        " round trip for each this law does not apply.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Two formulas for Reno under loss: the rate of each flow beside them."""
+"""Two formulas for Reno under loss: the rate of each flow next to them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts"
 
 @dataclass(frozen=True)
 class LossyFlow:
-    """What the formulas need of one flow: times in seconds, the rate in segments a second."""
+    """Input of the formulas for one flow: times in seconds, the rate in segments a second."""
 
     name: str
     segments: float
@@ -60,7 +60,7 @@ class LossyFlow:
 
 
 def compare(results: RunResults) -> LawComparison:
-    """A point for each flow and repetition, at the loss that was measured."""
+    """Return a point for each flow and repetition, at the loss that was measured."""
     flows = [flow for measured in results.measured for flow in _flows(results, measured)]
     points = tuple(LawPoint(flow.name, 100 * flow.loss, flow.rate, flow.padhye) for flow in flows)
     return LawComparison(
@@ -76,7 +76,7 @@ def compare(results: RunResults) -> LawComparison:
 
 
 def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
-    """Flows that lost at least once; nothing of a flow without a result, or without time-outs.
+    """Return flows with a loss and a result, whose kernel counts time-outs.
 
     An old kernel does not count them (CountersFile.on_kernel).
     """
@@ -104,7 +104,7 @@ def _flows(results: RunResults, measured: Measured) -> list[LossyFlow]:
 
 
 def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
-    """Both formulas at the mean round trip and time-out of all flows."""
+    """Draw both formulas at the mean round trip and time-out of all flows."""
     trip, timeout = (
         fmean(values) for values in zip(*((f.round_trip, f.timeout) for f in flows), strict=True)
     )
@@ -126,7 +126,7 @@ def _graph(flows: Sequence[LossyFlow]) -> LawGraph:
 
 
 def _both(flows: Sequence[LossyFlow]) -> Listing:
-    """What went into the formulas, and how far the square root law reaches."""
+    """Return the input of the formulas, and the reach of the square root law."""
     head = ("Flow", "Segments", "Loss events", "of which time-outs", "p (%)", "RTT (ms)", "T (ms)")
     laws = ("measured / square root law", "Constant of that law, measured")
     rows = tuple((*_facts(flow), *_constant(flow)) for flow in flows)

@@ -33,7 +33,7 @@ STUDY = PublishedStudy(
     ),
     plot={"kind": "loglog", "x": "dropped", "x_unit": "%", "series": ""},
     notes=(
-        "A mean of ten is compared with what a mean of ten of ours would be, each of the ten with a"
+        "A mean of ten is compared with that of ten of our runs, each of the ten with a"
         " single run. The published spread and throughput are computed from these and are no rows.",
     ),
     processor_seconds=(24.0, 24.0),
@@ -43,7 +43,7 @@ _NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in 
 
 
 def targets(_quick: bool) -> Iterator[Target]:
-    """A target for each mean, with the range of its ten times, and for each of the times."""
+    """Yield each mean with the range of its ten times, and each of the times."""
     for row in published_rows(Path(__file__).with_name("published.csv")):
         times = [float(row[f"elapsed_s_{number}"]) for number in range(1, 11)]
         mean = replace(

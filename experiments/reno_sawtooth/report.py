@@ -1,4 +1,4 @@
-"""Reno's sawtooth: the time between its halvings beside that of the model."""
+"""Reno's sawtooth: the time between its halvings next to that of the model."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ _REASONS = (
     ("75 ms", _VARIES),
     (
         "100 ms delay, cubic",
-        "netem held 1000 packets then, on their way and waiting together: beside 833 on their"
-        " way 167 could wait. Ours lets 1000 wait. With such a line and a queue of 50, 170 and 1000"
+        "netem held 1000 packets then, on their way and waiting together: with 833 on their"
+        " way 167 could wait. The lab lets 1000 wait. With such a line and queues of 50, 170 and 1000"
         " it is 75.6, 84.7 and 90.5 Mbit/s (seed 1; experiments/reordering/README.md).",
     ),
 )
@@ -44,7 +44,7 @@ kernel takes no less than 1.
 
 
 def targets(_quick: bool) -> Iterator[Target]:
-    """A target for each rate."""
+    """Yield a target for each rate."""
     for row in published_rows(Path(__file__).with_name("published.csv")):
         threshold = _threshold(row)
         settings = {

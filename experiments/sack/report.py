@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
-from analysis.measures.metrics import PAUSE, Metric, metric
+from analysis.measures.metrics import PAUSE, metric
 from analysis.measures.results import NOTHING, RunResults, spread, written
-from analysis.reporting import plain, quantities
+from analysis.reporting import plain
 from analysis.reporting import quantities as q
 from analysis.reporting.answers import Answer, each, facts, more_repetitions, ratios
 from analysis.reporting.studies import StudyReport
@@ -16,10 +17,30 @@ from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity, Rate, Share, Size
 
 Pair = tuple[float, float]
+"""A value with SACK off and one with SACK on, under one seed."""
+CONDITIONS = ("sack_off", "sack_on")
+PUBLISHED_PATH: dict[str, Quantity] = {
+    "bw": Rate.parse("1mbit"),
+    "delay": Duration.parse("40ms"),
+    "loss": Share.parse("10%"),
+    "window": Size.parse("128KiB"),
+    "jitter": Duration.parse("0s"),
+}
+"""Parameters of the published experiment."""
+_PUBLISHED = Path(__file__).with_name("published.csv")
+PUBLISHED_SECONDS = 10
+"""Duration of the published experiment, iperf's default."""
 
 
-def all_answers(results: RunResults) -> tuple[Answer, ...]:
-    """The four questions."""
+def is_sack(results: RunResults) -> bool:
+    """True if the run has the two conditions that this study compares."""
+    return tuple(condition.name for condition in results.run.conditions) == CONDITIONS
+
+
+def answers(results: RunResults) -> tuple[Answer, ...]:
+    """Answer the assignment's questions; under other conditions those of any experiment."""
+    if not is_sack(results):
+        return plain.plain_answers(results)
     return (_throughput(results), _retransmissions(results), _timeouts(results), _reason(results))
 
 
@@ -28,26 +49,28 @@ def _throughput(results: RunResults) -> Answer:
     rates = each(results, q.THROUGHPUT)
     if not rates:
         return Answer(question, ("No repetition has a throughput, so this cannot be answered.",))
-    return Answer(
-        question,
-        (
-            f"The throughput is {rates}.",
-            *ratios(results, q.THROUGHPUT, "throughput"),
-            *more_repetitions(results),
-        ),
-        facts(results, q.THROUGHPUT, q.LOSS_SHARE),
-    )
+    compared = ratios(results, q.THROUGHPUT, "throughput")
+    sentences = (f"The throughput is {rates}.", *compared, *more_repetitions(results))
+    return Answer(question, sentences, facts(results, q.THROUGHPUT, q.LOSS_SHARE))
 
 
 def _retransmissions(results: RunResults) -> Answer:
     paragraphs = []
-    pairs, needless = _pairs(results, q.RETRANSMISSIONS), _pairs(results, q.NEEDLESS)
-    if pairs:
+    if pairs := _pairs(results, q.RETRANSMISSIONS):
         paragraphs.append(
             f"By the kernel's count the sender sent {_from_to(pairs)} segments again."
         )
-    paragraphs += _repeated(results)
-    if needless:
+    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
+    if sent and len(sent) == len(unique):
+        repeats = [
+            (_share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1]))
+            for every, once in zip(sent, unique, strict=True)
+        ]
+        paragraphs.append(
+            f"Of the bytes that it sent, {_from_to(repeats, ' %')} were repeats: the share"
+            " compares, because the two conditions carry different amounts."
+        )
+    if needless := _pairs(results, q.NEEDLESS):
         paragraphs.append(
             f"Of what arrived, {_from_to(needless)} segments were needless copies: their data was"
             " there already. (tcptrace calls them 'rexmt' in the receiver's capture; they are not"
@@ -57,32 +80,13 @@ def _retransmissions(results: RunResults) -> Answer:
     return _answer(results, "What did SACK change in the retransmissions?", paragraphs, used)
 
 
-def _repeated(results: RunResults) -> list[str]:
-    sent, unique = _pairs(results, q.ALL_BYTES), _pairs(results, q.UNIQUE)
-    if not sent or len(sent) != len(unique):
-        return []
-    shares = [_shares(every, once) for every, once in zip(sent, unique, strict=True)]
-    return [
-        f"Of the bytes that it sent, {_from_to(shares, ' %')} were repeats: the share compares,"
-        " because the two conditions carry different amounts."
-    ]
-
-
-def _shares(every: Pair, once: Pair) -> Pair:
-    """The share of repeats in percent, off and on."""
-    return _share(every[0] - once[0], once[0]), _share(every[1] - once[1], once[1])
-
-
 def _timeouts(results: RunResults) -> Answer:
     paragraphs = []
-    pairs = _pairs(results, q.TIMEOUTS)
-    if pairs:
+    if pairs := _pairs(results, q.TIMEOUTS):
         paragraphs.append(
             f"The sender waited for a retransmission time-out {_from_to(pairs)} times."
         )
-    counts, paused, longest = (
-        _pairs(results, quantity) for quantity in (q.PAUSES, q.PAUSED, q.LONGEST)
-    )
+    counts, paused, longest = (_pairs(results, each) for each in (q.PAUSES, q.PAUSED, q.LONGEST))
     if counts and paused and longest:
         paragraphs.append(
             f"Counting only pauses of at least {PAUSE:g} s, it was silent for"
@@ -90,45 +94,30 @@ def _timeouts(results: RunResults) -> Answer:
             f" {_from_to(longest, ' s')}."
         )
     used = (q.TIMEOUTS, q.SPURIOUS, q.PAUSES, q.PAUSED, q.LONGEST, q.IDLE)
-    return _answer(
-        results, "What did SACK change in the time-outs and idle times?", paragraphs, used
-    )
+    question = "What did SACK change in the time-outs and idle times?"
+    return _answer(results, question, paragraphs, used)
 
 
 def _reason(results: RunResults) -> Answer:
     paragraphs = [
-        (
-            "What the standards say: without SACK an ACK tells only where the first gap begins, so"
-            " fast recovery repairs one gap per round trip (RFC 6582). With SACK each ACK lists"
-            " what lies above the gaps (RFC 2018), and the sender repairs several gaps in one round"
-            " trip (RFC 6675). What was measured:"
-        ),
+        "What the standards say: without SACK an ACK tells only where the first gap begins, so"
+        " fast recovery repairs one gap per round trip (RFC 6582). With SACK each ACK lists"
+        " what lies above the gaps (RFC 2018), and the sender repairs several gaps in one round"
+        " trip (RFC 6675). What was measured:",
         *_repairs(results),
         *_link(results),
     ]
-    used = (
-        q.TIMEOUTS,
-        q.RENO,
-        q.RENO_FAILED,
-        q.SACK,
-        q.SACK_FAILED,
-        q.FAST,
-        q.SLOW,
-        q.LOST_AGAIN,
-        q.PROBES,
-    )
+    recoveries = (q.RENO, q.RENO_FAILED, q.SACK, q.SACK_FAILED)
+    used = (q.TIMEOUTS, *recoveries, q.FAST, q.SLOW, q.LOST_AGAIN, q.PROBES)
     return _answer(results, "Why?", paragraphs, used)
 
 
 def _repairs(results: RunResults) -> list[str]:
-    """How losses were found, from the kernel's counters."""
-    timeouts, reno, sack = (_pairs(results, quantity) for quantity in (q.TIMEOUTS, q.RENO, q.SACK))
+    """Return how losses were found, from the kernel's counters."""
+    timeouts, reno, sack = (_pairs(results, each) for each in (q.TIMEOUTS, q.RENO, q.SACK))
     if not timeouts or not len(timeouts) == len(reno) == len(sack):
         return []
-    fast = [
-        (before[0] + after[0], before[1] + after[1])
-        for before, after in zip(reno, sack, strict=True)
-    ]
+    fast = [(a[0] + b[0], a[1] + b[1]) for a, b in zip(reno, sack, strict=True)]
     shares = [
         (_share(slow[0], quick[0]), _share(slow[1], quick[1]))
         for slow, quick in zip(timeouts, fast, strict=True)
@@ -145,16 +134,14 @@ def _share(part: float, rest: float) -> float:
 
 
 def _link(results: RunResults) -> list[str]:
-    """Whether the time-outs go with the throughput, in either direction.
-
-    Nothing is said unless both were measured.
-    """
+    """Return if fewer time-outs go with the throughput; empty unless both were measured."""
     timeouts, rates = _pairs(results, q.TIMEOUTS), _pairs(results, q.THROUGHPUT)
     if not timeouts or not rates:
         return []
-    if not _rises(rates):
+    (waits_off, waits_on), (off, on) = _medians(timeouts), _medians(rates)
+    if on <= off:
         return ["The median throughput did not rise, so there is no gain to explain here."]
-    if _falls(timeouts):
+    if waits_on < waits_off:
         return [
             "Each time-out costs a pause and brings the congestion window back to one segment."
             " Fewer time-outs and the higher throughput go together here."
@@ -165,32 +152,16 @@ def _link(results: RunResults) -> list[str]:
     ]
 
 
-def _falls(pairs: list[Pair]) -> bool:
-    off, on = _medians(pairs)
-    return on < off
-
-
-def _rises(pairs: list[Pair]) -> bool:
-    off, on = _medians(pairs)
-    return on > off
-
-
 def _answer(
     results: RunResults, question: str, paragraphs: list[str], used: tuple[ReportQuantity, ...]
 ) -> Answer:
-    return Answer(
-        question,
-        tuple(paragraphs) or ("The files that tell this could not be read.",),
-        facts(results, *used),
-    )
+    unread = "The files that show this could not be read."
+    return Answer(question, tuple(paragraphs) or (unread,), facts(results, *used))
 
 
 def _pairs(results: RunResults, quantity: ReportQuantity) -> list[Pair]:
-    return [
-        (row[0], row[1])
-        for row in results.pairs(quantity.key, results.run.conditions[:2])
-        if len(row) == 2
-    ]
+    rows = results.pairs(quantity.key, results.run.conditions[:2])
+    return [(row[0], row[1]) for row in rows if len(row) == 2]
 
 
 def _medians(pairs: list[Pair]) -> Pair:
@@ -202,29 +173,10 @@ def _from_to(pairs: list[Pair], unit: str = "") -> str:
     return f"{written(off)}{unit} (SACK off) and {written(on)}{unit} (SACK on)"
 
 
-CONDITIONS = ("sack_off", "sack_on")
-PUBLISHED_PATH: dict[str, Quantity] = {
-    "bw": Rate.parse("1mbit"),
-    "delay": Duration.parse("40ms"),
-    "loss": Share.parse("10%"),
-    "window": Size.parse("128KiB"),
-    "jitter": Duration.parse("0s"),
-}
-"""The parameters of the published experiment."""
-_PUBLISHED = Path(__file__).with_name("published.csv")
-PUBLISHED_SECONDS = 10
-"""The published experiment ran iperf for its default time."""
-
-
-def is_sack(results: RunResults) -> bool:
-    """Whether the run has the two conditions that this study compares."""
-    return tuple(condition.name for condition in results.run.conditions) == CONDITIONS
-
-
 def differing(parameters: dict[str, str]) -> list[str]:
-    """The parameters that are not the published ones, as `name value`.
+    """Return the parameters that are not the published ones, as `name value`.
 
-    An absent or unreadable one differs.
+    A missing or unreadable one differs.
     """
     return [
         f"{name} {parameters.get(name) or 'unknown'}"
@@ -242,19 +194,16 @@ def _agrees(parameters: dict[str, str], name: str) -> bool:
 
 
 def table(results: RunResults) -> ReportTable:
-    """The published quantities: published, ours, difference.
+    """Return the published quantities: published, measured, difference.
 
-    Without the published ones if the path differs; the plain table under other conditions.
+    The published ones are missing if the path differs; other conditions have the plain table.
     """
     if not is_sack(results):
         return plain.plain_table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
     published = {} if unlike else read_published(_PUBLISHED)
-    rows = tuple(
-        build_row(results, quantity, published.get(quantity.name))
-        for quantity in quantities.TRANSFER
-    )
+    rows = tuple(build_row(results, each, published.get(each.name)) for each in q.TRANSFER)
     if unlike:
         note = (
             "The published figures are for another path and are left out. Different here:"
@@ -264,95 +213,55 @@ def table(results: RunResults) -> ReportTable:
     return ReportTable("Published in 2014, and measured here", labels, rows, tuple(_notes(results)))
 
 
-def _notes(results: RunResults) -> list[str]:
-    """Why figures differ, as far as something that was measured tells."""
+def _notes(results: RunResults) -> Iterator[str]:
+    """Yield reasons for differences, as far as measurements show them."""
     duration = results.run.parameters.get("duration", "unknown")
-    notes = [
-        (
-            f"Here iperf sent for {duration}, in the original for {PUBLISHED_SECONDS} s: compare"
-            " the rates. † marks totals, which grow with that time."
-        ),
-        "A difference is our median against the published figure, which is a single run.",
-        "'rexmt data' at the receiver is what arrived there twice, not what the sender sent again.",
-    ]
-    return [
-        *notes,
-        (
-            "The capture that was published for SACK on has no SACK in it: its figures are left out"
-            " here. ./tcplab reproduce --only sack has them, beside ours without SACK."
-        ),
-        *_factor_note(results),
-        *_window_note(results),
-        *_first_segment_note(results),
-        *_loss_note(results),
-    ]
-
-
-def _factor_note(results: RunResults) -> list[str]:
+    yield (
+        f"Here iperf sent for {duration}, in the original for {PUBLISHED_SECONDS} s: compare"
+        " the rates. † marks totals, which grow with that time."
+    )
+    yield "A difference is our median against the published figure, which is a single run."
+    yield (
+        "'rexmt data' at the receiver is what arrived there twice, not what the sender sent again."
+    )
+    yield (
+        "The capture that was published for SACK on has no SACK in it: its figures are left out"
+        " here. ./tcplab reproduce --only sack has them, next to our runs without SACK."
+    )
     rates = read_published(_PUBLISHED)["iperf client"].values
-    ours = [
-        off_on[1] / off_on[0]
-        for off_on in results.pairs(metric("client.rate"), results.run.conditions)
-        if off_on[0] > 0
-    ]
-    if not ours:
-        return []
-    return [
-        f"By iperf's client line SACK on had {rates['sack_on'] / rates['sack_off']:.2f} times the"
-        f" throughput of SACK off in the original; here {spread(ours)} times."
-    ]
-
-
-def _window_note(results: RunResults) -> list[str]:
-    window = _median(results, metric("receiver.back.max_win_adv"))
-    return (
-        [f"The largest window that our receiver advertised is {written(window)} bytes."]
-        if window
-        else []
-    )
-
-
-def _first_segment_note(results: RunResults) -> list[str]:
-    smallest, initial = (
-        _median(results, metric("receiver.min_segm_size")),
-        _median(results, metric("receiver.initial_window_bytes")),
-    )
-    if smallest is None or initial is None or initial > 10 * smallest:
-        return []
-    sent = _median(results, metric("sender.initial_window_bytes"))
-    sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
-    return [
-        f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
-        f" receiver takes for the whole initial window{sender}."
-    ]
-
-
-def _loss_note(results: RunResults) -> list[str]:
-    shares = [
-        spread(results.values(metric("path.share"), condition))
+    measured = results.pairs(metric("client.rate"), results.run.conditions)
+    if factors := [row[1] / row[0] for row in measured if row[0] > 0]:
+        yield (
+            f"By iperf's client line SACK on had {rates['sack_on'] / rates['sack_off']:.2f} times"
+            f" the throughput of SACK off in the original; here {spread(factors)} times."
+        )
+    if window := _median(results, "receiver.back.max_win_adv"):
+        yield f"The largest window that our receiver advertised is {written(window)} bytes."
+    smallest = _median(results, "receiver.min_segm_size")
+    initial = _median(results, "receiver.initial_window_bytes")
+    if smallest is not None and initial is not None and initial <= 10 * smallest:
+        sent = _median(results, "sender.initial_window_bytes")
+        sender = f"; in the sender's capture it is {written(sent)} bytes" if sent else ""
+        yield (
+            f"Our iperf first sends a segment of {written(smallest)} bytes, which tcptrace at the"
+            f" receiver takes for the whole initial window{sender}."
+        )
+    shares = {
+        condition.label: spread(results.values(metric("path.share"), condition))
         for condition in results.run.conditions
-    ]
-    if NOTHING in shares:
-        return []
-    listed = ", ".join(
-        f"{share} % ({case.label})"
-        for share, case in zip(shares, results.run.conditions, strict=True)
-    )
-    return [
-        f"The loss that was drawn towards the receiver: {listed}. The original's is not published."
-    ]
+    }
+    if NOTHING not in shares.values():
+        listed = ", ".join(f"{share} % ({label})" for label, share in shares.items())
+        yield (
+            f"The loss that was drawn towards the receiver: {listed}. The original's is not"
+            " published."
+        )
 
 
-def _median(results: RunResults, key: Metric) -> float | None:
-    values = [
-        value for condition in results.run.conditions for value in results.values(key, condition)
-    ]
+def _median(results: RunResults, key: str) -> float | None:
+    conditions = results.run.conditions
+    values = [value for each in conditions for value in results.values(metric(key), each)]
     return median(values) if values else None
-
-
-def answers(results: RunResults) -> tuple[Answer, ...]:
-    """The assignment's questions; those of any experiment under other conditions."""
-    return all_answers(results) if is_sack(results) else plain.plain_answers(results)
 
 
 REPORT = StudyReport(table=table, answers=answers)

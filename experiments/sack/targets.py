@@ -1,7 +1,7 @@
 """The SACK table: what iperf and tcptrace printed of the transfers without and with SACK.
 
-The capture that was published for SACK on has no SACK in it, so its numbers stand beside ours
-without."""
+The capture that was published for SACK on has no SACK in it, so its numbers are compared with runs
+without SACK."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _REASONS = (
     (
         r"tcptrace (total packets|packets|unique bytes|actual data|outoforder)",
         "These rows are one fact: how much a transfer carried, little in the first capture, much in"
-        " the second. That both are so far from the middle of ours is not explained.",
+        " the second. That both are so far from our median is not explained.",
     ),
 )
 
@@ -57,8 +57,8 @@ STUDY = PublishedStudy(
     notes=(
         "Both published captures are of transfers without SACK. tcptrace printed 'sack pkts sent 0'"
         " for both directions of both, and of neither the line 'req sack', which it prints if a SYN"
-        " offers SACK. The second was published for SACK on: its rows keep that name and stand"
-        " beside our runs without SACK, of which it is one more.",
+        " offers SACK. The second was published for SACK on: its rows keep that name and are"
+        " compared with our runs without SACK.",
         "Lines of iperf and captures are of different calls of the script: iperf's connections came"
         " from the ports 41225 (SACK off) and 41226 (on), the captured ones from 41230, at 10:42,"
         " and 41234, at 11:11. So only the three lines of iperf, seven numbers, can tell anything"
@@ -81,17 +81,17 @@ _CAPTURED = {
     "tcptrace initial window pkts a->b": metric("receiver.initial_window_pkts"),
     "tcptrace idletime max b->a": metric("receiver.back.idletime_max"),
 }
-"""What is published besides the quantities of the report's table."""
+"""Published quantities that the report's table lacks."""
 _COLUMNS = {
     "sack_off": ("SACK off", "sack_off"),
     "sack_on": ("SACK on", "sack_on"),
     "second_capture": ("SACK on (the capture has no SACK)", "sack_off"),
 }
-"""The columns of published.csv: the published label, and the condition of ours beside it."""
+"""Columns of published.csv: the published label, and the condition that it is compared with."""
 
 
 def targets(_quick: bool) -> Iterator[Target]:
-    """A target for each number. The server's line without SACK is not published."""
+    """Yield a target for each number. The server's line without SACK is not published."""
     measured = {quantity.name: quantity.key for quantity in TRANSFER} | _CAPTURED
     for row in published_rows(Path(__file__).with_name("published.csv")):
         is_iperf = row["quantity"].startswith("iperf")

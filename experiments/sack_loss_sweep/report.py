@@ -23,7 +23,7 @@ from analysis.statistics.sweep_samples import SweepSamples
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
 
 SHARE = 0.95
-"""Of the rate at the least loss: below it the study calls a rate affected."""
+"""Share of the rate at the least loss, below which the study calls a rate affected."""
 
 _HEAD = ("SACK", "Loss-Rate", "retrans-%", "Min", "Average", "Max")
 _RATES = ("slowest_second_kbit_s", "mean_second_kbit_s", "fastest_second_kbit_s")
@@ -33,7 +33,7 @@ _NOTES = (
         " all that it sent (TcpRetransSegs, TcpOutSegs). Min, Average and Max are of the rates that"
         " iperf prints each second, in Mbit/s."
     ),
-    "Ours are medians if there are several seeds.",
+    "Measured values are medians if there are several seeds.",
 )
 
 
@@ -50,19 +50,19 @@ class LossLine:
 
     @property
     def cells(self) -> Cells:
-        """As awk printed them: six digits at most, and no powers of ten."""
+        """Write figures like awk: at most six digits, without powers of ten."""
         figures = (self.loss, self.resent, self.slowest, self.mean, self.fastest)
         return (str(int(self.sack)), *(_plain(figure, 6) for figure in figures))
 
 
 def published_lines() -> tuple[LossLine, ...]:
-    """The published lines, in their order."""
+    """Read the published lines in their order."""
     rows = (row.values() for row in published_rows(Path(__file__).with_name("published.csv")))
     return tuple(LossLine(sack == "1", *map(float, figures)) for sack, *figures in rows)
 
 
 def lines_of_sweep(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine, ...]:
-    """The sweep's lines, SACK off first and by loss; none if it varies more than the study did."""
+    """Return the sweep's lines, SACK off first and by loss; none if it varies other factors."""
     varied = {
         factor.name: axis for axis, factor in enumerate(sweep.factors) if len(factor.values) > 1
     }
@@ -80,7 +80,7 @@ def lines_of_sweep(sweep: SweepRecord, samples: SweepSamples) -> tuple[LossLine,
 
 
 def _level(factor: SweptFactor, label: str) -> int:
-    """Today's condition; if there is none, the one under the settings of its time."""
+    """Return today's condition; if there is none, that of the study's time."""
     return min(
         (level for level, value in enumerate(factor.values) if value.startswith(label)), default=0
     )
@@ -95,7 +95,7 @@ def _line(sack: bool, loss: float, samples: SweepSamples, place: tuple[int, ...]
 
 
 def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> PublishedOrder:
-    """Our lines with the published ones of the same loss beside them."""
+    """Return the sweep's lines next to the published ones of equal loss."""
     lines = {(line.sack, line.loss): line.cells[2:] for line in published}
     beside = tuple(lines.get((line.sack, line.loss), (NOTHING,) * 4) for line in ours)
     title = "The rate at each loss, in the published columns"
@@ -105,37 +105,36 @@ def summary(ours: Sequence[LossLine], published: Sequence[LossLine]) -> Publishe
 
 
 def answers(ours: Sequence[LossLine], published: Sequence[LossLine]) -> tuple[Answer, ...]:
-    """The questions of the study, answered from our lines and from the published ones."""
-    lost, at_least = f"{100 - 100 * SHARE:.0f} %", "at the least loss"
-    both = (("SACK off", False), ("SACK on", True))
+    """Answer the questions of the study from the sweep's lines and from the published ones."""
+    lost, least = f"{100 - 100 * SHARE:.0f} %", "that at the least loss"
+
+    def affected(rate: str) -> tuple[str, ...]:
+        """Compare each condition's first affected line with the published one."""
+        return tuple(
+            f"SACK {'on' if sack else 'off'}: {_first(ours, sack, rate)}"
+            f" Published: {_first(published, sack, rate)}"
+            for sack in (False, True)
+        )
+
     return (
         Answer(
-            f"From which loss on is the average rate more than {lost} below that {at_least}?",
-            tuple(_affected(name, sack, ours, published, "mean") for name, sack in both),
+            f"From which loss on is the average rate more than {lost} below {least}?",
+            affected("mean"),
         ),
         Answer(
-            f"From which loss on is the slowest second more than {lost} below that {at_least}?",
-            tuple(_affected(name, sack, ours, published, "slowest") for name, sack in both),
+            f"From which loss on is the slowest second more than {lost} below {least}?",
+            affected("slowest"),
         ),
         Answer(
             "At which loss does SACK matter most?",
-            (f"Ours: {_most(ours)} Published: {_most(published)}",),
+            (f"Measured: {_most(ours)} Published: {_most(published)}",),
         ),
     )
 
 
-def _affected(
-    name: str, sack: bool, ours: Sequence[LossLine], published: Sequence[LossLine], rate: str
-) -> str:
-    first_of_ours, first_published = (
-        _first([line for line in lines if line.sack == sack], rate) for lines in (ours, published)
-    )
-    return f"{name}: {first_of_ours} Published: {first_published}"
-
-
-def _first(lines: Sequence[LossLine], rate: str) -> str:
-    """The first line whose rate is below its share of the rate at the least loss, in words."""
-    of = attrgetter(rate)
+def _first(every: Sequence[LossLine], sack: bool, rate: str) -> str:
+    """Return the first line whose rate is below its share of the rate at the least loss."""
+    of, lines = attrgetter(rate), [line for line in every if line.sack == sack]
     if not lines:
         return "not measured."
     least = lines[0]
@@ -150,7 +149,7 @@ def _first(lines: Sequence[LossLine], rate: str) -> str:
 
 
 def _most(lines: Sequence[LossLine]) -> str:
-    """Where the average rate with SACK is the greatest multiple of that without."""
+    """Return where the average rate with SACK is the greatest multiple of that without."""
     without = {line.loss: line.mean for line in lines if not line.sack and line.mean}
     ratios = [
         (line.mean / without[line.loss], line)
@@ -177,8 +176,8 @@ def _plain(value: float, digits: int) -> str:
 
 _CAPTION = (
     "Each mark is a loss rate of netem: to the right, the share of segments that the sender sent"
-    " again, as its own counters say; upwards, the mean of the seconds' rates. Solid lines are"
-    " ours, dashed ones published. The second graph has a logarithmic rate, which shows how far the"
+    " again, by its counters; upwards, the mean of the seconds' rates. Solid lines are measured,"
+    " dashed ones published. The second graph has a logarithmic rate, which shows how far the"
     " small ones are apart. Without SACK a time-out has all that is outstanding sent again, needed"
     " or not: that moves a mark to the right of its loss."
 )
@@ -189,11 +188,11 @@ _RATE = Axis("rate", "bit/s", 1e6, zero=True)
 
 
 def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGroup:
-    """Two graphs with one horizontal axis: the rate linear, and logarithmic."""
+    """Draw two graphs with one horizontal axis: the rate linear, and logarithmic."""
     title = "What retransmissions cost, without and with SACK"
     layers = tuple(
         layer
-        for whose, lines in (("ours", ours), ("published", published))
+        for whose, lines in (("measured", ours), ("published", published))
         for sack in (False, True)
         for layer in _curve(whose, [line for line in lines if line.sack == sack], sack)
     )
@@ -214,7 +213,7 @@ def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGrou
 def _curve(whose: str, lines: Sequence[LossLine], sack: bool) -> list[Layer]:
     if not lines:
         return []
-    is_ours = whose == "ours"
+    is_ours = whose == "measured"
     look = SeriesLook("", BLUE, "square") if sack else SeriesLook("", VERMILLION, "circle")
     look = replace(look, every=True, dash=not is_ours, mark=look.mark if is_ours else "ring")
     ordered = sorted(lines, key=lambda line: line.resent)
@@ -228,13 +227,13 @@ def _curve(whose: str, lines: Sequence[LossLine], sack: bool) -> list[Layer]:
 
 
 def statistics_files(run: RunRecord) -> Iterator[tuple[str, bytes]]:
-    """The statistics file of each trial, under its name."""
+    """Yield the statistics file of each trial with its name."""
     for trial in run.trials:
         yield (file_name(trial.condition.name, {}, trial.seed), statistics(run, trial).encode())
 
 
 def sweep_study(sweep: SweepRecord, samples: SweepSamples) -> SweepStudy | None:
-    """The study's table, graph and answers; None if the sweep varies more than the study did."""
+    """Return the study's table, graph and answers; None if the sweep varies other factors."""
     ours, published = lines_of_sweep(sweep, samples), published_lines()
     if not ours:
         return None

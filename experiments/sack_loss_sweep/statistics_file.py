@@ -1,9 +1,9 @@
-"""The statistics file of a run: what was counted and printed before, during and after it, as text.
+"""Statistics file of a run: counters and output before, during and after it, as text.
 
-After the script of the published study: the sender's segments, the settings, the queueing
-disciplines, what iperf printed, and the same again. The first and fifth word of the lines of
-segments are numbers, as netstat's were, so that a command line that reads the one reads the other.
-A sweep keeps the texts in its memory of points.
+It follows the script of the published study: the sender's segments, the settings, the queueing
+disciplines, iperf's output, and the first again. The first and fifth word of the lines of segments
+are numbers, like netstat's, so that one command line reads both. A sweep keeps the texts in its
+memory of points.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _WRITTEN: dict[str, Callable[[float], str]] = {
 
 
 def statistics_of(raw: Path, spec: dict[str, Any]) -> dict[str, str]:
-    """The text of each condition, by its name, from the files of a `raw/seed-N`."""
+    """Return the text of each condition, by its name, from the files of a `raw/seed-N`."""
     run = run_of(raw, spec)
     return {trial.condition.name: statistics(run, trial) for trial in run.trials}
 
 
 def file_name(condition: str, values: Mapping[str, str], seed: int) -> str:
-    """Such as statistics/sack_on_loss_0.01%_seed-1.txt: a name that every file system takes."""
+    """Return a name for every file system, such as statistics/sack_on_loss_0.01%_seed-1.txt."""
     words = [condition, *(f"{name}_{value}" for name, value in values.items()), f"seed-{seed}"]
     return f"statistics/{_FORBIDDEN.sub('-', '_'.join(words))}.txt"
 
 
 def statistics(run: RunRecord, trial: Trial) -> str:
-    """The text of one trial. What is missing is said in it."""
+    """Return the text of one trial, which names missing files."""
     problems, sender = Problems(), run.flow.sender
     counters, qdiscs, evidence = (
         trial.files.counters(problems),
@@ -73,13 +73,13 @@ def _segments(counted: Mapping[str, Mapping[str, float]], host: str) -> str:
 
 
 def _settings(evidence: EvidenceFile, host: str, condition: RunCondition) -> Iterator[str]:
-    """What the condition sets, as it was read back."""
+    """Yield the condition's settings as they were read back."""
     values = evidence.sysctls.get(host, {})
     yield from (f"{name} = {values.get(name, 'not read back')}" for name, _ in condition.sysctls)
 
 
 def _shaped(ports: Mapping[str, tuple[Qdisc, ...]]) -> Iterator[str]:
-    """Each queueing discipline with what it has counted, nearly as `tc -s qdisc show` prints it."""
+    """Yield each queueing discipline with its counters, nearly as `tc -s qdisc show` prints it."""
     for port, disciplines in ports.items():
         for qdisc in disciplines:
             words = (qdisc.kind, qdisc.handle, f"dev {port}", *_options(qdisc.options))
@@ -94,7 +94,7 @@ def _count(value: float | None) -> str:
 
 
 def _options(options: Mapping[str, Any]) -> Iterator[str]:
-    """Names and values, one level deep; what is off or 0 is left out."""
+    """Yield names and values, one level deep, without those that are off or 0."""
     for name, value in options.items():
         if isinstance(value, dict):
             yield from _options(value)
@@ -111,7 +111,7 @@ def _printed(folder: Path, name: str) -> list[str]:
 
 
 def _changed(counters: CountersFile, host: str) -> Iterator[str]:
-    """The sender's TCP counters that changed, each before and after."""
+    """Yield the sender's TCP counters that changed, each before and after."""
     yield f"Counters of {host} that changed, before and after:"
     before, after = counters.before.get(host, {}), counters.after.get(host, {})
     for name, last in after.items():

@@ -66,9 +66,7 @@ _FULL = "300 s for each loss rate: about two hours of a processor for each seed 
 
 
 def targets(quick: bool) -> Iterator[Target]:
-    """A target for each number: the average rate, the share sent again, the slowest and the
-    fastest second.
-    """
+    """Yield the average rate, the share sent again, the slowest and the fastest second."""
     for row in published_rows(Path(__file__).with_name("published.csv")):
         rate = _average(row, quick)
         yield rate
@@ -112,5 +110,5 @@ def _average(row: Row, quick: bool) -> Target:
 
 
 def _short(share: float) -> str:
-    """How long a loss rate is measured in short: fewer packets take longer to be as many."""
+    """Return how long a loss rate is measured in short: fewer packets take longer to be as many."""
     return "5s" if share < 0.2 else "10s" if share < 2 else "30s"

@@ -17,12 +17,12 @@ _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
 
 def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
-    """How many data segments the sender sent in each round trip; the last may be cut short.
+    """Count the data segments of the sender in each round trip; the last may be cut short.
 
     A round trip ends with the first ACK of anything that was sent in it: what is sent from then on
     is let out by its ACKs. `packets` are those of one connection in the order of the sender's
     capture, with the sequence numbers of their direction; `by_a` as in
-    analysis.measures.captures.End. Empty if nothing was sent.
+    analysis.measures.captures.End. Empty without data.
     """
     rounds, sent, highest, end = [], 0, 0, None
     columns = (packets[name].to_list() for name in _COLUMNS)
@@ -49,7 +49,7 @@ _AGAIN = counter("TcpRetransSegs")
 
 
 def compare(results: RunResults) -> LawComparison:
-    """The round trips whose window fits the path without a queue, of the first repetition."""
+    """Compare round trips whose window fits the path without a queue, of the first seed."""
     path = path_of(results)
     counted = [segments for measured in results.first for segments in _rounds(measured)]
     points = tuple(
@@ -93,7 +93,7 @@ def _assumptions(results: RunResults, product: float) -> tuple[str, ...]:
     return (
         f"The path holds {product:.0f} segments without a queue: the round trips in which more"
         " would be sent are left out, since a queue makes them longer.",
-        f"Nothing must be lost, and {resent} segments were sent again. Reno leaves slow start at a"
+        f"No packet may be lost; {resent} segments were sent again. Reno leaves slow start at a"
         " loss only; CUBIC may leave it at a longer round trip (HyStart, RFC 9406).",
     )
 

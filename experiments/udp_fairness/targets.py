@@ -24,14 +24,14 @@ STUDY = PublishedStudy(
     kernel=KERNEL,
     notes=(
         "Of 20 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
-        " transfer are rows. The amounts that iperf printed beside each rate are none.",
+        " transfer are rows. The amounts that iperf printed with each rate are no rows.",
     ),
     processor_seconds=(30.0, 30.0),
 )
 
 
 def targets(_quick: bool) -> Iterator[Target]:
-    """A target for each rate, for what UDP lost and how it varied, and for TCP's extreme flows."""
+    """Yield each rate, the losses and jitter of UDP, and the extreme flows of TCP."""
     flows = published_rows(Path(__file__).with_name("published_flows.csv"))
     datagrams = published_rows(Path(__file__).with_name("published_datagrams.csv"))
     for row in published_rows(Path(__file__).with_name("published.csv")):

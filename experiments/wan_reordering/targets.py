@@ -22,7 +22,7 @@ _REASONS = (
         "baseline",
         "The published baseline lost 9 s at its start: its window doubles every second, which is"
         " CUBIC's 5 % a round trip after it left slow start without a loss, at some 30 segments."
-        " Ours leaves it at 11262 segments, when the path is full. The socket buffers, 128 MiB, do"
+        " The lab leaves it at 11262 segments, on a full path. The socket buffers, 128 MiB, do"
         " not hold the path back; experiments/wan_reordering/README.md says why so much.",
     ),
     (
@@ -34,7 +34,7 @@ _REASONS = (
     (
         "case [89],",
         "Not explained: experiments/wan_reordering/README.md has what was tried. RACK waits 17 ms"
-        " for what is late, so 1 ms is nothing to it; with the settings of the time 3177 to 4840"
+        " for what is late, so 1 ms does not matter; with the settings of the time 3177 to 4840"
         " segments are sent again in 12 s, each recovery is taken back, and 6.46 to 8.04 Gbit/s"
         " stay. Linux 2.6.32 itself has 3.56 in case 8 (median of six seeds, 10 s), nearer to what"
         " was published, 0.78.",
@@ -53,12 +53,12 @@ STUDY = PublishedStudy(
         ("2.6.32", "3.13"),
     ),
     short_form=(
-        f"Short form: {SHORT} s for each case instead of 60 s, beside the first {SHORT} of the"
+        f"Short form: {SHORT} s for each case instead of 60 s, next to the first {SHORT} of the"
         " published seconds (published_seconds.csv has all 900)."
     ),
     seeds=(6, 6),
     notes=(
-        "The amount that iperf3 printed beside each rate is the rate times the time: its rows are"
+        "The amount that iperf3 printed with each rate is the rate times the time: its rows are"
         " listed and not judged.",
     ),
     processor_seconds=(131.0, 700.0),
@@ -67,7 +67,7 @@ STUDY = PublishedStudy(
 
 
 def targets(quick: bool) -> Iterator[Target]:
-    """For each published run the rate, the segments sent again and the amount."""
+    """Yield the rate, the segments sent again and the amount of each published run."""
     seconds = published_rows(Path(__file__).with_name("published_seconds.csv"))
     for row in published_rows(Path(__file__).with_name("published.csv")):
         case = "baseline" if row["test_case"] == "0" else row["test_case"]

@@ -1,4 +1,4 @@
-"""A window as the limit: the rate of each condition beside one window a round trip."""
+"""A window as the limit: the rate of each condition next to one window a round trip."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MBIT = 8e-6
 
 
 def compare(results: RunResults) -> LawComparison:
-    """A point for each condition and repetition."""
+    """Return a point for each condition and repetition."""
     path = path_of(results)
     points = tuple(
         point for measured in results.measured if (point := _point(measured, path)) is not None
@@ -85,7 +85,7 @@ def _assumptions(path: FilledPath) -> tuple[str, ...]:
     return (
         f"The round trip without a queue is {1000 * path.round_trip:.2f} ms, and the link carries"
         f" {_MBIT * payload_rate(path):.2f} Mbit/s of data (1448 of each 1514 bytes).",
-        "Nothing else may be the limit: nothing is lost, and the sender's buffer holds more than"
+        "There is no other limit: no packet is lost, and the sender's buffer holds more than"
         " the largest window.",
     )
 
