@@ -24,8 +24,8 @@ _REASONS = (
     (
         "100 ms delay, cubic",
         "netem held 1000 packets then, on their way and waiting together: with 833 on their"
-        " way 167 could wait. The lab lets 1000 wait. With such a line and queues of 50, 170 and 1000"
-        " it is 75.6, 84.7 and 90.5 Mbit/s (seed 1; experiments/reordering/README.md).",
+        " way 167 could wait. The lab lets 1000 wait. With such a line and queues of 50, 170 and"
+        " 1000 it is 75.6, 84.7 and 90.5 Mbit/s (seed 1; experiments/reordering/README.md).",
     ),
 )
 

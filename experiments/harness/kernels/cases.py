@@ -78,7 +78,7 @@ def _case(
     conditions: tuple[Condition, ...],
     measures: Iterable[KernelMeasure],
 ) -> KernelCase:
-    """Build a case with a flow for each of the `paths`, whose way back is fast and loses nothing.
+    """Build a case with a flow for each of the `paths`, whose way back is fast and lossless.
 
     Flow i is named by its path's label and goes from hi to ri.
     """

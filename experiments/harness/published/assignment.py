@@ -110,7 +110,7 @@ def lines_of(row: Row, flows: Iterable[Row]) -> list[Row]:
 
 
 def duration(row: Row) -> str:
-    """How long a row was measured."""
+    """Return the duration of a row."""
     return f"{row['duration_s']}s"
 
 
