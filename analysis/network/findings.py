@@ -89,7 +89,7 @@ class LateTimers(Struct, frozen=True):
 
 
 class RealTimeFile(Struct, frozen=True):
-    """realtime.json of a seed (docs/run-directory.md)."""
+    """realtime.json of a seed (docs/reference/run-directory.md)."""
 
     seconds: float | None = None
     waited_seconds: float = 0.0

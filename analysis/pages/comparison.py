@@ -185,7 +185,7 @@ class SideComparison:
 
     @property
     def data(self) -> dict[str, Any]:
-        """For programs (docs/run-directory.md)."""
+        """For programs (docs/reference/run-directory.md)."""
         return {
             "sides": [
                 {"letter": side.letter, "name": side.name, "settings": side.settings}

@@ -103,7 +103,7 @@ def how_figures_are_written(run: RunRecord) -> list[str]:
             " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
             " its 95 % interval, and if there are enough for all figures of a table together also"
             " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
-            " (docs/statistics.md)."
+            " (docs/concepts/statistics.md)."
         ),
     ]
 
@@ -124,7 +124,7 @@ def files_beside(results: RunResults) -> str:
 
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
-    " docs/own-studies.md, *A claim that is judged*."
+    " docs/guides/own-studies.md, *A claim*."
 )
 
 

@@ -1,6 +1,6 @@
 """What a sample of seeds says: medians with intervals, paired comparisons, corrections.
 
-docs/statistics.md explains each method in plain words and says what was measured.
+docs/concepts/statistics.md explains each method in plain words and says what was measured.
 """
 
 from __future__ import annotations

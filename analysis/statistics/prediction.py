@@ -1,8 +1,8 @@
 """Where a further run would lie: prediction intervals from our runs' values.
 
 A published number is one run, or the mean of a few. It is compared with what runs like ours give
-next, which scatters more than their median is uncertain. docs/statistics/ has how often each
-interval was measured to hold.
+next, which scatters more than their median is uncertain. docs/studies/published-numbers.md
+has the measured coverage of each interval.
 """
 
 from __future__ import annotations

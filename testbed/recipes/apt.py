@@ -212,7 +212,7 @@ def mirror(suite: str) -> str:
     chosen = os.environ.get("TCPLAB_MIRROR") or uris.get(suite) or next(iter(releases), "")
     if not chosen or (suite.endswith("-security") and suite not in uris):
         remedy = (
-            "Give it the lab of a release, ./tcplab image import FILE (docs/installing.md), or name"
+            "Import a release, ./tcplab image import FILE (docs/start/installing.md), or name"
             " a mirror in TCPLAB_MIRROR."
         )
         raise TcplabError(f"This machine's apt knows no Debian mirror for {suite}.", remedy)

@@ -114,7 +114,7 @@ _DISTRIBUTIONS: list[tuple[str, Draw]] = [
 @pytest.mark.parametrize("runs", [6, 10, 30])
 @pytest.mark.parametrize("named", _DISTRIBUTIONS, ids=lambda named: str(named[0]))
 def test_a_true_row_rarely_differs(named: tuple[str, Draw], runs: int) -> None:
-    """In 10 % at most, whatever the distribution; docs/statistics/ has the table."""
+    """In 10 % at most, for any distribution (docs/studies/published-numbers.md)."""
     chance, (_, draw) = random.Random(runs), named
     outside = sum(
         not _holds(next_run([draw(chance) for _ in range(runs)]), draw(chance)) for _ in range(1000)

@@ -1,4 +1,4 @@
-"""A user's own defaults of options, from ~/.config/tcplab/defaults.toml (docs/installing.md).
+"""A user's own defaults of options, from ~/.config/tcplab/defaults.toml (docs/start/installing.md).
 
 A table is a command: what is in [run] holds for every experiment, what is in [run.sack] for one.
 """

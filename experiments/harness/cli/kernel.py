@@ -203,7 +203,7 @@ def _status(folder: Path) -> int:
 def table_command(seeds: int, workers: int | None, out: Path) -> None:
     """Print what the lab's kernels lack, cost and measure, of those that are built, in Markdown.
 
-    What is not known is run. docs/kernels.md holds such a table.
+    Missing results are run. docs/notes/2026-11-23-kernel-table.md has such a table.
     """
     with one_clear_message():
         from experiments.harness.kernels.table import carry_out_table, kernels_to_show

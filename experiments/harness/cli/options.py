@@ -1,7 +1,7 @@
 """The options of an experiment's command line, and what was typed there, parsed once by click.
 Fields of an experiment's parameters as command-line options, each checked when it is typed.
 How many guests run at once on this machine, as the commands take it that use no cluster.
-`--json` of run, sweep, reproduce and runs list: one schema (docs/run-directory.md)."""
+`--json` of run, sweep, reproduce and runs list: one schema (docs/reference/run-directory.md)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Lessons: Markdown with front matter, whose steps set the sliders and ask before they show.
 
-docs/play.md describes the format for authors. A lesson may come from an untrusted author: HTML in
+docs/guides/play.md describes the format. A lesson may come from an untrusted author: HTML in
 it is shown as text, and an error names its line.
 
 A step may state an expectation about its run, which a test checks: a comparison of measures, such

@@ -87,9 +87,9 @@ class PublishedStudy:
     `short_form` is one about a short form that is shorter than the published runs. `plot` is the
     `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
     six, or its rows are not judged. `processor_seconds` is the cost of one seed of everything in
-    each form on the computer of docs/scale.md; that of the full form is scaled up from the short
-    one. Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for rows and
-    a text; the first match counts.
+    each form on the computer of docs/notes/2026-11-23-guest-cost.md; that of the full form is
+    scaled up from the short one. Studies are listed by `order`, then by name. `reasons` are
+    pairs of a pattern for rows and a text; the first match counts.
     """
 
     source: str

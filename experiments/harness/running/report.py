@@ -67,7 +67,7 @@ class Reporter:
         os.close(told)
 
     def judge(self, folder: Path) -> dict[str, Any] | None:
-        """The verdict on the network (docs/verdict.md); None if the analysis could not tell."""
+        """Verdict on the network (docs/concepts/verdict.md); None if the analysis failed."""
         assert self._process.stdin is not None
         with suppress(BrokenPipeError):
             self._process.stdin.write(f"{folder.resolve()}\n")
@@ -111,7 +111,7 @@ def reporter(study: str, words: IO[str] | None = None) -> Iterator[Reporter]:
 GOOD = "good"
 STRICT = "Fail unless the network is good: all that was measured of it is as asked for."
 """What help says of the option."""
-_REMEDY = "Its page has a table of what was asked and what was measured; docs/verdict.md explains."
+_REMEDY = "Its page compares specification and measurement; see docs/concepts/verdict.md."
 
 
 def require_good_network(run: Path) -> None:

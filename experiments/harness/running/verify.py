@@ -76,7 +76,7 @@ def to_repeat(folder: Path) -> RunToRepeat:
     if manifest.get("testbed") != "virtual":
         raise UsageError(
             "This run was made in real time: no run gives the same packets again.",
-            "Only runs in the lab kernel are repeated; docs/verdict.md says how others are judged.",
+            "Only runs in the lab kernel are repeatable; see docs/concepts/verdict.md for others.",
         )
     parts = {name: str(_part(manifest, name)) for name in ("kernel", "image")}
     return RunToRepeat(

@@ -127,7 +127,7 @@ def from_file(file: Path) -> SweepDefinition:
     try:
         content = tomllib.loads(file.read_text())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        remedy = "Write it in TOML, as docs/sweeps.md shows."
+        remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
         raise UsageError(f"{file} cannot be read as a sweep: {error}.", remedy) from None
     return from_mapping(content, str(file))
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepResult:
-    """A finished sweep: its folder, and the tidy table of docs/sweeps.md."""
+    """A finished sweep: its folder, and the tidy table of docs/guides/sweeps.md."""
 
     folder: Path
 
