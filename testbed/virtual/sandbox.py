@@ -2,8 +2,8 @@
 
 Every path, the environment and the command line are always the same, with namespaces (bwrap(1)) as
 with a parent that answers the kernel's system calls. In both the program `confine`
-(testbed/lab/kernel/confine.c) sets limits and the filter of system calls. docs/concepts/trust.md lists
-the remaining risks.
+(testbed/lab/kernel/confine.c) sets limits and the filter of system calls. The remaining risks are
+in docs/concepts/trust.md.
 
 With namespaces the guest sees one folder of the host, and all its processes die with the first.
 
