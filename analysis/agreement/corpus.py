@@ -16,7 +16,7 @@ import numpy as np
 from analysis import flows
 from analysis.agreement import comparing
 from analysis.flows.packet_events import events
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from topologies.foundation.errors import CommandError, TcplabError
 
 _LONGEST = 600

@@ -14,7 +14,7 @@ import numpy as np
 from analysis import flows
 from analysis.flows.installed_engines import Engine, engines
 from analysis.flows.reader import Reading
-from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
+from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
 from topologies.foundation.errors import TcplabError
 
 _ALIKE = 1e-9

@@ -15,9 +15,9 @@ from analysis.agreement.policy import EXACT, Policy
 from analysis.flows.both_ends import MatchedConnection, match_captures
 from analysis.flows.installed_engines import Engine
 from analysis.records import iperf
-from analysis.records.counters import CountersFile
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.trial_files import CountersFile
 
 _PRINTED = Policy(
     "tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0

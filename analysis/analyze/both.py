@@ -15,7 +15,7 @@ from analysis.analyze import short_numbers
 from analysis.flows.both_ends import MatchedConnection
 from analysis.flows.clock_drift import ClockDrift
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 
 MOST = 15
 """Connections that the terminal shows."""

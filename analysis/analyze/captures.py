@@ -21,7 +21,7 @@ from analysis.flows.reader import FileFacts, Reading, columns, read
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:

@@ -20,7 +20,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from analysis.tabular.column_table import ColumnTable, Truths
+    from analysis.tabular.table import ColumnTable, Truths
 
 
 _NAME = re.compile(r"""'(?:[^']|'')*'|"(?P<quoted>[^"]*)"|[A-Za-z_]\w*""")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.flows.packet_events import events
 from analysis.flows.reader import Reading
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 
 _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the packet says", "Why")
 

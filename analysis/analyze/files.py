@@ -15,7 +15,7 @@ from analysis.rendering import page_files
 from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 
 def json_pieces(value: object, indent: int | None = None, depth: int = 0) -> Iterator[str]:
@@ -89,7 +89,7 @@ def formats(written: str) -> tuple[str, ...]:
             f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
         )
     if _OF_FRAMES & set(words):
-        from analysis.tabular.data_frames import frame_library
+        from analysis.tabular.table import frame_library
 
         frame_library()
     return words

@@ -12,7 +12,7 @@ from analysis.flows.engine_columns import Handed, listed
 from analysis.flows.reader import FileFacts, Reading
 
 if TYPE_CHECKING:
-    from analysis.tabular.column_table import TableColumn
+    from analysis.tabular.table import TableColumn
 
 
 _TOGETHER = 4096

@@ -27,8 +27,8 @@ from analysis.flows.matching import (
 )
 from analysis.flows.reader import Reading, read
 from analysis.flows.translated_ends import translated
-from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
 _Rows = tuple[dict[str, Any], dict[str, Any]]

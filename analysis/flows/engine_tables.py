@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from analysis.flows.columns import OURS, PACKETS, TCPTRACE, connection_names
 from analysis.flows.engine_columns import Handed
-from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
+from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
 
 _TYPES: dict[str, DTypeLike] = {
     "integer": np.int64,

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.displacement import reordering
-from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 from topologies.foundation.errors import TcplabError
 
 FLOW = "flow"

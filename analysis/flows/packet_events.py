@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS
 from analysis.flows.reader import Reading
-from analysis.tabular.column_table import ColumnTable, TableColumn, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
 EVENTS = {
     "open": ("chat", "a SYN: the connection is asked for"),

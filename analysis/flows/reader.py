@@ -16,7 +16,7 @@ from topologies.foundation.errors import TcplabError
 if TYPE_CHECKING:
     import polars
 
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 
 @dataclass(frozen=True)

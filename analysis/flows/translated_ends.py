@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.tabular.column_table import ColumnTable, Whole
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, Whole
 
 _FIRST = 1000
 """Packets of a connection that are looked at."""

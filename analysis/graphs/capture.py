@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND
-from analysis.tabular.column_table import ColumnTable, Truths, Whole
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, Truths, Whole
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
 FIN, SYN, RST, ACK = 1, 2, 4, 16

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from analysis.graphs.capture import FIN, SYN, CaptureDirection
 from analysis.graphs.layers import BYTES, TIME, Axis, Graph, Layer, graph
 from analysis.graphs.mark_rows import rows_by_look
-from analysis.tabular.column_table import ColumnTable, Whole
+from analysis.tabular.table import ColumnTable, Whole
 
 A, HALFWAY, B = 2, 1, 0
 """Heights of the two ends and of the middle."""

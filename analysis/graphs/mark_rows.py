@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from analysis.graphs.capture import Acknowledgements, Numbers, SackBlocks, SentSegments
 from analysis.graphs.layers import KINDS, LOOKS, Layer, look_of
-from analysis.tabular.column_table import Whole
+from analysis.tabular.table import Whole
 
 Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 

@@ -14,7 +14,7 @@ import numpy as np
 from analysis.graphs.capture import Numbers
 from analysis.graphs.layers import LOOKS, SERIES, Axis, Graph, GraphGroup, Layer
 from analysis.graphs.mark_rows import merged
-from analysis.tabular.column_table import Whole
+from analysis.tabular.table import Whole
 
 DIGITS = 6
 """Decimal digits that are kept of the greatest of numbers that are not whole."""

@@ -14,7 +14,7 @@ from analysis.graphs.capture import Capture, CaptureDirection, all_directions, o
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 from analysis.graphs.timelines import RATE, goodput
 from analysis.records.socket_samples import SocketSample
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 
 BINS = 50
 """Equal times in which the index is taken."""

@@ -19,7 +19,7 @@ from analysis.graphs.layers import Graph, Layer, graph, look_of
 from analysis.graphs.mark_rows import safe_name, taken
 from analysis.graphs.timelines import RATE
 from analysis.rendering import page_files
-from analysis.tabular.column_table import Whole
+from analysis.tabular.table import Whole
 
 KINDS = ("tsg", "tput", "rtt", "owin", "ssize")
 """tcptrace's names of the graphs."""

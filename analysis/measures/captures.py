@@ -25,7 +25,7 @@ from analysis.flows.both_ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from topologies.foundation.errors import TcplabError
 
 DUPLICATES = 3

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Literal
 from analysis.measures.drop_causes import drop_causes
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.records import iperf
-from analysis.records.counters import CountersFile
 from analysis.records.json_reader import why_not
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample, by_port
+from analysis.records.trial_files import CountersFile
 from topologies.foundation import untrusted
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 Values = Mapping[str, float]
 Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]

@@ -22,7 +22,7 @@ from topologies.foundation.units import Rate
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 NOTHING = "\N{EN DASH}"
 """The cell of a table without a value."""

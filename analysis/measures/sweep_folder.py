@@ -16,7 +16,7 @@ from analysis.records.manifest import Provenance
 from analysis.records.problems import Problems, printable
 from analysis.records.published_row import RowEntry
 from analysis.records.spec_file import HeadlineEntry
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

@@ -8,12 +8,12 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.records import socket_samples
-from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import parse
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
+from analysis.records.trial_files import EnvironmentFile
 from topologies.addresses import address_of
 from topologies.foundation import untrusted
 from topologies.foundation.errors import UsageError

@@ -19,7 +19,6 @@ from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.rendering import page_files
 from analysis.reporting.run_graphs import DrawnCourse, over_time
-from analysis.statistics.metric_wording import decimals, fixed
 from analysis.statistics.paired_tests import (
     FEWEST,
     SIGNIFICANT,
@@ -30,6 +29,7 @@ from analysis.statistics.paired_tests import (
     median_interval,
     paired,
 )
+from analysis.statistics.wording import decimals, fixed
 
 Values = dict[tuple[str, str], dict[int, float]]
 """By condition and metric: a value for each seed."""

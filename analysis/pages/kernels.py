@@ -35,9 +35,8 @@ from analysis.records.kernel_folder import (
 )
 from analysis.rendering import page_files
 from analysis.rendering.colours import BLUE, GREY, VERMILLION
-from analysis.statistics.metric_wording import probability
 from analysis.statistics.paired_tests import Paired
-from analysis.statistics.paired_wording import estimate, interval
+from analysis.statistics.wording import estimate, interval, probability
 
 _WAYS = 3
 """Each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6."""

@@ -18,21 +18,19 @@ from analysis.measures.results import MINUS, NOTHING, Measured, RunResults, valu
 from analysis.records.problems import Problems
 from analysis.records.published_row import PublishedRow, checked_row
 from analysis.records.spec_file import MeasuredEntry
-from analysis.statistics.judgement import Counts, Judged, JudgedRows, JudgedStudy, count, judge_row
-from analysis.statistics.metric_wording import signed
 from analysis.statistics.prediction import ValueSpan
-from analysis.statistics.verdict import (
-    AGREES,
-    DIFFERS,
-    FEW,
-    LISTED,
-    UNRUN,
-    UNSTATED,
-    WITHIN,
+from analysis.statistics.published import (
     Agreement,
+    Counts,
+    Judged,
+    JudgedRows,
+    JudgedStudy,
     Ours,
     Word,
+    count,
+    judge_row,
 )
+from analysis.statistics.wording import signed
 
 
 def published_beside(results: RunResults, problems: Problems) -> PublishedNumbers:
@@ -73,9 +71,11 @@ def _rows(trial: Measured) -> list[Row]:
     return [{**trial.by_name, **first}, *others]
 
 
-STYLES: dict[Word, str] = {AGREES: "agrees", WITHIN: "within", DIFFERS: "apart"} | dict.fromkeys(
-    (FEW, UNRUN, UNSTATED, LISTED), "unrun"
-)
+STYLES: dict[Word, str] = {
+    Word.AGREES: "agrees",
+    Word.WITHIN: "within",
+    Word.DIFFERS: "apart",
+} | dict.fromkeys((Word.FEW, Word.UNRUN, Word.UNSTATED, Word.LISTED), "unrun")
 """The CSS class of each verdict."""
 _HEAD = (
     "study",
@@ -203,7 +203,9 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
     """Why rows differ, each once, in the order of the rows."""
     return list(
         dict.fromkeys(
-            judged.row.why for judged in rows if judged.row.why and judged.outcome.word == DIFFERS
+            judged.row.why
+            for judged in rows
+            if judged.row.why and judged.outcome.word == Word.DIFFERS
         )
     )
 
@@ -211,7 +213,7 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
 def line(judged: Judged, listed: Sequence[str]) -> TableLine:
     """The row's line; `reason` is the place, from 1, of its own among those `listed`, or 0."""
     row, outcome = judged.row, judged.outcome.word
-    reason = listed.index(row.why) + 1 if outcome == DIFFERS and row.why else 0
+    reason = listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0
     quantity = f"{row.quantity} ({row.unit})" if row.unit else row.quantity
     return TableLine(
         row.where,
@@ -232,11 +234,11 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
 def _remark(judged: Judged) -> str:
     """What stands instead of a reason."""
     row, outcome = judged.row, judged.outcome.word
-    if outcome == DIFFERS and not row.why:
+    if outcome == Word.DIFFERS and not row.why:
         return UNEXPLAINED
-    if outcome == UNRUN and row.needs:
+    if outcome == Word.UNRUN and row.needs:
         return f"Only in --full: {row.needs}."
-    return row.listed if outcome == LISTED else ""
+    return row.listed if outcome == Word.LISTED else ""
 
 
 def as_printed(printed: str) -> str:
@@ -249,7 +251,7 @@ def as_printed(printed: str) -> str:
 def _published_range(judged: Judged) -> str:
     low, high = judged.row.low, judged.row.high
     if low is None or high is None or low == high:
-        return "" if judged.row.published is not None else UNSTATED
+        return "" if judged.row.published is not None else Word.UNSTATED
     return spanned(ValueSpan(low, high))
 
 
@@ -260,7 +262,7 @@ def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
     runs = numbered(ours.count, "run", "runs")
     span = spanned(ours.runs)
     spread = runs if ours.runs.low == ours.runs.high else f"{span}, {runs}"
-    further = verdict.word in (WITHIN, DIFFERS) and ours.further
+    further = verdict.word in (Word.WITHIN, Word.DIFFERS) and ours.further
     text = f"a further one: {spanned(further)}" if further else ""
     return Cell(signed(ours.center), spread, text, verdict.text(unit), style)
 

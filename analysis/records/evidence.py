@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.records.evidence_file import EnvironmentFile, ProofEntry
 from analysis.records.json_reader import read
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, changed_files
+from analysis.records.trial_files import EnvironmentFile, ProofEntry
 from topologies.foundation import untrusted
 
 _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)

@@ -1,18 +1,103 @@
-"""What the files of one condition under one seed say; each is parsed when it is asked for, once."""
+"""Files of one condition under one seed: counters, evidence, and a reader that parses each once."""
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from analysis.records import socket_samples
-from analysis.records.counters import CountersFile
-from analysis.records.evidence_file import EnvironmentFile, EvidenceFile
 from analysis.records.json_reader import ParsedFile, parse
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.socket_samples import SocketSample
 from topologies.foundation import untrusted
+
+_COUNTED_SINCE = {"TcpExtTCPTimeouts": (5, 1)}
+"""Counters that are no measure before that Linux.
+
+Before 5.1 a time-out that ends a recovery is counted elsewhere, and that follows another nowhere
+(tcp_retransmit_timer in net/ipv4/tcp_timer.c; "tcp: fix SNMP TCP timeout under-estimation").
+"""
+
+
+class CountersFile(Struct, frozen=True):
+    """The counters of each host, before the trial and after it."""
+
+    before: dict[str, dict[str, float]] = field(default_factory=dict)
+    after: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def growth(self, host: str) -> dict[str, float]:
+        """Each counter of `host`: its value after the trial less its value before."""
+        before = self.before.get(host, {})
+        return {
+            name: last - before.get(name, 0.0) for name, last in self.after.get(host, {}).items()
+        }
+
+    def on_kernel(self, kernel: str) -> CountersFile:
+        """Without the counters that are no measure on a kernel, named as by "Linux 4.4.121"."""
+        version = tuple(map(int, re.findall(r"\d+", kernel)[:2]))
+        absent = {name for name, since in _COUNTED_SINCE.items() if version and version < since}
+        return CountersFile(_without(self.before, absent), _without(self.after, absent))
+
+
+def _without(hosts: dict[str, dict[str, float]], absent: set[str]) -> dict[str, dict[str, float]]:
+    return {
+        host: {name: value for name, value in counted.items() if name not in absent}
+        for host, counted in hosts.items()
+    }
+
+
+class ProofEntry(Struct, frozen=True):
+    """One claim about the condition, what was observed, and whether that shows it."""
+
+    claim: str = ""
+    observed: tuple[str, ...] = ()
+    source: str = ""
+    held: bool | None = None
+
+
+class EvidenceFile(Struct, frozen=True):
+    """evidence.json. `sysctls` are those of each host, as they were read back.
+
+    `warnings` are of what was cut off or missed while the condition was measured.
+    """
+
+    held: bool | None = None
+    warnings: tuple[str, ...] = ()
+    sysctls: dict[str, dict[str, str]] = field(default_factory=dict)
+    proofs: tuple[ProofEntry, ...] = ()
+
+
+class SettingEntry(Struct, frozen=True):
+    """One setting of an interface: as asked for and as the kernel had it."""
+
+    interface: str = ""
+    field: str = ""
+    asked: str = ""
+    found: str = ""
+
+
+class EnvironmentFile(Struct, frozen=True):
+    """environment.json. `clock` is virtual or real.
+
+    `lines` says whether shaped ports were lines or token buckets, `same_draws` whether each
+    condition met the same losses; None in runs from before these were written down. Of the settings
+    of hosts an old kernel has the `shared_sysctls` only once, for all, and lacks the
+    `absent_sysctls`. `switches` are "Open vSwitch" or, on a kernel without it, "bridge".
+    """
+
+    kernel: str = ""
+    clock: str = ""
+    asked_and_found: tuple[SettingEntry, ...] = ()
+    lines: bool | None = None
+    same_draws: bool | None = None
+    shared_sysctls: tuple[str, ...] = ()
+    absent_sysctls: tuple[str, ...] = ()
+    switches: str = ""
+    tools: dict[str, str] = field(default_factory=dict)
 
 
 class TrialFiles:

@@ -17,7 +17,7 @@ from analysis.reporting.quantities import (
 )
 from analysis.reporting.tables import ReportQuantity
 from analysis.statistics.paired_tests import FEWEST, Paired, paired
-from analysis.statistics.paired_wording import estimate, family, interval
+from analysis.statistics.wording import estimate, family, interval
 
 
 @dataclass(frozen=True)

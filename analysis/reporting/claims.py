@@ -14,6 +14,7 @@ from analysis.records.spec_file import HeadlineEntry, SubjectEntry
 from analysis.statistics.claims import (
     ClaimedRange,
     ClaimVerdict,
+    ClaimWord,
     ComparedSamples,
     judge_direction,
     judge_equal,
@@ -50,7 +51,9 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
     try:
         return _judged(results, headline, metric(headline.metric))
     except (UnknownMetric, UsageError) as error:
-        return ClaimVerdict(headline.question, headline.question, "not shown", printable(error))
+        return ClaimVerdict(
+            headline.question, headline.question, ClaimWord.NOT_SHOWN, printable(error)
+        )
 
 
 def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:

@@ -13,8 +13,7 @@ from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.reporting.answers import Answer
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
-from analysis.theory.law import Law, LawPoint, ratios, verdict_of
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios, verdict_of
 from topologies.foundation.errors import UsageError
 
 

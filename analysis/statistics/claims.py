@@ -1,20 +1,20 @@
-"""Whether repetitions show a claim: shown, not shown, or contradicted.
+"""Verdicts of repetitions on claims: shown, not shown, or contradicted.
 
-One method for all pages, that of paired_tests: a comparison is by pairs of one seed, a single
-measure is held against a range with the interval of its median. No claim is shown or contradicted
-by fewer repetitions than `FEWEST`.
+All pages use the method of paired_tests. A comparison pairs the values of one seed; a single metric
+is compared with a range by the interval of its median. Fewer repetitions than `FEWEST` neither show
+nor contradict a claim.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from math import inf, isnan
 from statistics import median
 from typing import Any, Literal
 
 from analysis.measures.results import written
-from analysis.statistics.metric_wording import decimals, fixed, probability, signed
 from analysis.statistics.paired_tests import (
     FEWEST,
     MedianInterval,
@@ -22,9 +22,17 @@ from analysis.statistics.paired_tests import (
     median_interval,
     paired,
 )
-from analysis.statistics.paired_wording import estimate, interval
+from analysis.statistics.wording import decimals, estimate, fixed, interval, probability, signed
 
-ClaimWord = Literal["shown", "not shown", "contradicted"]
+
+class ClaimWord(StrEnum):
+    """Verdict of repetitions on a claim."""
+
+    SHOWN = "shown"
+    NOT_SHOWN = "not shown"
+    CONTRADICTED = "contradicted"
+
+
 Samples = Sequence[float]
 """A value for each seed, NaN for a seed without one."""
 _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
@@ -32,7 +40,7 @@ _NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What repetitions say of a claim. `sentence` is for people; the rest is for programs.
+    """A claim with its verdict. `sentence` is for people; the rest is for programs.
 
     `estimate` is a ratio, or a difference in the measure's unit; `low` and `high` are the ends of
     its interval, None below `FEWEST` repetitions; `p` is None if nothing was compared.
@@ -61,13 +69,13 @@ class ClaimVerdict:
 
 
 def withheld(verdict: ClaimVerdict, reason: str) -> ClaimVerdict:
-    """The verdict of a run whose figures must not be used, which shows nothing."""
-    return replace(verdict, word="not shown", sentence=reason)
+    """Return the verdict of a run whose figures must not be used: not shown, for this reason."""
+    return replace(verdict, word=ClaimWord.NOT_SHOWN, sentence=reason)
 
 
 @dataclass(frozen=True)
 class ComparedSamples:
-    """Two samples of a measure that sentences call `what`, a value for each seed.
+    """Two samples of a metric that sentences call `what`, a value for each seed.
 
     `names` are whose they are, in words: "with SACK on", "of the flow udp".
     """
@@ -79,7 +87,7 @@ class ComparedSamples:
 
     @property
     def paired(self) -> Paired | None:
-        """How the first differs from the second."""
+        """The first compared with the second."""
         return paired(self.values[1], self.values[0])
 
     def is_of_first(self, word: str) -> str:
@@ -97,9 +105,9 @@ def judge_direction(
     evidence = _evidence(pair, compared.unit)
     if not pair.shows_difference:
         sentence = f"it is open whether {claim}: {evidence}. No difference would fit that too."
-        return _decided(question, claim, "not shown", sentence, pair)
+        return _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
     seen = "larger" if pair.estimate > pair.neutral else "smaller"
-    word: ClaimWord = "shown" if seen == direction else "contradicted"
+    word = ClaimWord.SHOWN if seen == direction else ClaimWord.CONTRADICTED
     return _decided(question, claim, word, f"{compared.is_of_first(seen)}: {evidence}.", pair)
 
 
@@ -111,16 +119,16 @@ def judge_equal(question: str, compared: ComparedSamples, margin: float) -> Clai
         return _undecided(question, claim, pair)
     word = _lies(pair.low, pair.high, *_margins(pair, compared, margin))
     beginnings = {
-        "shown": claim,
-        "not shown": f"it is open whether {claim}",
-        "contradicted": f"{compared.what} is not {alike}",
+        ClaimWord.SHOWN: claim,
+        ClaimWord.NOT_SHOWN: f"it is open whether {claim}",
+        ClaimWord.CONTRADICTED: f"{compared.what} is not {alike}",
     }
     sentence = f"{beginnings[word]}: {_evidence(pair, compared.unit)}."
     return _decided(question, claim, word, sentence, pair)
 
 
 def _margins(pair: Paired, compared: ComparedSamples, margin: float) -> tuple[float, float]:
-    """What still counts as no difference, on the scale of `pair`."""
+    """The range that still counts as equal, on the scale of `pair`."""
     if pair.scale == "ratio":
         return 1 / (1 + margin), 1 + margin
     usual = median(abs(value) for value in compared.values[1] if not isnan(value))
@@ -189,14 +197,14 @@ def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRang
 
 
 def _lies(low: float, high: float, least: float, most: float) -> ClaimWord:
-    """What an interval says of the claim that the true value is from `least` to `most`."""
+    """The verdict of an interval on the claim that the true value is from `least` to `most`."""
     if least <= low and high <= most:
-        return "shown"
-    return "contradicted" if high < least or low > most else "not shown"
+        return ClaimWord.SHOWN
+    return ClaimWord.CONTRADICTED if high < least or low > most else ClaimWord.NOT_SHOWN
 
 
 def _undecided(question: str, claim: str, pair: Paired | None, count: int = 0) -> ClaimVerdict:
-    """Too few repetitions for any verdict: what they gave is in the tables."""
+    """Not shown, since there are too few repetitions; the tables have their values."""
     count = pair.count if pair else count
     several = f"{_NUMBERS[count]} repetition{'' if count == 1 else 's'}"
     sentence = (
@@ -204,7 +212,7 @@ def _undecided(question: str, claim: str, pair: Paired | None, count: int = 0) -
         if count
         else "no repetition has the figures that the claim is about."
     )
-    verdict = ClaimVerdict(question, claim, "not shown", sentence, repetitions=count)
+    verdict = ClaimVerdict(question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=count)
     return replace(verdict, scale=pair.scale, estimate=pair.estimate) if pair else verdict
 
 

@@ -1,4 +1,4 @@
-"""The family of paired comparisons of a sweep, and what each says."""
+"""The family of paired comparisons of a sweep: verdicts, sentences, CSV and first lines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ import numpy as np
 from analysis.measures.results import NOTHING, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.statistics import paired_tests
-from analysis.statistics.metric_wording import called, probability, verb
 from analysis.statistics.paired_tests import Paired
-from analysis.statistics.paired_wording import (
-    UNSHOWN,
-    Verdict,
+from analysis.statistics.sweep_samples import Place, SweepSamples
+from analysis.statistics.wording import (
+    DifferenceVerdict,
+    called,
     estimate,
     interval,
+    probability,
+    verb,
     verdict_of,
 )
-from analysis.statistics.sweep_samples import Place, SweepSamples
 
 _ALL_PAIRS_UP_TO = 3
 """Levels; of more, each is compared with the first one only, the baseline."""
@@ -46,7 +47,7 @@ class LevelComparison:
     corrected: float = 1.0
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> DifferenceVerdict:
         """As `verdict_of` says for the corrected p."""
         return verdict_of(self.paired, self.corrected)
 
@@ -95,8 +96,8 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
             f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can"
             " be compared."
         )
-    if comparison.verdict == UNSHOWN:
-        claim = f"{UNSHOWN} between {comparison.second} and {comparison.first}"
+    if comparison.verdict == DifferenceVerdict.UNSHOWN:
+        claim = f"{DifferenceVerdict.UNSHOWN} between {comparison.second} and {comparison.first}"
     else:
         claim = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
     evidence = _evidence(comparison, comparison.paired, samples.unit)
@@ -125,7 +126,7 @@ def overall(
         return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
     if nothing := too_few(comparisons):
         return nothing
-    shown = sum(comparison.verdict != UNSHOWN for comparison in comparisons)
+    shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
     first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
     return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
 
@@ -139,12 +140,11 @@ def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
     counted = Counter(
         (comparison.first, comparison.second, comparison.verdict) for comparison in comparisons
     )
-    verdicts: tuple[Verdict, ...] = ("larger", "smaller", UNSHOWN)
     return [
         f"{second} against {first}: "
         + ", ".join(
             f"{verdict} in {counted[first, second, verdict]}"
-            for verdict in verdicts
+            for verdict in DifferenceVerdict
             if counted[first, second, verdict]
         )
         + "."
@@ -242,3 +242,86 @@ def row(comparison: LevelComparison, unit: str) -> tuple[str, ...]:
         probability(comparison.corrected).removeprefix("= "),
     )
     return (comparison.where, comparison.first, comparison.second, *figures, comparison.verdict)
+
+
+_GOODPUTS = {"goodput_kbit_s", "total_goodput_kbit_s"}
+"""Metrics with equal values for a single flow."""
+_OPPOSITE: dict[str, DifferenceVerdict] = {
+    DifferenceVerdict.LARGER: DifferenceVerdict.SMALLER,
+    DifferenceVerdict.SMALLER: DifferenceVerdict.LARGER,
+}
+
+
+def question(sweep: SweepRecord) -> str:
+    """What the sweep asks: the experiment's own question if nothing but its conditions varies."""
+    if sweep.compare is None:
+        return f"How large {verb(sweep.metric)} {called(sweep.metric)}?"
+    if sweep.facts.headline and len(sweep.factors) == 1:
+        return sweep.facts.headline.question
+    return f"Does the {sweep.factors[sweep.compare].name} change {called(sweep.metric)}?"
+
+
+def first_lines(
+    sweep: SweepRecord, comparisons: Sequence[LevelComparison], samples: SweepSamples
+) -> list[str]:
+    """The verdict, and what belongs to it."""
+    lines = overall(comparisons, sweep, samples)
+    if not comparisons or samples.is_empty:
+        return lines
+    if too_few(comparisons):
+        return [f"Not shown: {line}" if line in too_few(comparisons) else line for line in lines]
+    shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
+    if claimed := _claimed(sweep, comparisons, samples):
+        return [claimed, *lines]
+    first = "Shown" if shown else "Not shown"
+    if len(comparisons) > 1:
+        first += f" in {shown} of {len(comparisons)} comparisons" if shown else " in any comparison"
+        return [f"{first}: that {called(sweep.metric)} differs.", *lines[1:]]
+    return [f"{first}: {lines[0]}", *lines[1:]]
+
+
+def _claimed(
+    sweep: SweepRecord, comparisons: Sequence[LevelComparison], samples: SweepSamples
+) -> str:
+    """The verdicts on the experiment's own claim; empty if this sweep does not compare that."""
+    headline = sweep.facts.headline
+    if headline is None or headline.against is None or headline.direction not in _OPPOSITE:
+        return ""
+    labels = {condition.name: condition.label for condition in sweep.facts.conditions}
+    subject, against = (
+        labels.get(each.condition, "") for each in (headline.subject, headline.against)
+    )
+    verdicts = [
+        comparison.verdict
+        if comparison.second == subject
+        else _OPPOSITE.get(comparison.verdict, DifferenceVerdict.UNSHOWN)
+        for comparison in comparisons
+        if {comparison.first, comparison.second} == {subject, against}
+    ]
+    if not verdicts or not _is_metric(sweep, headline.metric, samples):
+        return ""
+    claim = f"{headline.what} is {headline.direction} with {subject} than with {against}."
+    return f"{_counted(verdicts, headline.direction)}: {claim}"
+
+
+def _counted(verdicts: Sequence[DifferenceVerdict], shown: str) -> str:
+    """Such as "Shown in 20 of 28 cases, contradicted in 1, not shown in 7"."""
+    words = Counter(
+        "shown"
+        if verdict == shown
+        else "not shown"
+        if verdict == DifferenceVerdict.UNSHOWN
+        else "contradicted"
+        for verdict in verdicts
+    )
+    (first, number), *others = words.most_common()
+    if not others and number == 1:
+        return first.capitalize()
+    beginning = f"{first.capitalize()} in {number} of {len(verdicts)} cases"
+    return ", ".join([beginning, *(f"{word} in {count}" for word, count in others)])
+
+
+def _is_metric(sweep: SweepRecord, name: str, samples: SweepSamples) -> bool:
+    column = name.removeprefix("metric.")
+    alike = not samples.has_many_flows and {column, sweep.metric.name} <= _GOODPUTS
+    return column == sweep.metric.name or alike

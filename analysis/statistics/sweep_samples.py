@@ -13,8 +13,8 @@ from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import ROWS, SweepRecord, SweptFactor, read_rows
 from analysis.records.problems import Problems
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
-from analysis.tabular.column_table import ColumnTable, TableColumn
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, TableColumn
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import StrangeFile
 

@@ -1,4 +1,4 @@
-"""A law of the literature, the points of a run beside it, and the verdict."""
+"""A law of the literature, the points of a run next to it, their graph, and the verdict."""
 
 from __future__ import annotations
 
@@ -61,13 +61,15 @@ def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
     claim = f"{law.what} is what the law gives, {law.allowed}"
     if len(points) < FEWEST:
         sentence = f"{len(points)} points cannot show whether {claim}; {FEWEST} can."
-        return ClaimVerdict(law.question, claim, "not shown", sentence, repetitions=len(points))
+        return ClaimVerdict(
+            law.question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=len(points)
+        )
     outside = sum(not law.admits(point) for point in points)
     word = _word(outside / len(points))
     beginnings = {
-        "shown": claim,
-        "not shown": f"it is open whether {claim}",
-        "contradicted": f"{law.what} is not what the law gives, {law.allowed}",
+        ClaimWord.SHOWN: claim,
+        ClaimWord.NOT_SHOWN: f"it is open whether {claim}",
+        ClaimWord.CONTRADICTED: f"{law.what} is not what the law gives, {law.allowed}",
     }
     sentence = f"{beginnings[word]}: {_evidence(points, outside)}."
     middle = median(point.ratio for point in points)
@@ -78,8 +80,8 @@ def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
 
 def _word(outside: float) -> ClaimWord:
     if outside <= MOST_OUTSIDE:
-        return "shown"
-    return "contradicted" if outside > 1 / 2 else "not shown"
+        return ClaimWord.SHOWN
+    return ClaimWord.CONTRADICTED if outside > 1 / 2 else ClaimWord.NOT_SHOWN
 
 
 def _evidence(points: Sequence[LawPoint], outside: int) -> str:
@@ -92,3 +94,28 @@ def ratios(points: Sequence[LawPoint]) -> str:
     values = [point.ratio for point in points]
     least, most = f"{min(values):.3f}", f"{max(values):.3f}"
     return f"{median(values):.3f}" + (f" ({least} to {most})" if least != most else "")
+
+
+@dataclass(frozen=True)
+class LawLine:
+    """What a formula gives, drawn as a line; an `other` one, which is not claimed, is dotted."""
+
+    label: str
+    across: Sequence[float]
+    up: Sequence[float]
+    other: bool = False
+
+
+@dataclass(frozen=True)
+class LawGraph:
+    """Lines, and the measured `dots` (across, up).
+
+    `labels` are those of the axes; `logarithmic` names the axes that are so: "", "x", "y" or "xy".
+    `tolerance` is the share of the first line's value that is shaded around it.
+    """
+
+    labels: tuple[str, str]
+    lines: tuple[LawLine, ...]
+    dots: tuple[Sequence[float], Sequence[float]]
+    logarithmic: str = ""
+    tolerance: float = 0.0

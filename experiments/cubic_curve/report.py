@@ -15,8 +15,7 @@ from analysis.theory.cubic_law import (
     remembered_window,
     reno_friendly_growth,
 )
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import samples_of
 
 

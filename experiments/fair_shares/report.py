@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from analysis.measures.readings import jain
 from analysis.measures.results import RunResults
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of, payload_rate
 
 LAW = Law(

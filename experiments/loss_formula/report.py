@@ -10,8 +10,7 @@ from analysis.measures.results import Measured, RunResults, written
 from analysis.records.problems import Problems
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
-from analysis.theory.law import Law, LawPoint, ratios
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios
 from analysis.theory.loss_laws import REGULAR, padhye_rate, square_root_rate
 from analysis.theory.measured_path import samples_of
 

@@ -8,8 +8,7 @@ from itertools import accumulate, pairwise
 from analysis.measures.results import RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import loss_times, path_of, samples_of
 from analysis.theory.window_laws import FilledPath, climb, climbing_time, sawtooth_period
 

@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.records.counters import CountersFile
-from analysis.records.evidence_file import EvidenceFile
 from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
 from analysis.records.qdiscs import Qdisc
 from analysis.records.run_directory import RunCondition, RunRecord, Trial, run_of
+from analysis.records.trial_files import CountersFile, EvidenceFile
 from topologies.foundation import untrusted
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, and space

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from analysis.measures.metrics import counter
 from analysis.measures.results import Measured, RunResults
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.tabular.column_table import ColumnTable
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.tabular.table import ColumnTable
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of
 from analysis.theory.window_laws import slow_start_segments
 

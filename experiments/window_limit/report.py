@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of, payload_rate, samples_of
 from analysis.theory.window_laws import FilledPath, window_limited_rate
 

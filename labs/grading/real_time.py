@@ -15,10 +15,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from analysis.records.evidence_file import EnvironmentFile
 from analysis.records.json_reader import Record as JsonRecord
 from analysis.records.json_reader import parse
 from analysis.records.manifest import RunManifest
+from analysis.records.trial_files import EnvironmentFile
 from experiments.harness.running.verify import content_if_any, packets
 from experiments.harness.sweep.point import Record
 from labs.definition.spec import LabRun

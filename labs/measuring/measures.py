@@ -30,8 +30,8 @@ from analysis.measures.results import measure
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
-from analysis.tabular.column_table import ColumnTable, Truths
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, Truths
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

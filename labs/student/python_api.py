@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from analysis.tabular.column_table import ColumnTable, TableColumn
+from analysis.tabular.table import ColumnTable, TableColumn
 from labs.definition import catalogue
 from labs.definition.answers import read_sheet
 from labs.definition.assignment import (

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from analysis.records import iperf, socket_samples
-from analysis.records.counters import CountersFile
 from analysis.records.json_reader import typed
 from analysis.records.qdiscs import PortLoss, QdiscsFile
+from analysis.records.trial_files import CountersFile
 from tests.analysis import xplot
 
 CLIENT = """\

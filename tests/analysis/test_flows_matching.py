@@ -11,7 +11,7 @@ import pytest
 
 from analysis.flows.displacement import reordering
 from analysis.flows.matching import align_clocks, match, summary
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
 from topologies.foundation.errors import TcplabError
 

@@ -10,16 +10,14 @@ import pytest
 
 from analysis.records.problems import Problems
 from analysis.records.published_row import RowEntry, checked_row
-from analysis.statistics.imitation import (
-    LARGER,
-    SMALLER,
-    UNJUDGED,
-    UNSHOWN,
+from analysis.statistics.published import (
+    ImitationWord,
+    Judged,
+    Word,
     imitation_sentence,
     imitations,
+    judge_row,
 )
-from analysis.statistics.judgement import Judged, judge_row
-from analysis.statistics.verdict import AGREES, DIFFERS
 from tests.analysis.made_reproductions import row, run, study, table, write
 from tests.analysis.stored_graphs import graphs_of
 
@@ -40,11 +38,11 @@ def judged(settings: Sequence[float], kernel: Sequence[float]) -> Judged:
 @pytest.mark.parametrize(
     ("settings", "word", "ratio"),
     [
-        ([30.0, 31.0, 32.0, 33.0, 34.0, 35.0], LARGER, 32.5 / 20.25),
-        ([9.0, 9.5, 10.0, 10.5, 11.0, 12.0], SMALLER, 10.25 / 20.25),
-        ([15.0, 17.0, 19.0, 21.0, 23.0, 25.0], UNSHOWN, 20.0 / 20.25),
-        ([22.1] * 6, LARGER, 22.1 / 20.25),
-        ([30.0] * 5, UNJUDGED, 30.0 / 20.25),
+        ([30.0, 31.0, 32.0, 33.0, 34.0, 35.0], ImitationWord.LARGER, 32.5 / 20.25),
+        ([9.0, 9.5, 10.0, 10.5, 11.0, 12.0], ImitationWord.SMALLER, 10.25 / 20.25),
+        ([15.0, 17.0, 19.0, 21.0, 23.0, 25.0], ImitationWord.UNSHOWN, 20.0 / 20.25),
+        ([22.1] * 6, ImitationWord.LARGER, 22.1 / 20.25),
+        ([30.0] * 5, ImitationWord.UNJUDGED, 30.0 / 20.25),
     ],
 )
 def test_intervals_that_do_not_meet_are_a_difference(
@@ -56,7 +54,7 @@ def test_intervals_that_do_not_meet_are_a_difference(
 
 def test_what_differs_by_less_than_machines_do_is_no_difference() -> None:
     (found,) = imitations([judged([100.0] * 6, [101.0] * 6)])
-    assert found.word == UNSHOWN
+    assert found.word == ImitationWord.UNSHOWN
 
 
 def test_numbers_that_share_their_runs_are_one_figure() -> None:
@@ -88,7 +86,7 @@ def test_the_page_counts_by_the_kernel_and_judges_the_settings(tmp_path: Path) -
     result = run(write(tmp_path, study(*rows, kernel=KERNEL), rows=["5 % loss"]))
     page, lines = (tmp_path / "reproduction.html").read_text(), table(tmp_path)
     assert result.exit_code == 0, result.output
-    assert [line["outcome"] for line in lines] == [AGREES, DIFFERS, AGREES]
+    assert [line["outcome"] for line in lines] == [Word.AGREES, Word.DIFFERS, Word.AGREES]
     assert [line["period_kernel_center"] for line in lines] == ["10.0", "20.0", ""]
     assert "Ours, on Linux 3.13" in page
     assert "Linux 2.6.27. Its text names it." in page
@@ -102,8 +100,8 @@ def test_the_page_counts_by_the_kernel_and_judges_the_settings(tmp_path: Path) -
     with (tmp_path / "profiles.csv").open(newline="") as file:
         figures = list(csv.DictReader(file))
     assert [(each["where"], each["settings_are"]) for each in figures] == [
-        ("a", LARGER),
-        ("b", SMALLER),
+        ("a", ImitationWord.LARGER),
+        ("b", ImitationWord.SMALLER),
     ]
     assert (figures[0]["kernel"], figures[0]["kernel_center"]) == ("3.13", "10.0")
 

@@ -13,10 +13,9 @@ from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from analysis.theory.cubic_law import cubic_window, plateau_time
-from analysis.theory.law import Law, LawPoint
-from analysis.theory.law_graph import LawGraph, LawLine
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import loss_times, path_of
 from experiments.cubic_curve.report import epochs_of
 from experiments.harness.reporting.studies import report_of

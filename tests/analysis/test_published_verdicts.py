@@ -11,20 +11,8 @@ import pytest
 
 from analysis.records.problems import Problems
 from analysis.records.published_row import RowEntry, checked_row
-from analysis.statistics.judgement import count, judge_row
 from analysis.statistics.prediction import RANKED_FROM, ValueSpan, next_mean, next_run
-from analysis.statistics.verdict import (
-    AGREES,
-    DIFFERS,
-    FEW,
-    LISTED,
-    UNRUN,
-    UNSTATED,
-    WITHIN,
-    judge,
-    published_span,
-    summarize,
-)
+from analysis.statistics.published import Word, count, judge, judge_row, published_span, summarize
 
 OURS = [2.0 + at / 20 for at in range(13)]
 """2.0 to 2.6; the interval of the median is 2.1 to 2.5, that of a further run 1.85 to 2.81."""
@@ -56,19 +44,19 @@ def test_what_a_published_number_stands_for(
 @pytest.mark.parametrize(
     ("published", "values", "word"),
     [
-        (2.3, OURS, AGREES),
-        (2.1, OURS, AGREES),
-        (2.0, OURS, WITHIN),
-        (2.75, OURS, WITHIN),
-        (2.95, OURS, DIFFERS),
-        (1.75, OURS, DIFFERS),
-        (2.3, OURS[:5], FEW),
-        (2.0, OURS[:1], FEW),
-        (2.0, [2.0] * 6, AGREES),
-        (2.1, [2.0] * 6, DIFFERS),
-        (0.0, [0.0, 0.0, 1.0, 2.0, 0.0, 3.0], AGREES),
-        (2.0, [], UNRUN),
-        (None, OURS, UNSTATED),
+        (2.3, OURS, Word.AGREES),
+        (2.1, OURS, Word.AGREES),
+        (2.0, OURS, Word.WITHIN),
+        (2.75, OURS, Word.WITHIN),
+        (2.95, OURS, Word.DIFFERS),
+        (1.75, OURS, Word.DIFFERS),
+        (2.3, OURS[:5], Word.FEW),
+        (2.0, OURS[:1], Word.FEW),
+        (2.0, [2.0] * 6, Word.AGREES),
+        (2.1, [2.0] * 6, Word.DIFFERS),
+        (0.0, [0.0, 0.0, 1.0, 2.0, 0.0, 3.0], Word.AGREES),
+        (2.0, [], Word.UNRUN),
+        (None, OURS, Word.UNSTATED),
     ],
 )
 def test_verdicts_with_a_known_truth(
@@ -176,11 +164,11 @@ def test_few_runs_are_no_verdict(runs: int, text: str) -> None:
 
 def test_a_row_counts_by_its_headline_and_never_by_the_better() -> None:
     row = checked_row(RowEntry(published=2, period=[8.0] * 6, today=[2.0] * 6), "study", Problems())
-    assert judge_row(row).outcome.word == DIFFERS
-    assert judge_row(row, "today").outcome.word == AGREES
+    assert judge_row(row).outcome.word == Word.DIFFERS
+    assert judge_row(row, "today").outcome.word == Word.AGREES
     unrun = checked_row(RowEntry(published=2, today=[2.0] * 6), "study", Problems())
-    assert judge_row(unrun, "period").outcome.word == UNRUN
-    assert judge_row(unrun).outcome.word == AGREES
+    assert judge_row(unrun, "period").outcome.word == Word.UNRUN
+    assert judge_row(unrun).outcome.word == Word.AGREES
 
 
 def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:
@@ -190,7 +178,7 @@ def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:
         RowEntry(published=2),
     )
     judged = [judge_row(checked_row(entry, "study", Problems())) for entry in entries]
-    assert [row.outcome.word for row in judged] == [LISTED, UNRUN, UNRUN]
+    assert [row.outcome.word for row in judged] == [Word.LISTED, Word.UNRUN, Word.UNRUN]
     counts = count(judged)
     assert (counts.rows, counts.listed, counts.unrun, counts.later) == (3, 1, 2, 1)
 
@@ -199,4 +187,4 @@ def test_a_mean_is_compared_with_our_mean() -> None:
     entry = RowEntry(published=4, mean_of=10, today=[1.0, 1.0, 1.0, 1.0, 1.0, 19.0])
     judged = judge_row(checked_row(entry, "study", Problems()))
     assert judged.today and judged.today.center == 4.0
-    assert judged.outcome.word == AGREES
+    assert judged.outcome.word == Word.AGREES

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.statistics.verdict import AGREES, DIFFERS, FEW, LISTED, UNRUN, UNSTATED, WITHIN
+from analysis.statistics.published import Word
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.analysis.made_reproductions import Object, Tags, row, run, study, table, write
 from tests.analysis.stored_graphs import graphs_of
@@ -81,7 +81,7 @@ def test_every_row_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
     listed = [(each["name"], line["where"]) for each in studies for line in each["rows"]]
     assert [(line["study"], line["where"]) for line in lines] == listed
     assert len(lines) == page.count('<tr class="row-')
-    agree = sum(line["outcome"] == AGREES for line in lines)
+    agree = sum(line["outcome"] == Word.AGREES for line in lines)
     assert f"Of {len(lines)} published numbers {agree} agree with ours" in page
     assert all(link.startswith(("data:", "#study-")) for link in tags.links)
     drawn = {graph["key"].split("_")[1] for graph in graphs_of(page)}
@@ -128,9 +128,18 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     )
     assert result.output.splitlines()[0] == first
     assert page.index(first) < page.index("<table>")
-    words = [AGREES, DIFFERS, UNRUN, WITHIN, FEW, UNRUN, LISTED, UNSTATED]
+    words = [
+        Word.AGREES,
+        Word.DIFFERS,
+        Word.UNRUN,
+        Word.WITHIN,
+        Word.FEW,
+        Word.UNRUN,
+        Word.LISTED,
+        Word.UNSTATED,
+    ]
     assert [line["outcome"] for line in lines] == words
-    assert [line["today_verdict"] for line in lines][1:3] == [AGREES, AGREES]
+    assert [line["today_verdict"] for line in lines][1:3] == [Word.AGREES, Word.AGREES]
     assert "differs by a factor of 3.0 (ours is higher)" in page
     assert "a further one: 8.7" in page
     assert "Only in --full: 300 s." in page and "It is the rate times 60 s." in page

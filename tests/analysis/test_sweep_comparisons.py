@@ -12,9 +12,15 @@ from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
 from analysis.statistics import comparisons
 from analysis.statistics.comparisons import compare
-from analysis.statistics.metric_wording import called, decimals, fixed, probability, verb
-from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples
+from analysis.statistics.wording import (
+    DifferenceVerdict,
+    called,
+    decimals,
+    fixed,
+    probability,
+    verb,
+)
 
 
 def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
@@ -31,7 +37,9 @@ def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
     for _ in range(200):
         values = chance.lognormal(0, 0.5, (6, 1, 12)) * chance.lognormal(0, 0.3, (6, 3, 12))
         samples = SweepSamples(values, "", tuple(range(12)), {}, {}, (), {}, False)
-        false_claims += any(one.verdict != UNSHOWN for one in compare(sweep, samples))
+        false_claims += any(
+            one.verdict != DifferenceVerdict.UNSHOWN for one in compare(sweep, samples)
+        )
     assert false_claims <= 0.05 * 200 + 3 * (0.05 * 0.95 * 200) ** 0.5
 
 

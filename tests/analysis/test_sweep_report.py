@@ -24,8 +24,8 @@ from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep.page import print_sweep
 from analysis.records.problems import Problems
-from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from analysis.statistics.wording import DifferenceVerdict
 from experiments.harness.reporting.studies import make_sweep_report, report_of
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -162,7 +162,7 @@ def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
         for delay in DELAYS
         for first, second, verdict in (
             ("cubic", "reno", "smaller"),
-            ("cubic", "bbr", UNSHOWN),
+            ("cubic", "bbr", DifferenceVerdict.UNSHOWN),
             ("reno", "bbr", "larger"),
         )
     ]
@@ -212,7 +212,7 @@ def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
 def test_few_seeds_say_that_they_can_show_nothing(tmp_path: Path, seeds: int) -> None:
     made = make_sweep_report(write_sweep(tmp_path, seeds=seeds))
     page = made.page.read_text()
-    assert all(one.verdict == UNSHOWN for one in made.comparisons)
+    assert all(one.verdict == DifferenceVerdict.UNSHOWN for one in made.comparisons)
     assert "it takes at least 8 (--seeds 8)" in page
     assert ("One seed: no interval" if seeds == 1 else "5 seeds: no interval") in page
 

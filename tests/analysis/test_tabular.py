@@ -14,8 +14,8 @@ from hypothesis import strategies as some
 
 from analysis.analyze.connections import fulfilling
 from analysis.tabular import row_groups
-from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
 from tests.analysis.test_analyze import BOTH
 
 Keys = list[tuple[int, bool]]

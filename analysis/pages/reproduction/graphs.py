@@ -23,8 +23,7 @@ from analysis.graphs.ranges import (
 )
 from analysis.pages.published import as_printed
 from analysis.rendering.colours import BLUE, GREEN, VERMILLION
-from analysis.statistics.judgement import Judged, JudgedStudy
-from analysis.statistics.verdict import LISTED, Ours
+from analysis.statistics.published import Judged, JudgedStudy, Ours, Word
 
 MOST_PANELS = 8
 MOST_LINES = 32
@@ -62,7 +61,7 @@ Marks = dict[ValueSource, list[RangedValue]]
 
 def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
     """The graph of a study, the `number`-th; None if it wants none or nothing can be drawn."""
-    drawable = [judged for judged in one.rows if judged.outcome.word != LISTED]
+    drawable = [judged for judged in one.rows if judged.outcome.word != Word.LISTED]
     drawable = [judged for judged in drawable if not judged.row.needs and _is_drawable(judged)]
     kind = one.study.plot.kind
     with_x = [judged for judged in drawable if judged.row.x is not None]

@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from io import StringIO
 
 from analysis.pages.published import numbered, spanned
-from analysis.statistics.imitation import LARGER, SMALLER, Imitation, imitations
-from analysis.statistics.judgement import JudgedStudy
-from analysis.statistics.metric_wording import signed
-from analysis.statistics.verdict import Ours
+from analysis.statistics.published import Imitation, ImitationWord, JudgedStudy, Ours, imitations
+from analysis.statistics.wording import signed
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class ImitationLine:
 
 
 def imitation_line(each: Imitation) -> ImitationLine:
-    row, shown = each.row, each.word in (LARGER, SMALLER)
+    row, shown = each.row, each.word in (ImitationWord.LARGER, ImitationWord.SMALLER)
     by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
     return ImitationLine(
         row.where,

@@ -21,10 +21,16 @@ from analysis.pages.reproduction.imitations import imitation_line, profiles_csv
 from analysis.records.problems import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
-from analysis.statistics.imitation import imitation_sentence, imitations
-from analysis.statistics.judgement import Counts, JudgedStudy, count, judge_study
 from analysis.statistics.paired_tests import FEWEST
-from analysis.statistics.verdict import TOLERANCE
+from analysis.statistics.published import (
+    TOLERANCE,
+    Counts,
+    JudgedStudy,
+    count,
+    imitation_sentence,
+    imitations,
+    judge_study,
+)
 
 MOST_ROWS = 400
 """Rows of a study's table on the page, and failures of its list; the files have all."""

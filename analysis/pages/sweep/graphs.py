@@ -27,9 +27,9 @@ from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
 from analysis.statistics.comparisons import LevelComparison
-from analysis.statistics.metric_wording import called, labelled
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
+from analysis.statistics.wording import called, labelled
 
 _SPACING = {
     "linear": "",

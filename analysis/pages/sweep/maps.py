@@ -11,10 +11,9 @@ from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.statistics.comparisons import LevelComparison
-from analysis.statistics.metric_wording import labelled
 from analysis.statistics.paired_tests import Numbers
-from analysis.statistics.paired_wording import UNSHOWN
 from analysis.statistics.sweep_samples import SweepSamples
+from analysis.statistics.wording import DifferenceVerdict, labelled
 
 _ROW = 34
 """Pixels of a row of cells."""
@@ -97,7 +96,7 @@ def _against(shape: Layout, axis: int, levels: Levels) -> str:
 
 def _is_shown(comparison: LevelComparison) -> bool:
     return (
-        comparison.verdict != UNSHOWN
+        comparison.verdict != DifferenceVerdict.UNSHOWN
         and comparison.paired is not None
         and comparison.paired.scale == "ratio"
     )
@@ -113,7 +112,7 @@ def _by_level(
         if comparison.paired is not None and comparison.paired.scale == "ratio":
             ratios[place], unshown[place] = (
                 comparison.paired.estimate,
-                comparison.verdict == UNSHOWN,
+                comparison.verdict == DifferenceVerdict.UNSHOWN,
             )
     return ratios, unshown
 

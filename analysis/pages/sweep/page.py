@@ -29,17 +29,17 @@ from analysis.statistics.comparisons import (
     LevelComparison,
     compare,
     csv_text,
+    first_lines,
+    question,
     sentence,
     too_few,
 )
 from analysis.statistics.comparisons import (
     row as comparison_row,
 )
-from analysis.statistics.judgement import judge_row
-from analysis.statistics.metric_wording import decimals, fixed, labelled, signed
-from analysis.statistics.paired_wording import UNSHOWN
+from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
-from analysis.statistics.swept_claims import first_lines, question
+from analysis.statistics.wording import DifferenceVerdict, decimals, fixed, labelled, signed
 
 _MAIN = (
     "goodput_kbit_s",
@@ -329,7 +329,7 @@ def _print_sentences(report: SweepReport, console: Console) -> None:
     """All in the order of the grid; of too many, first those that show a difference."""
     ordered = list(report.comparisons)
     if len(ordered) > MOST_LINES:
-        ordered.sort(key=lambda comparison: comparison.verdict == UNSHOWN)
+        ordered.sort(key=lambda comparison: comparison.verdict == DifferenceVerdict.UNSHOWN)
     for comparison in ordered[:MOST_LINES]:
         console.print(Text(f"- {sentence(comparison, report.sweep, report.samples)}"))
     more = len(report.comparisons) - MOST_LINES

@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from analysis.statistics.paired_tests import Paired, holm, paired
-from analysis.statistics.paired_wording import verdict_of
+from analysis.statistics.wording import verdict_of
 from experiments.harness.definition.grid import Combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.kernels.cases import KernelCase, KernelMeasure

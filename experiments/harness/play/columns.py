@@ -14,8 +14,8 @@ import numpy as np
 from analysis.flows.columns import KINDS
 from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
-from analysis.tabular.column_table import ColumnTable, TableColumn
 from analysis.tabular.row_groups import RowGroups
+from analysis.tabular.table import ColumnTable, TableColumn
 from experiments.playground import FIRST_PORT
 from topologies.foundation import untrusted
 

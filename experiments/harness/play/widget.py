@@ -11,7 +11,7 @@ import anywidget
 import numpy as np
 import traitlets
 
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from experiments.harness.play.columns import Columns, Frame, PlayEvent
 from experiments.harness.play.lesson import all_lessons
 from experiments.harness.play.page import PAGE, PageOffer, whole_page

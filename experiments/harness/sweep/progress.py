@@ -22,7 +22,7 @@ from rich.progress import (
 
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import written
-from analysis.statistics.metric_wording import called
+from analysis.statistics.wording import called
 from experiments.harness.sweep.point import Point, Record
 
 _BETWEEN = 30.0  # seconds between two lines if the output is no terminal

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.measures.sweep_folder import read_rows, read_sweep
 from analysis.records.problems import Problems
-from analysis.tabular.column_table import ColumnTable
+from analysis.tabular.table import ColumnTable
 from experiments.harness.sweep.definition import from_mapping
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Point, Record

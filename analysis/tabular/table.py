@@ -1,11 +1,14 @@
 """A table whose columns are NumPy arrays: what is computed with, from the engine to the page.
 
-It has the few operations that the product needs and no more. Whoever wants a data frame makes one
-of it: `to_polars`.
+This type carries all tables. NumPy is needed anyway, and a table of it has only the operations that
+the product uses. A data frame library would cost each installation 100 MB and each command its
+import, so `to_polars` makes a data frame for users who have Polars. Rows of a stranger's JSON are
+msgspec structs (analysis.records). SQL serves the store of points, which many processes share
+(experiments/harness/sweep/store.py), and conditions that users type.
 
-A value that is missing has no number that stands for it. Beside its values a column has `valid`,
-False for what is missing; `valid` is None if nothing is. What the array holds in such a place means
-nothing: `filled` and `whole` put something definite there.
+A missing value has no number that stands for it. A column has `values` and `valid`, which is False
+for missing ones, or None if no value is missing. The content of the array in such a place has no
+meaning: `filled` and `whole` put something definite there.
 """
 
 from __future__ import annotations
@@ -14,12 +17,14 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.tabular.row_groups import RowGroups
+from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
     import polars
@@ -42,7 +47,7 @@ class TableColumn:
 
     @staticmethod
     def of(cells: Sequence[Any], kind: type | None = None) -> TableColumn:
-        """Python's own values, of which None are missing.
+        """Make a column of Python values, of which None are missing.
 
         They are of one `kind`: int, float, bool or str; by default that of the first that is there.
         """
@@ -61,35 +66,35 @@ class TableColumn:
 
     @property
     def is_known(self) -> Truths:
-        """For each row whether its value is there."""
+        """True for each row that has a value."""
         return np.ones(len(self), np.bool_) if self.valid is None else self.valid
 
     @property
     def is_shared(self) -> bool:
-        """Whether one value, kept once, stands for all rows."""
+        """True if one value, kept once, stands for all rows."""
         kept = [array for array in (self.values, self.valid) if array is not None]
         return all(array.strides == (0,) for array in kept)
 
     @property
     def known(self) -> NDArray[Any]:
-        """The values that are there."""
+        """The values without missing ones."""
         return self.values if self.valid is None else self.values[self.valid]
 
     def filled(self, missing: object) -> NDArray[Any]:
-        """The values, with `missing` in the place of those that are not there."""
+        """Return the values, with `missing` in the place of missing ones."""
         return (
             self.values if self.valid is None else np.where(self.valid, self.values, missing)  # type: ignore[call-overload]
         )
 
     def whole(self, missing: int = 0) -> Whole:
-        """The same as 64-bit integers with a sign, whose differences are right."""
+        """Return 64-bit integers with a sign, whose differences are right."""
         values = self.values.astype(np.int64)
         if self.valid is not None:
             values[~self.valid] = missing
         return values
 
     def to_list(self) -> list[Any]:
-        """Python's own values; None for what is missing."""
+        """Return Python values; None for a missing one."""
         values: list[Any] = self.values.tolist()
         if self.valid is None or self.valid.all():
             return values
@@ -100,7 +105,7 @@ class TableColumn:
 
     @staticmethod
     def joined(columns: Sequence[TableColumn]) -> TableColumn:
-        """Each behind the one before."""
+        """Join columns, each behind the one before."""
         if len(columns) == 1:
             return columns[0]
         none_missing = all(column.valid is None for column in columns)
@@ -140,7 +145,7 @@ class ListColumn:
 
     @staticmethod
     def joined(columns: Sequence[ListColumn]) -> ListColumn:
-        """Each behind the one before."""
+        """Join columns, each behind the one before."""
         if len(columns) == 1:
             return columns[0]
         lengths = np.concatenate([column.lengths for column in columns])
@@ -259,10 +264,8 @@ class ColumnTable:
             yield _lines(zip(*map(_written, some.columns.values()), strict=True))
 
     def to_polars(self) -> polars.DataFrame:
-        """The same as a data frame of Polars. Raises UsageError if Polars is not installed."""
-        from analysis.tabular.data_frames import polars_frame
-
-        return polars_frame(self)
+        """Return a data frame of Polars. Raises UsageError if Polars is not installed."""
+        return _polars_frame(self)
 
 
 def _column(column: NDArray[Any] | TableColumn | ListColumn) -> TableColumn | ListColumn:
@@ -297,3 +300,50 @@ def _written(column: TableColumn | ListColumn) -> list[Any]:
     values: list[Any] = column.to_list()
     is_truth = column.values.dtype.kind == "b"
     return [_TRUTHS.get(value) for value in values] if is_truth else values
+
+
+if TYPE_CHECKING:
+    import polars
+
+
+def frame_library() -> ModuleType:
+    """Import Polars. Raises UsageError if it is not installed."""
+    try:
+        import polars
+    except ImportError as error:
+        raise UsageError(
+            "This needs Polars, which is not installed.",
+            "Install it next to tcplab, in a checkout by .venv/bin/pip install polars. The archive"
+            " of a release takes no libraries: install its wheel, or use CSV.",
+        ) from error
+    return polars
+
+
+def _polars_frame(table: ColumnTable) -> polars.DataFrame:
+    """The table as a frame of Polars; missing values are null. Raises UsageError."""
+    pl = frame_library()
+    frame: polars.DataFrame = pl.DataFrame(
+        [_series(pl, name, column) for name, column in table.columns.items()]
+    )
+    return frame
+
+
+def _series(pl: Any, name: str, column: TableColumn | ListColumn) -> Any:
+    if isinstance(column, ListColumn):
+        return _lists(pl, name, column)
+    if column.values.dtype == np.object_:
+        return pl.Series(name, column.to_list(), dtype=pl.String)
+    series = pl.Series(name, np.ascontiguousarray(column.values))
+    if column.valid is None:
+        return series
+    return pl.select(pl.when(pl.Series(column.valid)).then(series).alias(name)).to_series()
+
+
+def _lists(pl: Any, name: str, column: ListColumn) -> Any:
+    """Polars makes lists of groups of rows."""
+    rows = np.repeat(np.arange(len(column)), column.lengths)
+    values = pl.DataFrame({"row": rows, name: column.values})
+    lists = values.group_by("row", maintain_order=True).agg(pl.col(name))
+    every = pl.DataFrame({"row": np.arange(len(column))})
+    joined = every.join(lists, on="row", how="left", maintain_order="left").get_column(name)
+    return joined.fill_null(pl.Series([[]], dtype=joined.dtype))

@@ -1,0 +1,372 @@
+"""Verdicts on published numbers, from the numbers alone.
+
+A published number is one draw, or the mean of a few, from something that varies; so are ours.
+Three questions differ: could the published number be our median (`AGREES`), could it be a further
+run of ours (`WITHIN`), or neither (`DIFFERS`)? No verdict says *equal*: few or scattered runs
+agree with much. Below six runs there is no verdict (`FEW`).
+
+An imitation compares the lab's kernel with settings of a study's time and a kernel of that time.
+Their seeds draw other losses, so the medians are compared and no pairs. Two intervals of 95 % that
+do not meet are seldom chance: of six runs each, all of one kernel are then above all of the other,
+which happens in 1 of 462 cases if nothing differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from functools import cached_property
+from math import isfinite
+from statistics import fmean, median
+from typing import Literal
+
+from analysis.records.published_row import PublishedRow
+from analysis.records.reproduction_folder import ReproducedStudy
+from analysis.statistics.paired_tests import FEWEST, median_interval
+from analysis.statistics.prediction import ValueSpan, next_mean, next_run, true_mean
+from analysis.statistics.wording import signed
+
+
+class Word(StrEnum):
+    """Verdict on a published number."""
+
+    AGREES = "agrees"
+    WITHIN = "lies within"
+    DIFFERS = "differs"
+    FEW = "not judged"
+    UNRUN = "not run"
+    UNSTATED = "not stated"
+    LISTED = "listed only"
+
+
+TOLERANCE = 0.02
+"""Share of a published rate or time by which machines differ without a difference of TCP.
+
+It is what counts as payload or header, when a program's clock starts and stops, and that iperf
+prints three digits.
+"""
+
+_RATE_OR_TIME = re.compile(r".*(bit|byte|b)/s|[mun\N{MICRO SIGN}]?s|min|h", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Our runs, in the unit of the row.
+
+    `center` is their median, or their mean if the published number is one; `middle` its 95 %
+    interval and `further` where such a published number lies with 95 % if nothing differs: both
+    None below six runs. `runs` goes from the least to the greatest.
+    """
+
+    center: float
+    runs: ValueSpan
+    middle: ValueSpan | None
+    further: ValueSpan | None
+    count: int
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A verdict, for `DIFFERS` the distance to ours, and for `FEW` the number of `runs`.
+
+    `factor` is the greater divided by the smaller; it is None if one of both is not above
+    zero. `difference` is ours - published, in the unit of the row.
+    """
+
+    word: Word
+    factor: float | None = None
+    difference: float = 0.0
+    runs: int = 0
+
+    def text(self, unit: str) -> str:
+        """Write the verdict, such as "differs by a factor of 1.8 (ours is lower)"."""
+        if self.word == Word.FEW:
+            return f"{Word.FEW}: {self.runs} {'run' if self.runs == 1 else 'runs'}"
+        if self.word != Word.DIFFERS:
+            return self.word
+        side = "higher" if self.difference > 0 else "lower"
+        how_far = (
+            f"{signed(abs(self.difference))} {unit}".strip()
+            if self.factor is None
+            else self._factor()
+        )
+        return f"differs by {how_far} (ours is {side})"
+
+    def _factor(self) -> str:
+        factor = self.factor or 1.0
+        if factor >= 10:
+            return f"a factor of {signed(round(factor))}"
+        return f"a factor of {factor:.1f}" if factor >= 1.095 else f"{100 * (factor - 1):.1g} %"
+
+
+def summarize(values: Sequence[float], mean_of: int = 1) -> Ours | None:
+    """Summarize one value per seed; None without values.
+
+    The published number is the mean of `mean_of` runs, or one run.
+    """
+    if not values:
+        return None
+    runs, is_mean = ValueSpan(min(values), max(values)), mean_of > 1
+    center = fmean(values) if is_mean else median(values)
+    if len(values) < FEWEST:
+        return Ours(center, runs, None, None, len(values))
+    further = next_mean(values, mean_of) if is_mean else next_run(values)
+    return Ours(center, runs, _middle(values, is_mean), further, len(values))
+
+
+def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
+    """The 95 % interval of the mean or the median; of equal values the value itself."""
+    if is_mean:
+        return true_mean(values)
+    interval = median_interval(values)
+    return ValueSpan(interval.low, interval.high) if interval else ValueSpan(values[0], values[0])
+
+
+def published_span(printed: str, unit: str) -> ValueSpan:
+    """Return the range of a published number as printed: 9.35 to 9.45 for 9.4.
+
+    A rate or time stands for at least 2 %.
+    """
+    value = float(printed)
+    around = max(
+        _half_a_digit(printed),
+        TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
+    )
+    return ValueSpan(value - around, value + around)
+
+
+def _half_a_digit(printed: str) -> float:
+    """Half a unit of the last printed digit; zeros before the decimal point count as measured."""
+    exponent = Decimal(printed).as_tuple().exponent
+    return 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
+
+
+def judge(published: float | None, span: ValueSpan | None, ours: Ours | None) -> Agreement:
+    """Compare `published`, which stands for `span`, with our runs; None stands for no number.
+
+    AGREES: `span` meets the 95 % interval of our median. WITHIN: it meets the interval in which a
+    further run of ours lies with 95 %.
+    """
+    if published is None or span is None:
+        return Agreement(Word.UNSTATED)
+    if ours is None:
+        return Agreement(Word.UNRUN)
+    if ours.middle is None or ours.further is None:
+        return Agreement(Word.FEW, runs=ours.count)
+    if ours.middle.meets(span):
+        return Agreement(Word.AGREES)
+    return Agreement(Word.WITHIN) if ours.further.meets(span) else _apart(published, ours.center)
+
+
+def _apart(published: float, ours: float) -> Agreement:
+    low, high = sorted((published, ours))
+    is_ratio = low > 0 and isfinite(high / low)
+    return Agreement(Word.DIFFERS, high / low if is_ratio else None, ours - published)
+
+
+Way = Literal["period_kernel", "period", "today"]
+"""On a kernel of a study's time, with settings of that time, or with those of today."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A row, the range of its number, and ours with a verdict for each way of running it.
+
+    It counts by its `headline`, whichever verdict is the better.
+    """
+
+    row: PublishedRow
+    span: ValueSpan | None
+    period_kernel: Ours | None
+    period: Ours | None
+    today: Ours | None
+    period_kernel_verdict: Agreement
+    period_verdict: Agreement
+    today_verdict: Agreement
+    headline: Way
+
+    @property
+    def outcome(self) -> Agreement:
+        """The verdict by which the row counts."""
+        return {
+            "period_kernel": self.period_kernel_verdict,
+            "period": self.period_verdict,
+            "today": self.today_verdict,
+        }[self.headline]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Counts of rows by verdict; each row is in one of the seven after `rows`.
+
+    Of the rows that were not run, `later` are of the full form only.
+    """
+
+    rows: int
+    agree: int
+    within: int
+    differ: int
+    few: int
+    unrun: int
+    unstated: int
+    listed: int
+    later: int
+
+
+@dataclass(frozen=True)
+class JudgedRows:
+    """Rows that belong together."""
+
+    rows: tuple[Judged, ...]
+
+    @cached_property
+    def counts(self) -> Counts:
+        return count(self.rows)
+
+    @cached_property
+    def today_counts(self) -> Counts:
+        """The counts by today's settings."""
+        return _counted(self.rows, (row.today_verdict for row in self.rows))
+
+    @property
+    def has_period_kernel(self) -> bool:
+        """True if a number was measured on a kernel of its time."""
+        return any(row.period_kernel for row in self.rows)
+
+    @property
+    def has_period(self) -> bool:
+        """True if a number was measured with the settings of its time."""
+        return any(row.period for row in self.rows)
+
+    @property
+    def has_today(self) -> bool:
+        return any(row.today for row in self.rows)
+
+
+@dataclass(frozen=True)
+class JudgedStudy(JudgedRows):
+    """A study with all rows judged."""
+
+    study: ReproducedStudy
+
+
+def judge_study(study: ReproducedStudy) -> JudgedStudy:
+    """Judge each row by the kernel of its time if it ran on that, else by the settings, if any."""
+    other: Way = "period" if study.profile else "today"
+    return JudgedStudy(
+        tuple(
+            judge_row(row, "period_kernel" if row.period_kernel else other) for row in study.rows
+        ),
+        study,
+    )
+
+
+def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
+    """Judge a row; without a headline by the settings of its time, if it has such runs."""
+    span = None if row.published is None else published_span(row.printed, row.unit)
+    on_kernel, period, today = (
+        summarize(values, row.mean_of) for values in (row.period_kernel, row.period, row.today)
+    )
+    of_kernel, of_period, of_today = (
+        Agreement(Word.LISTED) if row.listed else judge(row.published, span, ours)
+        for ours in (on_kernel, period, today)
+    )
+    chosen = headline or ("period" if period else "today")
+    return Judged(row, span, on_kernel, period, today, of_kernel, of_period, of_today, chosen)
+
+
+def count(rows: Iterable[Judged]) -> Counts:
+    """Count the rows by their outcomes."""
+    counted = tuple(rows)
+    return _counted(counted, (row.outcome for row in counted))
+
+
+def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
+    words = [verdict.word for verdict in verdicts]
+    later = sum(
+        word == Word.UNRUN and bool(judged.row.needs)
+        for word, judged in zip(words, rows, strict=True)
+    )
+    agree, within, differ, few, unrun, unstated, listed = (
+        words.count(word)
+        for word in (
+            Word.AGREES,
+            Word.WITHIN,
+            Word.DIFFERS,
+            Word.FEW,
+            Word.UNRUN,
+            Word.UNSTATED,
+            Word.LISTED,
+        )
+    )
+    return Counts(len(rows), agree, within, differ, few, unrun, unstated, listed, later)
+
+
+class ImitationWord(StrEnum):
+    """Verdict on settings of a study's time against the kernel of that time."""
+
+    LARGER = "larger"
+    SMALLER = "smaller"
+    UNSHOWN = "not shown to differ"
+    UNJUDGED = "not judged"
+
+
+@dataclass(frozen=True)
+class Imitation:
+    """One figure as the settings of its time gave it and as the kernel of its time did."""
+
+    row: PublishedRow
+    settings: Ours
+    kernel: Ours
+
+    @property
+    def ratio(self) -> float | None:
+        """The median of the settings divided by that of the kernel; None if one is not above 0."""
+        both = self.settings.center, self.kernel.center
+        return both[0] / both[1] if min(both) > 0 else None
+
+    @property
+    def word(self) -> ImitationWord:
+        """The settings compared with the kernel; not judged with fewer than six runs."""
+        if self.settings.middle is None or self.kernel.middle is None:
+            return ImitationWord.UNJUDGED
+        near = self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
+        if near or self.settings.middle.meets(self.kernel.middle):
+            return ImitationWord.UNSHOWN
+        return (
+            ImitationWord.LARGER
+            if self.settings.center > self.kernel.center
+            else ImitationWord.SMALLER
+        )
+
+
+def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
+    """Return each figure that both have once: several published numbers may be of one setting."""
+    return tuple({(each.row.period, each.row.period_kernel): each for each in _both(rows)}.values())
+
+
+def _both(rows: Iterable[Judged]) -> Iterator[Imitation]:
+    for judged in rows:
+        if judged.period and judged.period_kernel:
+            yield Imitation(judged.row, judged.period, judged.period_kernel)
+
+
+def imitation_sentence(found: Iterable[Imitation], kernel: str) -> str:
+    """Write how many figures the settings give like the kernel; empty if none is judged."""
+    words = Counter(each.word for each in found)
+    judged = sum(words.values()) - words[ImitationWord.UNJUDGED]
+    if not judged:
+        return ""
+    larger, smaller = words[ImitationWord.LARGER], words[ImitationWord.SMALLER]
+    if not larger + smaller:
+        return (
+            f"In none of {judged} figures they are shown to give anything but Linux {kernel} does."
+        )
+    return (
+        f"In {larger + smaller} of {judged} figures they give something else than Linux {kernel}"
+        f" does ({larger} larger, {smaller} smaller): they do not stand for that kernel."
+    )
