@@ -141,7 +141,11 @@ DISCIPLINES: dict[str, Discipline] = {
 
 
 def discipline(name: str) -> Discipline:
-    """Return the discipline of a spec. Raises UsageError, which names all."""
+    """Return the discipline of a spec. Raises UsageError, which names all.
+
+    >>> discipline("sfq").words(queue=100, frame=1514, rate=10_000_000)
+    'limit 100 depth 100'
+    """
     if name not in DISCIPLINES:
         raise UsageError(
             f"There is no queueing discipline '{name[:40]}'.",
