@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.assignment import (
-    KERNEL,
-    SOURCE,
-    Row,
-    assigned,
-    duration,
-    lines_of,
-    path_settings,
-    with_flows,
-)
-from experiments.harness.published.target import COUNTS, PublishedStudy, Target
+from experiments.harness.published.assignment import assigned, assignment, path_settings, with_flows
+from experiments.harness.published.target import COUNTS, Row, Target, published
 
 _REASONS = (
     (
@@ -32,16 +21,11 @@ _REASONS = (
 )
 
 
-STUDY = PublishedStudy(
-    SOURCE,
+STUDY = assignment(
     order=3,
-    kernel=KERNEL,
-    short_form="What was measured for half an hour is in the full form only.",
-    notes=(
-        "Of 90 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
-        " transfer are rows. The first seconds of two transfers and the amounts that iperf printed"
-        " with each rate are no rows.",
-    ),
+    lines=90,
+    short_form="Runs of half an hour are in the full form only.",
+    notes=("The first seconds of two transfers are no rows.",),
     processor_seconds=(40.0, 400.0),
     reasons=_REASONS,
 )
@@ -50,30 +34,21 @@ _HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each
 
 def targets(quick: bool) -> Iterator[Target]:
     """Yield a target for each rate, and for the slowest and the fastest of parallel flows."""
-    flows = published_rows(Path(__file__).with_name("published_flows.csv"))
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    flows = published(__file__, "_flows")
+    for row in published(__file__):
         target = _with_sack(row) if row["section"] == "3.4" else _over_path(row)
         if quick and row["duration_s"] == "1800":
             target = replace(target, needs=_HALF_AN_HOUR)
-        yield from with_flows(target, lines_of(row, flows))
+        yield from with_flows(target, row, flows)
 
 
 def _over_path(row: Row) -> Target:
     algorithm = row["congestion_control"]
-    settings = path_settings(row["condition"]) | {
-        "cc": algorithm,
-        "streams": row["streams"],
-        "duration": duration(row),
-    }
+    settings = path_settings(row["condition"]) | {"cc": algorithm, "streams": row["streams"]}
     return assigned(row, "cubic_vs_reno", settings, algorithm)
 
 
 def _with_sack(row: Row) -> Target:
     off = "without SACK" in row["condition"]
-    settings = {
-        "cc": "cubic",
-        "sack": "off" if off else "on",
-        "loss": "10%",
-        "duration": duration(row),
-    }
+    settings = {"cc": "cubic", "sack": "off" if off else "on", "loss": "10%"}
     return assigned(row, "cubic_vs_reno", settings, "cubic_sack_off" if off else "cubic")

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.assignment import (
-    KERNEL,
-    SOURCE,
-    assigned,
-    duration,
-    lines_of,
-    path_settings,
-    with_flows,
-)
-from experiments.harness.published.target import COUNTS, PublishedStudy, Target
+from experiments.harness.published.assignment import assigned, assignment, path_settings, with_flows
+from experiments.harness.published.target import COUNTS, Target, published
 
 _REASONS = (
     (
@@ -27,7 +17,7 @@ _REASONS = (
         "500 ms delay and 5 % loss, reno",
         "Chance: in the period's network 20 seeds give 0.097 to 0.150 Mbit/s, 0.120 in the middle.",
     ),
-    # exp, one stream: 0.138 published, 0.141 to 0.263 in ours
+    # exp, one stream: 0.138 published, 0.141 to 0.263 here
     ("500 ms delay and 5 % loss", ""),
     (
         "5 % loss, .*1 stream,",
@@ -39,25 +29,14 @@ _REASONS = (
 )
 
 
-STUDY = PublishedStudy(
-    SOURCE,
-    order=6,
-    kernel=KERNEL,
-    notes=(
-        "Of 180 lines of parallel flows (published_flows.csv) the slowest and the fastest of each"
-        " transfer are rows. The amounts that iperf printed with each rate are no rows.",
-    ),
-    processor_seconds=(63.0, 63.0),
-    reasons=_REASONS,
-)
+STUDY = assignment(order=6, lines=180, processor_seconds=(63.0, 63.0), reasons=_REASONS)
 
 
 def targets(_quick: bool) -> Iterator[Target]:
     """Yield a target for each rate, and for the slowest and the fastest of parallel flows."""
-    flows = published_rows(Path(__file__).with_name("published_flows.csv"))
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    flows = published(__file__, "_flows")
+    for row in published(__file__):
         algorithm = row["congestion_control"]
         settings = {"delay": "0s", "loss": "0%"} | path_settings(row["condition"])
-        settings |= {"cc": algorithm, "streams": row["streams"], "duration": duration(row)}
-        rate = assigned(row, "custom_cc", settings, algorithm)
-        yield from with_flows(rate, lines_of(row, flows))
+        settings |= {"cc": algorithm, "streams": row["streams"]}
+        yield from with_flows(assigned(row, "custom_cc", settings, algorithm), row, flows)

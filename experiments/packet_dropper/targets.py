@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from analysis.reporting.tables import published_rows
 from experiments.harness.definition.profiles import DROPPER
-from experiments.harness.published.target import COUNTS, PublishedKernel, PublishedStudy, Target
+from experiments.harness.published.target import (
+    COUNTS,
+    PublishedKernel,
+    PublishedStudy,
+    Target,
+    published,
+)
 
 _REASONS = (
     (
@@ -44,7 +48,7 @@ _NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in 
 
 def targets(_quick: bool) -> Iterator[Target]:
     """Yield each mean with the range of its ten times, and each of the times."""
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    for row in published(__file__):
         times = [float(row[f"elapsed_s_{number}"]) for number in range(1, 11)]
         mean = replace(
             _elapsed(row, "mean elapsed time", float(row["elapsed_avg_s"])),

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.assignment import KERNEL, SOURCE, Row, assigned, duration
-from experiments.harness.published.target import PublishedStudy, Target
+from experiments.harness.published.assignment import assigned, assignment
+from experiments.harness.published.target import Row, Target, published
 
 _VARIES = (
     "The kernel makes a part of it. On Linux 3.13, which keeps a connection's threshold in a byte"
@@ -30,9 +28,7 @@ _REASONS = (
 )
 
 
-STUDY = PublishedStudy(
-    SOURCE, order=5, kernel=KERNEL, processor_seconds=(18.0, 18.0), reasons=_REASONS
-)
+STUDY = assignment(order=5, processor_seconds=(18.0, 18.0), reasons=_REASONS)
 _VALUES = {"10^14": 10**14, "10^15": 10**15}
 _HIGHEST = 2**31 - 1
 """What a kernel takes for thresholds that do not fit into its integers."""
@@ -45,13 +41,12 @@ kernel takes no less than 1.
 
 def targets(_quick: bool) -> Iterator[Target]:
     """Yield a target for each rate."""
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    for row in published(__file__):
         threshold = _threshold(row)
         settings = {
             "cc": row["congestion_control"],
             "jitter": "75ms" if "75 ms" in row["condition"] else "0s",
             "threshold": str(min(threshold, _HIGHEST)),
-            "duration": duration(row),
         }
         target = assigned(row, "reordering", settings, row["congestion_control"])
         yield replace(target, then=(("threshold", str(max(1, threshold % _BYTE))),))

@@ -6,12 +6,16 @@ without SACK."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from analysis.measures.metrics import metric
 from analysis.reporting.quantities import TRANSFER
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
+from experiments.harness.published.target import (
+    PublishedKernel,
+    PublishedStudy,
+    Target,
+    as_number,
+    published,
+)
 
 _REASONS = (
     (
@@ -93,7 +97,7 @@ _COLUMNS = {
 def targets(_quick: bool) -> Iterator[Target]:
     """Yield a target for each number. The server's line without SACK is not published."""
     measured = {quantity.name: quantity.key for quantity in TRANSFER} | _CAPTURED
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    for row in published(__file__):
         is_iperf = row["quantity"].startswith("iperf")
         for column, (label, condition) in _COLUMNS.items():
             if row[column]:

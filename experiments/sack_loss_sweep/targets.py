@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.assignment import Row
-from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
+from experiments.harness.published.target import (
+    PublishedKernel,
+    PublishedStudy,
+    Row,
+    Target,
+    as_number,
+    published,
+)
 
 _FEW = (
     "A loss takes up to 64 KB at once, and a receiver that gets whole buffers acknowledges each"
@@ -67,7 +71,7 @@ _FULL = "300 s for each loss rate: about two hours of a processor for each seed 
 
 def targets(quick: bool) -> Iterator[Target]:
     """Yield the average rate, the share sent again, the slowest and the fastest second."""
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    for row in published(__file__):
         rate = _average(row, quick)
         yield rate
         yield replace(

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from statistics import fmean
 
-from analysis.reporting.tables import published_rows
-from experiments.harness.published.assignment import Row
-from experiments.harness.published.target import PublishedKernel, PublishedStudy, Target, as_number
+from experiments.harness.published.target import (
+    PublishedKernel,
+    PublishedStudy,
+    Row,
+    Target,
+    as_number,
+    published,
+)
 
 _REASONS = (
     (
@@ -68,8 +72,8 @@ STUDY = PublishedStudy(
 
 def targets(quick: bool) -> Iterator[Target]:
     """Yield the rate, the segments sent again and the amount of each published run."""
-    seconds = published_rows(Path(__file__).with_name("published_seconds.csv"))
-    for row in published_rows(Path(__file__).with_name("published.csv")):
+    seconds = published(__file__, "_seconds")
+    for row in published(__file__):
         case = "baseline" if row["test_case"] == "0" else row["test_case"]
         first = [line for line in seconds if (line["case"], line["run"]) == (case, row["run"])]
         rate = _rate(case, row, quick)

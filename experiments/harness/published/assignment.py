@@ -1,21 +1,16 @@
-"""The TCP assignment of the GENI project: what the studies after its sections have in common."""
+"""The TCP assignment of the GENI project: common parts of the studies of its sections."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
-from experiments.harness.published.target import PublishedKernel, Target
-from topologies.foundation.units import Duration
+from experiments.harness.published.target import PublishedKernel, PublishedStudy, Row, Target
 
-if TYPE_CHECKING:
-    from analysis.measures.results import Among
-
-Row = dict[str, str]
 RATES, FLOWS = "rates", "slowest and fastest of parallel flows"
-"""The groups of rows."""
+"""Groups of rows."""
 SOURCE = "TCP assignment of the GENI project, solutions for instructors (2013)"
 KERNEL = PublishedKernel(
     "2.6.27",
@@ -34,7 +29,7 @@ _LATE = {
     ("500 ms delay and 5 % loss", "reno"): "14x21s+13x18s+1x12s+1x9s",
     ("500 ms delay and 5 % loss", "exp"): "16x9s+10x6s+1x3s",
 }
-"""How many connections of a row with several were late, and by how much.
+"""Number of late connections of a row with several, and their delays.
 
 A printed line covers the time from a connection's own start to the common end: 57 s of 60 is a
 start 3 s late. Times between are of the next multiple of 3 s below (RFC 2988, section 2: a SYN is
@@ -43,26 +38,37 @@ sent again after 3, 9 and 21 s).
 _KBYTE = 1024 * 8e-6  # Mbit
 
 
+def assignment(order: int, lines: int = 0, **more: Any) -> PublishedStudy:
+    """Return the study of a section, of which `lines` of parallel flows were published."""
+    note = (
+        f"Of {lines} lines of parallel flows (published_flows.csv) the slowest and the fastest of"
+        " each transfer are rows. The amounts that iperf printed with each rate are no rows."
+    )
+    notes = ((note,) if lines else ()) + more.pop("notes", ())
+    return PublishedStudy(SOURCE, order=order, kernel=KERNEL, notes=notes, **more)
+
+
 def assigned(
     row: Row, experiment: str, settings: dict[str, str], condition: str, flow: str = ""
 ) -> Target:
-    """The target of a row of the assignment; the rate of TCP is taken at the sender.
+    """Return the target of a row of the assignment; the rate of TCP is that of the sender.
 
-    Several connections have iperf's sum: all their bytes by the time that all together took.
+    Several connections have iperf's sum: all their bytes divided by their common time.
     """
     place = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
     repeat = f", run {row['repeat']}" if row["section"] == "3.4" else ""
+    streams = "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
     metric, scale = "client_kbit_s" if row["flow"] == "tcp" else "goodput_kbit_s", 1e-3
     late = _LATE.get((row["condition"], row["congestion_control"]))
     if row["streams"] != "1":
-        metric, scale = "transfer_kbyte", _KBYTE / Duration.parse(settings["duration"]).seconds
+        metric, scale = "transfer_kbyte", _KBYTE / float(row["duration_s"])
     return Target(
         experiment,
-        f"{place}, {_streams(row)}, {row['duration_s']} s{repeat}",
+        f"{place}, {streams}, {row['duration_s']} s{repeat}",
         "rate",
         "Mbit/s",
         float(row["reported_mbit_s"]) if row["reported_mbit_s"] else None,
-        tuple(settings.items()),
+        (*settings.items(), ("duration", f"{row['duration_s']}s")),
         condition,
         metric,
         scale,
@@ -73,48 +79,24 @@ def assigned(
     )
 
 
-def _streams(row: Row) -> str:
-    return "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
+def with_flows(rate: Target, row: Row, flows: Iterable[Row]) -> Iterator[Target]:
+    """Yield the rate of all flows, and those of the slowest and fastest if they were published.
 
-
-def with_flows(rate: Target, lines: Iterable[Row]) -> Iterator[Target]:
-    """The rate of all flows together, and if their lines were published their slowest and fastest.
-
-    `lines` are those of the study's published_flows.csv that belong to the row.
+    `flows` are the rows of the study's published_flows.csv.
     """
     yield rate
-    rates = [float(line["mbit_s"]) for line in lines]
+    names = ("condition", "congestion_control", "streams", "duration_s")
+    rates = [
+        float(line["mbit_s"]) for line in flows if all(line[name] == row[name] for name in names)
+    ]
     if not rates:
         return
-    ends: tuple[tuple[str, Among, float], ...] = (
-        ("slowest flow", "least", min(rates)),
-        ("fastest flow", "most", max(rates)),
-    )
-    for quantity, among, published in ends:
-        yield replace(
-            rate,
-            quantity=quantity,
-            published=published,
-            metric="client_kbit_s",
-            scale=1e-3,
-            among=among,
-            note="",
-            group=FLOWS,
-        )
-
-
-def lines_of(row: Row, flows: Iterable[Row]) -> list[Row]:
-    """The lines of the row's own flows."""
-    names = ("condition", "congestion_control", "streams", "duration_s")
-    return [line for line in flows if all(line[name] == row[name] for name in names)]
-
-
-def duration(row: Row) -> str:
-    """Return the duration of a row."""
-    return f"{row['duration_s']}s"
+    of_flow = replace(rate, metric="client_kbit_s", scale=1e-3, note="", group=FLOWS)
+    yield replace(of_flow, quantity="slowest flow", published=min(rates), among="least")
+    yield replace(of_flow, quantity="fastest flow", published=max(rates), among="most")
 
 
 def path_settings(text: str) -> dict[str, str]:
-    """`300 ms delay and 5 % loss` as settings."""
+    """Read `300 ms delay and 5 % loss` as settings."""
     delay, loss = re.search(r"(\d+) ms delay", text), re.search(r"(\d+) % loss", text)
     return ({"delay": f"{delay[1]}ms"} if delay else {}) | ({"loss": f"{loss[1]}%"} if loss else {})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from experiments.harness.definition.catalogue import catalogue, part
@@ -13,6 +15,10 @@ from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.measures.results import Among
+
+
+Row = dict[str, str]
+"""A row of a published table, by column."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,12 @@ class PublishedStudy:
     reasons: tuple[tuple[str, str], ...] = ()
 
 
+def published(file: str, part: str = "") -> list[Row]:
+    """Read published`part`.csv next to a module's `file`."""
+    table = Path(file).with_name(f"published{part}.csv")
+    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+
+
 def as_number(printed: str) -> float:
     """Read a published number: whole if it was printed so, which shows its precision."""
     return int(printed) if printed.isdigit() else float(printed)
@@ -140,10 +152,10 @@ def targets(quick: bool) -> tuple[Target, ...]:
 def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
     """Return the published numbers of one study; none if it has no `targets`."""
     module = part(study, "targets")
-    published: tuple[Target, ...] = tuple(module.targets(quick)) if module else ()
+    rows: tuple[Target, ...] = tuple(module.targets(quick)) if module else ()
     return tuple(
         replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))
-        for target in _with_repetitions(published)
+        for target in _with_repetitions(rows)
     )
 
 
@@ -152,13 +164,13 @@ def _names() -> list[str]:
     return sorted(names, key=lambda name: (published_study(name).order, name))
 
 
-def _with_repetitions(published: Sequence[Target]) -> Iterator[Target]:
+def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:
     """Add to each row the range of all rows that repeat the same measurement."""
     groups: dict[object, list[float]] = {}
-    for target in published:
+    for target in rows:
         if target.published is not None and not target.listed:
             groups.setdefault(_measured(target), []).append(target.published)
-    for target in published:
+    for target in rows:
         values = [] if target.listed else groups.get(_measured(target), [])
         yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
 
