@@ -1,1 +1,1 @@
-"""What was measured: each trial, each flow, each capture, by its key."""
+"""The table of metrics, and their values for each trial, flow, capture and sweep."""

@@ -1,7 +1,7 @@
-"""Why packets did not arrive: by chance, at a full queue, by its management, or in a host.
+"""Causes of lost packets: chance, a full queue, queue management, or a host.
 
-What none of these counts has lost is what nobody was asked to lose, such as the kernel's backlog
-behind a cable (netdev_max_backlog).
+Losses that none of these counts has are unasked, such as those of the kernel's backlog behind a
+cable (netdev_max_backlog).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class DropCauses:
 
 
 def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
-    """From the trial's qdiscs.json and counters.json; None if one of them tells nothing."""
-    problems = Problems()  # whoever reads the trial tells them
+    """Count the causes in qdiscs.json and counters.json; None if one lacks the counts."""
+    problems = Problems()  # the reader of the trial notes them
     qdiscs, counters = trial.files.qdiscs(problems), trial.files.counters(problems)
     grown = {host: counters.growth(host) for host in counters.after}
     ports = [qdiscs.port_loss(port) for port in qdiscs.after]
@@ -76,7 +76,7 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
 
 
 def _reordered(trial: Trial) -> float:
-    """What hosts dropped that were asked to reorder."""
+    """Packets dropped by hosts that were asked to reorder."""
     hosts = trial.files.reordering()
     return sum(map(hosts.host_drops, hosts.after)) if hosts else 0.0
 
@@ -86,7 +86,7 @@ def _sum(counts: Counts, names: tuple[str, ...]) -> float:
 
 
 def _unasked(grown: list[Counts], due: float) -> float | None:
-    """How many of the packets that were `due` no host received; below 0 for more than were due.
+    """The `due` packets that no host received; below 0 if hosts received more than were due.
 
     Linux counts a SYN-ACK that is sent again twice, so as many may seem to be missing. None if a
     kernel does not count, or if it cut packets up.

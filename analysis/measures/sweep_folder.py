@@ -121,7 +121,7 @@ class FailedPoint:
 
 @dataclass(frozen=True)
 class SweepRecord:
-    """What sweep.json says.
+    """The content of sweep.json.
 
     `compare` is the place of the compared factor among `factors`, None for no comparison.
     """
@@ -151,11 +151,11 @@ class SweepRecord:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many values each factor has; their product is the number of cells."""
+        """The number of values of each factor; their product is the number of cells."""
         return tuple(len(factor.values) for factor in self.factors)
 
     def points(self, key: str) -> int:
-        """How many points are `wanted`, `done`, `reused`, `failed` or `unproved`."""
+        """Return the number of `wanted`, `done`, `reused`, `failed` or `unproved` points."""
         return int(self.facts.points.get(key, 0))
 
     def described(self, place: tuple[int, ...], axes: tuple[int, ...]) -> str:

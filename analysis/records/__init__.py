@@ -1,1 +1,1 @@
-"""What a run wrote, as records: everything is a stranger's file and is checked here."""
+"""The files of a run as records: each may be a stranger's and is checked here."""

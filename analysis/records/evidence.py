@@ -1,4 +1,4 @@
-"""What the kernel had, and the proof that each condition held, as the run's own files tell."""
+"""Evidence in a run's files: the kernel's settings, and the proof that each condition held."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFi
 
 
 def settings_of(environment: EnvironmentFile) -> tuple[RecordedSetting, ...]:
-    """What the environment.json of a seed says of interfaces."""
+    """Return the settings of interfaces in the environment.json of a seed."""
     return tuple(
         RecordedSetting(entry.interface, entry.field, entry.asked, entry.found)
         for entry in environment.asked_and_found
@@ -163,7 +163,7 @@ def _note_capture_drops(run: RunRecord, trial: Trial, problems: Problems) -> Non
 
 
 def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:
-    """How many packets tcpdump lost on each interface, as it wrote them.
+    """Return the packets that tcpdump lost on each interface, as it wrote them.
 
     An interface of which it wrote nothing is left out.
     """

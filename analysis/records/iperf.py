@@ -1,4 +1,4 @@
-"""What iperf version 2 prints: the summary line, intervals, and what a UDP server adds."""
+"""Output of iperf version 2: the summary line, intervals, and the count of a UDP server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
 
 @dataclass(frozen=True)
 class IperfSummary:
-    """What iperf printed at its end, to the three digits that it prints.
+    """The last line of iperf, to its three digits.
 
     `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are
     1000 bits).
@@ -33,7 +33,7 @@ class IperfSummary:
 
 
 def sent_part(output: str) -> str:
-    """What a client says of itself.
+    """Return the client's part of its output.
 
     A UDP client then prints the report that its server sent, which is not its own.
     """

@@ -28,11 +28,11 @@ _Reader = Callable[[object], Any]
 """Gives a value of its type, or UNSET if what it is given is none."""
 
 _GREATEST = 1e300
-"""Nothing that is measured comes near; JSON knows no limit, and Python takes Infinity too."""
+"""Limit above all measurements; JSON has no limit, and Python accepts Infinity too."""
 
 
 class UnreadableJson(Exception):
-    """Why a file holds no JSON object, as what follows the file's name in a sentence."""
+    """A file without a JSON object; the text follows the file's name in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def read_object(path: Path, most: int = untrusted.MOST) -> dict[str, Any]:
 
 
 def why_not(error: OSError | untrusted.StrangeFile) -> str:
-    """Why a file cannot be read, in words."""
+    """Return the reason why a file cannot be read, in words."""
     return str(error.strerror) if isinstance(error, OSError) else error.reason
 
 
@@ -136,7 +136,7 @@ def read_main(kind: type[Record], path: Path, name: str, command: str, newest: i
 
 
 def typed(kind: type[Record], content: object) -> Record:
-    """What `content` says, as a record; of defaults only if it is no object."""
+    """Return `content` as a record; with defaults only if it is no object."""
     record = _struct(kind, content)
     return kind() if isinstance(record, UnsetType) else record
 

@@ -70,7 +70,7 @@ class ComparisonFile(Provenance, frozen=True):
 
 @dataclass(frozen=True)
 class KernelComparisonRecord:
-    """What comparison.json says."""
+    """The content of comparison.json."""
 
     path: Path
     facts: ComparisonFile

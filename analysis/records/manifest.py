@@ -21,7 +21,7 @@ class ImageFacts(Struct, frozen=True):
 
 
 class Provenance(Struct, frozen=True):
-    """When and with what something was made, and how long it took by three clocks."""
+    """Time, versions and duration of a run, sweep or reproduction; duration by three clocks."""
 
     format: float | None = None
     id: str = ""
@@ -35,7 +35,7 @@ class Provenance(Struct, frozen=True):
 
     @property
     def durations(self) -> list[tuple[str, str]]:
-        """How long it took, by clock; without the clocks that were not read."""
+        """The duration by each clock that was read."""
         clocks = (
             ("virtual time", self.virtual_seconds),
             ("wall time", self.wall_seconds),

@@ -1,4 +1,4 @@
-"""What could not be read: collected while reading goes on, so that all that is good is read."""
+"""Read errors, collected so that reading can continue."""
 
 from __future__ import annotations
 

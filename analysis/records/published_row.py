@@ -11,11 +11,11 @@ from analysis.records.json_reader import number, text
 from analysis.records.problems import Problems
 
 _LARGEST = 1e300
-"""What is still added up without an overflow; no measurement is larger."""
+"""Largest value that sums without an overflow; no measurement is larger."""
 
 
 class RowEntry(Struct, frozen=True):
-    """A row as it was written; what of its numbers can be used, `checked_row` tells."""
+    """A row as it was written; `checked_row` checks its numbers."""
 
     where: str = "unnamed"
     quantity: str = "value"

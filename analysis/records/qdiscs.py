@@ -40,7 +40,7 @@ _Count = Callable[[Qdisc], float | None]
 
 @dataclass(frozen=True)
 class PortLoss:
-    """What one port did to the packets offered to it, in packets.
+    """The fate of the packets offered to a port, in packets.
 
     `lost` at random, `dropped` by a full queue, `passed` on.
     """
@@ -73,7 +73,7 @@ class QdiscsFile(Struct, frozen=True):
         return self.port_loss(port) if port is not None and carried[port] else None
 
     def port_loss(self, port: str) -> PortLoss:
-        """What `port` did to packets during the trial."""
+        """Return the fate of packets at `port` during the trial."""
         # netem counts its child's drops among its own: the queue's are taken out again (tbf
         # passes on the queue's).
         dropped = max(self._grown(port, _RATE, _drops), self._grown(port, _QUEUE, _drops))
@@ -83,7 +83,7 @@ class QdiscsFile(Struct, frozen=True):
     def managed_drops(self, port: str) -> float:
         """Packets that active queue management dropped although there was room.
 
-        tc does not tell them from others of cake: all of its drops are counted here.
+        tc counts all drops of cake together, so they all count here.
         """
         queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
         counters = of_kind(queue.kind).early_drops if queue else ()

@@ -46,7 +46,7 @@ class PeriodKernel(Struct, frozen=True):
 
 
 class PlotEntry(Struct, frozen=True):
-    """How a study wants to be drawn."""
+    """The plot of a study, as it was written."""
 
     kind: str = ""
     x: str = ""
@@ -55,7 +55,7 @@ class PlotEntry(Struct, frozen=True):
 
 
 class TargetFailure(Struct, frozen=True):
-    """What could not be run."""
+    """A target that could not be run."""
 
     where: str = "unnamed"
     problem: str = "no reason was given"
@@ -93,7 +93,7 @@ class ReproductionFile(Provenance, frozen=True):
 
 @dataclass(frozen=True)
 class FailedTarget:
-    """What could not be run; `log` is a path inside the folder or empty."""
+    """A target that could not be run; `log` is a path inside the folder or empty."""
 
     where: str
     problem: str
@@ -102,7 +102,7 @@ class FailedTarget:
 
 @dataclass(frozen=True)
 class Plot:
-    """How a study wants to be drawn; empty if it does not say."""
+    """The plot of a study; its fields are empty if the study names none."""
 
     kind: Kind
     x: str
@@ -129,7 +129,7 @@ class ReproducedStudy:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What reproduction.json says."""
+    """The content of reproduction.json."""
 
     path: Path
     facts: ReproductionFile

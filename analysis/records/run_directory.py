@@ -67,7 +67,7 @@ class Trial:
 
     @cached_property
     def files(self) -> TrialFiles:
-        """What its files say; each is parsed once."""
+        """The content of its files; each is parsed once."""
         return TrialFiles(self.folder, f"{self.name}/")
 
 
@@ -111,7 +111,7 @@ class RunRecord:
 
     @property
     def counts_segments(self) -> bool:
-        """Whether tc counts what tcpdump sees; else it counts packets of up to 64 KB."""
+        """True if tc counts the packets that tcpdump sees, and not packets of up to 64 KB."""
         return self.spec.topology.segmentation != "on"
 
     def capture_of(self, host: str) -> str | None:

@@ -12,7 +12,7 @@ from analysis.records.json_reader import typed
 
 
 class SocketEntry(Struct, frozen=True):
-    """A socket as ss tells of it; one that is not connected has no `cwnd`."""
+    """A socket in the output of ss; one that is not connected has no `cwnd`."""
 
     remote: str = ""
     cwnd: float | None = None

@@ -38,7 +38,7 @@ class TopologyEntry(Struct, frozen=True):
             return None
 
     def _written(self) -> dict[str, Any]:
-        """What of it was written, but for the diagram."""
+        """The fields that were written, without the diagram."""
         return {name: value for name, value in asdict(self).items() if value and name != _DRAWN}
 
 
@@ -77,7 +77,7 @@ class MeasuredEntry(RowEntry, frozen=True):
 
 
 class SubjectEntry(Struct, frozen=True):
-    """Whose value of a measure is meant: a condition's, or that of one flow under it."""
+    """The subject of a value: a condition, or one flow under it."""
 
     condition: str = ""
     flow: str = ""

@@ -118,12 +118,12 @@ class TrialFiles:
         return self._evidence.noted(problems, f"{self.prefix}evidence.json")
 
     def reordering(self) -> QdiscsFile | None:
-        """What hosts that reorder counted; None if the run has none."""
+        """Return the counts of hosts that reorder; None if the run has none."""
         path = self.folder / "reordering.json"
         return parse(QdiscsFile, path).record if path.exists() else None
 
     def printed(self, flow: str, side: str) -> str:
-        """What iperf's `client` or `server` of a flow printed; nothing if it left no file."""
+        """Return the output of a flow's iperf `client` or `server`; empty if it left no file."""
         return untrusted.text_if_any(self.folder, f"{flow}.{side}.txt")
 
     def samples(self, host: str) -> dict[str, list[SocketSample]]:

@@ -1,1 +1,1 @@
-"""What repetitions say together: intervals, paired tests, and verdicts."""
+"""Statistics of repetitions: intervals, paired tests, and verdicts."""

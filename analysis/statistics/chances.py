@@ -13,7 +13,7 @@ from math import erfc, exp, lgamma, log, log1p, sqrt
 
 _PRECISION = 1e-15
 _SMALLEST = 1e-300
-"""What stands for zero as a divisor (Lentz's method)."""
+"""Divisor in place of zero (Lentz's method)."""
 
 
 def at_most(count: int, draws: int, share: float) -> float:

@@ -161,7 +161,7 @@ class ClaimedRange:
 
     @property
     def claimed(self) -> str:
-        """The same behind a sentence that has named the expectation: "claimed: at least 1.05"."""
+        """The range after a sentence that has named the expectation: "claimed: at least 1.05"."""
         return f"claimed: {self._ends}"
 
     def of(self, figure: str) -> str:

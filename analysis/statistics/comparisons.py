@@ -79,7 +79,7 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
 
 
 def level_pairs(count: int) -> list[tuple[int, int]]:
-    """Which of `count` levels are compared."""
+    """Return the pairs of `count` levels that are compared."""
     if count <= _ALL_PAIRS_UP_TO:
         return list(combinations(range(count), 2))
     return [(0, level) for level in range(1, count)]
@@ -253,7 +253,7 @@ _OPPOSITE: dict[str, DifferenceVerdict] = {
 
 
 def question(sweep: SweepRecord) -> str:
-    """What the sweep asks: the experiment's own question if nothing but its conditions varies."""
+    """Return the question of the sweep: the experiment's if only its conditions vary."""
     if sweep.compare is None:
         return f"How large {verb(sweep.metric)} {called(sweep.metric)}?"
     if sweep.facts.headline and len(sweep.factors) == 1:

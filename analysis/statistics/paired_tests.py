@@ -1,4 +1,4 @@
-"""What a sample of seeds says: medians with intervals, paired comparisons, corrections.
+"""Statistics of a sample of seeds: medians with intervals, paired comparisons, corrections.
 
 docs/concepts/statistics.md explains each method in plain words and says what was measured.
 """
@@ -45,7 +45,7 @@ class MedianInterval:
 
 @dataclass(frozen=True)
 class Paired:
-    """How the second of two levels differs from the first over `count` seeds that both have.
+    """The second of two levels compared with the first over `count` seeds that both have.
 
     `estimate` is the typical ratio second / first, or difference second - first in its unit, after
     Hodges and Lehmann; `low` and `high` are its interval, None below `FEWEST` seeds. `p` is that of
@@ -66,12 +66,12 @@ class Paired:
 
     @property
     def shows_difference(self) -> bool:
-        """Whether test and interval agree that there is a difference, without any correction."""
+        """True if test and interval agree that there is a difference, without any correction."""
         return self.p < SIGNIFICANT and self.clear_of_neutral
 
     @property
     def clear_of_neutral(self) -> bool:
-        """Whether there is an interval and it leaves out the estimate that means no difference."""
+        """True if there is an interval and it leaves out the estimate that means no difference."""
         return (
             self.low is not None
             and self.high is not None
@@ -114,7 +114,7 @@ def _odd(ordered: Numbers) -> tuple[float, float]:
 
 
 def _even(ordered: Numbers) -> tuple[float, float]:
-    """The same for n = 2m: the mean of two values, with the probabilities of `_middle_pairs`."""
+    """The distribution for n = 2m: the mean of two values, by `_middle_pairs`."""
     first, second, weights = _middle_pairs(len(ordered))
     means = (ordered[first] + ordered[second]) / 2
     order = np.argsort(means)

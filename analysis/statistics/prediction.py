@@ -1,4 +1,4 @@
-"""Where a further run would lie: prediction intervals from our runs' values.
+"""Prediction intervals of a further run, from our runs' values.
 
 A published number is one run, or the mean of a few. It is compared with what runs like ours give
 next, which scatters more than their median is uncertain. docs/studies/published-numbers.md
@@ -31,7 +31,7 @@ class ValueSpan:
     high: float
 
     def meets(self, other: ValueSpan) -> bool:
-        """Whether the two have a value in common."""
+        """Return True if both have a value in common."""
         return _reaches(self.high, other.low) and _reaches(other.high, self.low)
 
 
@@ -40,7 +40,7 @@ def _reaches(high: float, low: float) -> bool:
 
 
 def next_run(values: Sequence[float]) -> ValueSpan:
-    """Where a further run lies with a probability of 95 %, in the values' unit, from two on.
+    """Return the 95 % interval of a further run, in the values' unit, from two values on.
 
     From 39 values on by their order: a further one is outside the r-th from either end with
     probability 2r/(n + 1), whatever the distribution (Hahn and Meeker, Statistical Intervals,
@@ -58,7 +58,7 @@ def next_run(values: Sequence[float]) -> ValueSpan:
 
 
 def next_mean(values: Sequence[float], further: int) -> ValueSpan:
-    """Where the mean of `further` runs lies with a probability of 95 %, if means are normal.
+    """Return the 95 % interval of the mean of `further` runs, if means are normal.
 
     mean +- t(n - 1) s sqrt(1/n + 1/further), in the values' unit: a mean of several is near the
     normal distribution though its runs are not.
@@ -67,7 +67,7 @@ def next_mean(values: Sequence[float], further: int) -> ValueSpan:
 
 
 def true_mean(values: Sequence[float]) -> ValueSpan:
-    """Where the mean of all runs lies with a probability of 95 %: Student, from two values on."""
+    """Return the 95 % interval of the mean of all runs: Student, from two values on."""
     return _students(values, 0.0)
 
 

@@ -23,7 +23,7 @@ Place = tuple[int, ...]
 
 _MOST_VALUES = 20_000_000
 _GREATEST = 1e100
-"""Nothing that is measured comes near."""
+"""Limit above all measurements."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SweepSamples:
 
     @property
     def counts(self) -> np.ndarray[tuple[int, ...], np.dtype[np.intp]]:
-        """How many seeds each cell has."""
+        """The number of seeds of each cell."""
         counted: np.ndarray[tuple[int, ...], np.dtype[np.intp]] = (~np.isnan(self.values)).sum(
             axis=-1
         )

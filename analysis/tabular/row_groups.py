@@ -42,7 +42,7 @@ class RowGroups:
         return self.order[self.begins]
 
     def spread(self, of_group: NDArray[Any]) -> NDArray[Any]:
-        """What each group has, for each of its rows."""
+        """Return the value of each group for each of its rows."""
         return self._by_row(np.repeat(of_group, self.sizes))
 
     @cached_property
@@ -52,7 +52,7 @@ class RowGroups:
 
     @property
     def turns(self) -> Places:
-        """How many rows precede each row in its group."""
+        """The number of rows that precede each row in its group."""
         return self._by_row(np.arange(len(self.order)) - self._begin)
 
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -87,7 +87,7 @@ class RowGroups:
 
     @cached_property
     def _begin(self) -> Places:
-        """Where in `order` the group of each place of `order` begins."""
+        """The begin in `order` of the group of each place of `order`."""
         return np.repeat(self.begins, self.sizes)
 
     def _by_row(self, ordered: NDArray[Any]) -> NDArray[Any]:
@@ -118,7 +118,7 @@ def _together(keys: Sequence[NDArray[Any]]) -> Places:
 
 
 def _differs(ordered: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
-    """Whether each row differs from the row before it in any of the arrays."""
+    """True for each row that differs from the row before it in any of the arrays."""
     differs = np.zeros(len(ordered[0]), np.bool_)
     differs[:1] = True
     for key in ordered:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars
 
 Rows = NDArray[np.integer[Any]] | NDArray[np.bool_] | slice
-"""Which rows: their places, a truth for each of all rows, or a slice."""
+"""A choice of rows: their places, a truth for each of all rows, or a slice."""
 Whole = NDArray[np.int64]
 Truths = NDArray[np.bool_]
 _TRUTHS = {True: "true", False: "false"}
@@ -296,7 +296,7 @@ def _reading(kind: type) -> Callable[[str], Any]:
 
 
 def _written(column: TableColumn | ListColumn) -> list[Any]:
-    """As cells of CSV: truths in small letters, as JSON has them."""
+    """The cells of CSV: truths in small letters, like JSON."""
     values: list[Any] = column.to_list()
     is_truth = column.values.dtype.kind == "b"
     return [_TRUTHS.get(value) for value in values] if is_truth else values

@@ -1,1 +1,1 @@
-"""What the literature says that TCP does: formulas with their sources, and runs beside them."""
+"""Laws of TCP: formulas with their sources, and runs compared with them."""

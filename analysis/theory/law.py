@@ -16,7 +16,7 @@ MOST_OUTSIDE = 0.05
 
 @dataclass(frozen=True)
 class Law:
-    """What is claimed, by whom, and how near to it a run must come.
+    """A claim of the literature, its source, and the tolerance for a run.
 
     `what` is the measured quantity in a sentence, such as "the rate". `tolerance` is a share of
     the law's value; `reason` says in a sentence why it is that wide.
@@ -35,13 +35,13 @@ class Law:
         return f"\N{PLUS-MINUS SIGN} {written(100 * self.tolerance)} %"
 
     def admits(self, point: LawPoint) -> bool:
-        """Whether the measured value is as near to the law's as is claimed."""
+        """Return True if the measured value is within the tolerance of the law's."""
         return abs(point.ratio - 1) <= self.tolerance
 
 
 @dataclass(frozen=True)
 class LawPoint:
-    """What was measured at `x` of the law's graph, and what the law gives there, in one unit."""
+    """The measured value at `x` of the law's graph and the law's value, in one unit."""
 
     name: str
     x: float
@@ -54,7 +54,7 @@ class LawPoint:
 
 
 def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
-    """Whether a run shows the law: its points are the repetitions, so fewer than six show nothing.
+    """Return the verdict of a run on the law; its points are the repetitions, so six are needed.
 
     Shown if all points but one in twenty are within the tolerance, contradicted if most are not.
     """
@@ -98,7 +98,7 @@ def ratios(points: Sequence[LawPoint]) -> str:
 
 @dataclass(frozen=True)
 class LawLine:
-    """What a formula gives, drawn as a line; an `other` one, which is not claimed, is dotted."""
+    """Values of a formula, drawn as a line; an `other` one, which is not claimed, is dotted."""
 
     label: str
     across: Sequence[float]

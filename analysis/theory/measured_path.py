@@ -1,4 +1,4 @@
-"""What a law needs of a run: its path by its parameters, and the samples of its senders."""
+"""Values of a run that laws need: its path by its parameters, and the samples of its senders."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def samples_of(measured: Measured, flow: int = 0) -> Sequence[SocketSample]:
 
 
 def loss_times(samples: Sequence[SocketSample], apart: float) -> list[float]:
-    """When the sender began to send something again, in the clock of the samples.
+    """Return the times at which the sender began a retransmission, in the clock of the samples.
 
     Retransmissions that follow each other within `apart` seconds belong to one loss.
     """

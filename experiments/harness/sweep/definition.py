@@ -1,4 +1,4 @@
-"""What a sweep is: frozen data from the command line, from a TOML file, or from Python."""
+"""The definition of a sweep: frozen data from the command line, a TOML file, or Python."""
 
 from __future__ import annotations
 

@@ -31,13 +31,13 @@ class Plan:
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Those that all combinations have; none if a factor decides on the condition."""
+        """The conditions that all combinations have; empty if a factor decides on the condition."""
         sets = [combination.spec.conditions for combination in self.combinations]
         names = {tuple(condition.name for condition in conditions) for conditions in sets}
         return sets[0] if len(names) == 1 else ()
 
     def parameters(self) -> dict[str, str]:
-        """What is the same for all points, as text by name."""
+        """Return the parameters that all points share, as text by name."""
         varied = {factor.name.replace("-", "_") for factor in self.factors}
         own = to_data(self.combinations[0].parameters)
         return {name: str(value) for name, value in own.items() if name not in varied} | {
@@ -86,7 +86,7 @@ def plan(sweep: SweepDefinition) -> Plan:
 
 
 def _compared(planned: Plan) -> str:
-    """What is compared: what was asked for, or else what the sweep itself suggests.
+    """The compared factor: the chosen one, or else the first of these.
 
     These are the experiment's own conditions, the first factor of words, the last factor, in this
     order.

@@ -24,7 +24,7 @@ CAPTURES = f"{_MEASURE}:measured_captures"
 """The functions that measure points of sweeps, and of reproductions that need the captures too."""
 
 Record = dict[str, Any]
-"""What is kept of a point: status (complete, unproved, failed), rows, warnings, problem, log,
+"""The record of a point: status (complete, unproved, failed), rows, warnings, problem, log,
 usage, statistics.
 
 A point that is *unproved* ran, but its own evidence does not show that its conditions held; it
@@ -34,7 +34,7 @@ would end like that again. One that *failed* may not.
 
 @dataclass(frozen=True)
 class Origin:
-    """What records come from besides their specs: the lab, the code that runs and what measures.
+    """The origin of records besides their specs: the lab, and the code that runs and measures.
 
     `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
     is the module or MODULE:FUNCTION that measures, `measuring` the fingerprint of the module.
@@ -62,7 +62,7 @@ class Origin:
         return Point(key, combination, seed, own)
 
     def _on(self, kernel: str) -> Origin:
-        """The same with the lab on that kernel, which is built."""
+        """The origin with the lab on that kernel, which is built."""
         if kernel == DEFAULT_KERNEL:
             return self
         return replace(self, lab=built_lab(kernel).digests["whole"])

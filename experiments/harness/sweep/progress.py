@@ -1,4 +1,4 @@
-"""How a sweep goes on, for people.
+"""Progress of a sweep, for people.
 
 A bar on a terminal, a line now and then elsewhere, and a line for each failed point.
 """

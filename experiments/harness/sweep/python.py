@@ -44,7 +44,7 @@ class SweepResult:
 
     @cached_property
     def table(self) -> polars.DataFrame:
-        """The same as a data frame of Polars. Raises UsageError if Polars is not installed."""
+        """The table as a data frame of Polars. Raises UsageError if Polars is not installed."""
         return self.columns.to_polars()
 
 

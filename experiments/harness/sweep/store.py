@@ -52,7 +52,7 @@ class PointStore:
     connection: sqlite3.Connection
 
     def known(self, keys: Iterable[str]) -> set[str]:
-        """Those points that need no further run: complete and unproved ones."""
+        """Return the points that need no further run: complete and unproved ones."""
         statuses = self.statuses(keys)
         return {key for key, status in statuses.items() if status in _KNOWN}
 
@@ -61,7 +61,7 @@ class PointStore:
         return self.records(self.known(keys))
 
     def statuses(self, keys: Iterable[str]) -> dict[str, str]:
-        """How each of these points ended that was ever run."""
+        """Return the status of each of these points that was ever run."""
         return dict(self._chosen("status", keys))
 
     def records(self, keys: Iterable[str]) -> dict[str, Record]:
