@@ -25,35 +25,29 @@ PREFIX = __name__.removesuffix("testbed.host.naming")
 PLACE = CODE.parent if PREFIX else CODE
 """The folder in which Python finds the packages by these names."""
 
-_NAME = rf"(?:{'|'.join(PACKAGES)})"
-_REST = r"(?: as \w+)?(?:  #.*)?$"
-_INSTALLING = (
-    (re.compile(rf"^(\s*)import ({_NAME}{_REST})", re.MULTILINE), rf"\1from {HOME} import \2"),
-    (re.compile(rf"^(\s*)import ({_NAME}\.)", re.MULTILINE), rf"\1import {HOME}.\2"),
-    (re.compile(rf"^(\s*)from ({_NAME}[. ])", re.MULTILINE), rf"\1from {HOME}.\2"),
-)
-_RESTORING = (
-    (re.compile(rf"^(\s*)from {HOME} import ({_NAME}{_REST})", re.MULTILINE), r"\1import \2"),
-    (re.compile(rf"^(\s*)import {HOME}\.({_NAME}\.)", re.MULTILINE), r"\1import \2"),
-    (re.compile(rf"^(\s*)from {HOME}\.({_NAME}[. ])", re.MULTILINE), r"\1from \2"),
+_NAME = rf"((?:{'|'.join(PACKAGES)})"
+_FORMS = (  # in a checkout, in an installed copy, what follows in both
+    ("import ", f"from {HOME} import ", rf"{_NAME}(?: as \w+)?(?:  #.*)?$)"),
+    ("import ", f"import {HOME}.", rf"{_NAME}\.)"),
+    ("from ", f"from {HOME}.", rf"{_NAME}[. ])"),
 )
 
 
 def as_installed(source: str) -> str:
     """Return a module of the checkout with the import statements that it has in a wheel."""
-    for pattern, replacement in _INSTALLING:
-        source = pattern.sub(replacement, source)
-    return source
+    return _rewritten(source, 0, 1)
 
 
 def as_in_checkout(source: bytes) -> bytes:
-    """Return a module, whether it is installed or not, as it is in a checkout: byte for byte the
-    same.
-    """
-    text = source.decode()
-    for pattern, replacement in _RESTORING:
-        text = pattern.sub(replacement, text)
-    return text.encode()
+    """Return a module, installed or not, with exactly the bytes of a checkout."""
+    return _rewritten(source.decode(), 1, 0).encode()
+
+
+def _rewritten(source: str, old: int, new: int) -> str:
+    for form in _FORMS:
+        pattern = rf"^(\s*){re.escape(form[old])}{form[2]}"
+        source = re.sub(pattern, rf"\1{form[new]}\2", source, flags=re.MULTILINE)
+    return source
 
 
 def command(package: str, *words: str) -> list[str]:
