@@ -14,7 +14,7 @@ from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate
 from topologies.topology_spec import Channel
 
-UNKNOWN = "There is no queueing discipline 'dualpi2'. Choose from fifo, sfq, fq_codel, fq, cake"
+UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, fq_codel, fq, cake"
 
 
 @pytest.mark.parametrize("name", DISCIPLINES)
@@ -29,7 +29,7 @@ def test_tc_reads_back_the_limit_that_it_was_given(name: str) -> None:
 def test_an_unknown_discipline_is_refused_when_a_channel_is_made() -> None:
     channel = Channel(Rate.parse("1mbit"), queue=Packets(50))
     with pytest.raises(UsageError, match=UNKNOWN):
-        dataclasses.replace(channel, discipline="dualpi2")
+        dataclasses.replace(channel, discipline="wrr")
 
 
 def test_early_drops_are_those_despite_room() -> None:
@@ -40,7 +40,7 @@ def test_early_drops_are_those_despite_room() -> None:
     kinds = {each.kind: drops(each.kind) for each in DISCIPLINES.values()}
     assert kinds == {"pfifo": 0, "sfq": 0, "fq_codel": 4, "fq": 0, "cake": 9, "pie": 5, "red": 2}
     with pytest.raises(UsageError, match=UNKNOWN):
-        drops("dualpi2")
+        drops("wrr")
 
 
 def test_kernels_lack_what_came_later() -> None:
