@@ -1,5 +1,3 @@
-"""`python -m experiments.cubic_curve`."""
-
 from experiments.harness.cli.main import start
 
 start("cubic_curve")

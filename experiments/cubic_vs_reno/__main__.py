@@ -1,5 +1,3 @@
-"""`python -m experiments.cubic_vs_reno`."""
-
 from experiments.harness.cli.main import start
 
 start("cubic_vs_reno")

@@ -1,5 +1,3 @@
-"""`python -m experiments.fair_shares`."""
-
 from experiments.harness.cli.main import start
 
 start("fair_shares")

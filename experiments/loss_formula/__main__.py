@@ -1,5 +1,3 @@
-"""`python -m experiments.loss_formula`."""
-
 from experiments.harness.cli.main import start
 
 start("loss_formula")

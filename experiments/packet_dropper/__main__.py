@@ -1,5 +1,3 @@
-"""`python -m experiments.packet_dropper`."""
-
 from experiments.harness.cli.main import start
 
 start("packet_dropper")

@@ -1,5 +1,3 @@
-"""`python -m experiments.playground`."""
-
 from experiments.harness.cli.main import start
 
 start("playground")

@@ -1,5 +1,3 @@
-"""`python -m experiments.reordering`."""
-
 from experiments.harness.cli.main import start
 
 start("reordering")

@@ -1,5 +1,3 @@
-"""`python -m experiments.sack`."""
-
 from experiments.harness.cli.main import start
 
 start("sack")

@@ -1,5 +1,3 @@
-"""`python -m experiments.udp_fairness`."""
-
 from experiments.harness.cli.main import start
 
 start("udp_fairness")

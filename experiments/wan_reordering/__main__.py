@@ -1,5 +1,3 @@
-"""`python -m experiments.wan_reordering`."""
-
 from experiments.harness.cli.main import start
 
 start("wan_reordering")
