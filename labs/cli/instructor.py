@@ -76,7 +76,7 @@ def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> 
             for where, finding in _findings(name, variants, workers):
                 click.echo(f"{where}, {finding.where}: {finding.text}")
                 found += 1
-        click.echo(f"{found} to correct." if found else "Nothing to correct.")
+        click.echo(f"{found} to correct." if found else "No mistakes found.")
         raise SystemExit(1 if found else 0)
 
 

@@ -191,7 +191,7 @@ def course_command(file: Path, name: str) -> None:
     help="[default: LAB-variants.json]",
 )
 def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
-    """Write the file that students start from: every variant of the class; it names nobody."""
+    """Write the file that students start from: every variant of the class, without names."""
     from labs.grading.roster import read_roster
 
     with one_clear_message():

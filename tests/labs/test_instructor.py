@@ -126,7 +126,7 @@ def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_lint_is_a_command() -> None:
     result = CliRunner().invoke(lab_commands, ["lint", "sack"])
-    assert (result.exit_code, result.output) == (0, "Nothing to correct.\n")
+    assert (result.exit_code, result.output) == (0, "No mistakes found.\n")
     assert CliRunner().invoke(lab_commands, ["lint", "nonesuch"]).exit_code == 2
 
 

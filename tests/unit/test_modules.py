@@ -208,7 +208,7 @@ def test_a_backtrace_is_read_from_where_it_happened_to_where_tcp_begins() -> Non
 
 @pytest.mark.parametrize(
     ("reno", "own", "message"),
-    [(10.0, 20.0, "2.00 times"), (10.0, 10.2, "are alike"), (None, 1.0, "nothing can be said")],
+    [(10.0, 20.0, "2.00 times"), (10.0, 10.2, "are alike"), (None, 1.0, "Inconclusive")],
 )
 def test_a_comparison_is_a_sentence(reno: float | None, own: float, message: str) -> None:
     assert message in Outcome("5 % loss", reno, own).sentence("mine")

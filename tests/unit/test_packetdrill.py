@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.packetdrill import summary, told
+from experiments.harness.cli.packetdrill import described, summary
 from testbed.lab.packetdrill import recipe as recipe
 from testbed.packetdrill import runs as script_runs
 from testbed.packetdrill.job import OUTCOMES
@@ -141,8 +141,8 @@ def test_a_folder_without_scripts_and_a_device_are_refused(tmp_path: Path) -> No
     ("arguments", "message"),
     [
         ([], "No script is named"),
-        (["--define", "4=5", "a.pkt"], "defines nothing"),
-        (["--define", "X", "a.pkt"], "defines nothing"),
+        (["--define", "4=5", "a.pkt"], "has no NAME=VALUE"),
+        (["--define", "X", "a.pkt"], "has no NAME=VALUE"),
         (["--pcap", __file__, "a.pkt"], "no empty folder"),
     ],
 )
@@ -193,7 +193,7 @@ def test_both_ways_in_which_kernels_write_their_runner_are_read() -> None:
 def test_a_failure_is_shown_with_the_scripts_line() -> None:
     case = ScriptCase(Script("dir/a.pkt", "first\n  +0 > . 1:2(1)\n", {}), "ipv6")
     failed = ScriptOutcome(case, ScriptFailure(2, "it came late", "at 1", "at 2"), 0.5)
-    assert told(failed).splitlines() == [
+    assert described(failed).splitlines() == [
         "FAILED  dir/a.pkt ipv6, line 2: it came late",
         "          script:   +0 > . 1:2(1)",
         "          expected: at 1",

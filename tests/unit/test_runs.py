@@ -63,12 +63,12 @@ def test_gc_forgets_failed_points_and_those_of_other_versions(
 ) -> None:
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: None)
     result = call("gc", "--yes", "--out", store)
-    assert "Points known: 2. Of no use any more: 1." in result.output
+    assert "Points known: 2. Not reusable: 1." in result.output
     with results(store) as memory:
         assert [point.seed for point in memory.listed()] == [1]
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: another)
-    assert "Points known: 1. Of no use any more: 1." in call("gc", "--yes", "--out", store).output
+    assert "Points known: 1. Not reusable: 1." in call("gc", "--yes", "--out", store).output
 
 
 def test_gc_keeps_what_labs_measured_with_this_code(
@@ -80,10 +80,10 @@ def test_gc_keeps_what_labs_measured_with_this_code(
         references = References(PointRunner(LAB, Engine(steady), "two"), memory, watch)
         references.ask([references.point(combination, 1)])
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: LAB)
-    assert "Points known: 1. Of no use any more: 0." in call("gc", "--out", tmp_path).output
+    assert "Points known: 1. Not reusable: 0." in call("gc", "--out", tmp_path).output
     another = replace(LAB, digests={**LAB.digests, "whole": "another"})
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: another)
-    assert "Of no use any more: 1." in call("gc", "--yes", "--out", tmp_path).output
+    assert "Not reusable: 1." in call("gc", "--yes", "--out", tmp_path).output
 
 
 def test_points_of_the_first_format_are_read_and_belong_to_another_version(
@@ -98,7 +98,7 @@ def test_points_of_the_first_format_are_read_and_belong_to_another_version(
     monkeypatch.setattr("testbed.lab.ready.lab_if_ready", lambda _kernel: LAB)
     assert json.loads(call("show", "key", "--out", tmp_path).output)["seed"] == 1
     carry(sack_plan(seeds=(2,)), tmp_path, Engine(steady))
-    assert "Points known: 2. Of no use any more: 1." in call("gc", "--out", tmp_path).output
+    assert "Points known: 2. Not reusable: 1." in call("gc", "--out", tmp_path).output
 
 
 def test_gc_asks_first(store: Path) -> None:

@@ -30,7 +30,7 @@ def test_any_other_fails_with_its_first_reason(tmp_path: Path, verdict: str) -> 
 
 
 def test_a_run_that_was_not_judged_fails(tmp_path: Path) -> None:
-    with pytest.raises(TcplabError, match="Nothing could be said"):
+    with pytest.raises(TcplabError, match="gave no verdict"):
         require_good_network(run(tmp_path))
 
 

@@ -95,7 +95,7 @@ def test_a_sysctl_of_the_condition_itself_is_replaced() -> None:
     [
         (["foo=1"], "no parameter 'foo'"),
         (["loss=1"], "'1' is not a percentage"),
-        (["loss"], "sets nothing"),
+        (["loss"], "Missing '=' in --set"),
         (["loss="], "not a percentage"),
         (["loss=1%,0.01%", "loss=2%"], "set twice"),
         (["delay=100ms,0.1s"], "value 100ms twice"),

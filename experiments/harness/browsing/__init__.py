@@ -1,1 +1,1 @@
-"""Runs that are there already: found again, and put beside each other."""
+"""Stored runs: list and compare them; servers for the browser."""

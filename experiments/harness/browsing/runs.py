@@ -30,10 +30,8 @@ _MOST = len(string.ascii_uppercase)
 _FOLDER = "comparisons"
 
 
-def beside_each_other(
-    which: Sequence[str], out: Path, console: Console
-) -> tuple[SideComparison, Path]:
-    """The comparison, printed, and its page. Raises UsageError for what is not there."""
+def compare_sides(which: Sequence[str], out: Path, console: Console) -> tuple[SideComparison, Path]:
+    """Print the comparison and write its page. Raises UsageError for an unknown run or point."""
     comparison = compared(_sides(which, out))
     page = write_page(comparison, out / _FOLDER, _page_name(comparison.sides))
     print_comparison(comparison, console)
@@ -42,7 +40,7 @@ def beside_each_other(
 
 
 def _page_name(sides: Sequence[ComparedSide]) -> str:
-    """Of what is compared, so that the same comparison has the same page."""
+    """Return a name made of the sides, so that a comparison keeps its page."""
     names = (side.name.replace("/", "-").replace(" ", "-") for side in sides)
     return "_".join(names)[:200] + ".html"
 
@@ -51,14 +49,14 @@ def _sides(named: Sequence[str], out: Path) -> list[ComparedSide]:
     which = _once(named, out)
     if not 2 <= len(which) <= _MOST:
         raise UsageError(
-            f"{len(which)} to compare: it takes two to {_MOST}, each of its own.",
+            f"compare needs 2 to {_MOST} different runs; got {len(which)}.",
             "Name runs or points: ./tcplab compare runs/sack/A runs/sack/B.",
         )
     return [_side(letter, one, out) for letter, one in zip(string.ascii_uppercase, which)]  # noqa: B905
 
 
 def _once(named: Sequence[str], out: Path) -> list[str]:
-    """Each folder by its first name: runs/sack/* names the newest as `latest` again."""
+    """Drop repeated folders: runs/sack/* names the newest also as `latest`."""
     firsts: dict[Path, str] = {}
     for one in named:
         places = [folder.resolve() for folder in _folders(one, out) if folder.is_dir()]
@@ -84,11 +82,11 @@ def _side(letter: str, named: str, out: Path) -> ComparedSide:
 
 def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
     if not (out / FILE).exists():
-        raise _nothing(beginning)
+        raise _not_found(beginning)
     with results(out) as memory:
         matches = [kept for kept, _ in memory.found(beginning)]
         if len(matches) != 1:
-            raise _nothing(beginning, len(matches))
+            raise _not_found(beginning, len(matches))
         kept = matches[0]
         rows = [(each.seed, _rows(memory, each)) for each in _alike(memory, kept)]
     settings = {"experiment": kept.experiment, **kept.combination}
@@ -96,7 +94,7 @@ def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
 
 
 def _alike(memory: PointStore, kept: Kept) -> list[Kept]:
-    """The points that differ from `kept` in nothing but the seed, and are complete."""
+    """Return the complete points that differ from `kept` by their seed only."""
     asked = (kept.experiment, kept.combination, kept.origin)
     return [
         each
@@ -111,7 +109,7 @@ def _rows(memory: PointStore, kept: Kept) -> list[dict[str, object]]:
     return rows
 
 
-def _nothing(named: str, count: int = 0) -> UsageError:
+def _not_found(named: str, count: int = 0) -> UsageError:
     problem = f"{count} points begin with" if count else "There is no run and no point"
     return UsageError(
         f"{problem} '{named[:60]}'.",
@@ -123,12 +121,12 @@ __all__ = ["folders", "runs_table", "write_index"]
 
 
 def folders(out: Path) -> list[Path]:
-    """The folder of every run, the newest first."""
+    """Return the folder of every run, the newest first."""
     return [out / line.name for line in index(out)]
 
 
 def runs_table(out: Path) -> Table:
-    """An identifier is never broken: what follows it gives way."""
+    """Make the table of runs; the first column is as wide as the longest name."""
     lines = index(out)
     table = Table(title=f"Runs in {out}", title_justify="left", box=SIMPLE_HEAD, padding=(0, 1))
     longest = max((len(line.name) for line in lines), default=0)

@@ -62,7 +62,7 @@ class LocalServer:
         self._server = uvicorn.Server(
             uvicorn.Config(
                 NameCheck(application),
-                log_level="error",  # a malformed request is answered, and is no news for a terminal
+                log_level="error",  # a malformed request needs no line in the terminal
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
@@ -155,7 +155,7 @@ class BoundedProtocol(H11Protocol):
             min(idle, key=lambda each: (each.cycle is not None, each.since)).refuse()
 
     def is_idle(self) -> bool:
-        """Whether no request is being answered; WebSockets have left this class."""
+        """Return True if no request is being answered; WebSockets have left this class."""
         return self.cycle is None or self.cycle.response_complete
 
     def refuse(self) -> None:

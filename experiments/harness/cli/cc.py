@@ -1,4 +1,4 @@
-"""`tcplab cc`: a congestion control of one's own, built, tried and compared with Reno.
+"""`tcplab cc`: build a congestion control, try it and compare it with Reno.
 
 It is never loaded into this computer's kernel.
 
@@ -69,9 +69,9 @@ class Outcome:
     own: float | None
 
     def sentence(self, algorithm: str) -> str:
-        """What the two figures say."""
+        """Compare the two figures in a sentence."""
         if not self.reno or not self.own:
-            return f"Under {self.condition} nothing can be said: a receiver measured nothing."
+            return f"Inconclusive under {self.condition}: a receiver measured no data."
         if abs(self.own / self.reno - 1) < _LIKE:
             return f"Under {self.condition} {algorithm} and Reno are alike."
         return (
@@ -92,7 +92,7 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 @_file
 @with_kernel_option
 def build_command(file: Path, kernel: str | None) -> None:
-    """Build FILE.c for the lab kernel; nothing is loaded."""
+    """Build FILE.c for the lab kernel without loading it."""
     with one_clear_message():
         _build(module_from(file), lab_on(kernel))
 
@@ -126,27 +126,23 @@ def _tell(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _nobody(_phase: str, _elapsed: float) -> None:
-    """No bar: a guest of a try takes a second or two."""
+def _no_bar(_phase: str, _elapsed: float) -> None:
+    """Show no bar: a guest of a try takes a second or two."""
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
-    """One short run of the module alone; a sentence on what it did.
+    """Run the module alone for a short time and describe the run in a sentence.
 
-    Raises TcplabError for what it did not do.
-
-    That the run ended says that the module was loaded, was taken out again, and that nothing
-    crashed.
+    A run that ends has loaded the module and removed it again without a crash. Raises TcplabError
+    for a failed proof or a window that never moved.
     """
     spec = _spec(file, _SMOKE, lab)
     with scratch() as raw:
         with _console_kept(raw, spec.modules[0].name):
-            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _nobody)
+            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _no_bar)
         verdict = judge(spec, 1, raw)
         if problems := [*verdict.failures, *verdict.warnings]:
-            raise TcplabError(
-                " ".join(problems), "The module does not carry a connection through loss."
-            )
+            raise TcplabError(" ".join(problems), "Let the module carry a connection through loss.")
         return _moved(
             spec,
             [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")],
@@ -155,7 +151,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
 
 @contextmanager
 def _console_kept(raw: Path, name: str) -> Iterator[None]:
-    """The messages of the guest's kernel are kept if the run fails."""
+    """Keep the messages of the guest's kernel if the run fails."""
     try:
         yield
     except TcplabError as error:
@@ -166,7 +162,7 @@ def _console_kept(raw: Path, name: str) -> Iterator[None]:
 
 
 def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
-    """Congestion window and retransmitted segments so far of the sender, sample by sample."""
+    """Return congestion window and retransmitted segments of the sender for each sample."""
     for line in untrusted.text(raw, samples).splitlines():
         for socket in json.loads(line)["sockets"]:
             yield int(socket["cwnd"]), int(socket["total_retrans"])
@@ -194,7 +190,7 @@ def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpe
 
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
-    """Reno and the module under the published conditions, a guest at once for each processor."""
+    """Run Reno and the module under the published conditions, in parallel guests."""
     from experiments.harness.sweep.measure import (
         carry_rows,  # late: it takes a third of a second
     )
@@ -211,13 +207,13 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
 
 
 class _Silent:
-    """A Listener that shows nothing of the guests of a comparison."""
+    """A listener without output, for the guests of a comparison."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
-        """Seconds later all is over."""
+        """Show no progress: a comparison takes seconds."""
 
     def note(self, text: str) -> None:
-        """This process is the only worker."""
+        """Show no note: this process is the only worker."""
 
 
 def _outcome(name: str, record: Record) -> Outcome:
@@ -241,6 +237,6 @@ def _show(algorithm: str, outcomes: list[Outcome]) -> None:
     for outcome in outcomes:
         click.echo(outcome.sentence(algorithm))
     click.echo(
-        "One run is one throw of the dice; for intervals: ./tcplab sweep custom_cc --set"
+        "A single run can mislead; for intervals: ./tcplab sweep custom_cc --set"
         " module=FILE.c --seeds 30"
     )

@@ -15,153 +15,137 @@ from experiments.harness.cli.defaults import use_defaults
 from experiments.harness.cli.messages import one_clear_message
 from testbed.host.naming import PREFIX
 
+_CLI = f"{PREFIX}experiments.harness.cli"
+
 
 class Command(NamedTuple):
-    """A command: its module and object, and its line in the list of all."""
+    """A command: its line in the list of all, and its place, by default a module of its name."""
 
     name: str
-    place: str
     line: str
+    place: str = ""
+
+    def load(self) -> click.Command:
+        """Import the command."""
+        module, _, name = (self.place or f"{_CLI}.{self.name}:{self.name}").partition(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
 
 
-_CLI = f"{PREFIX}experiments.harness.cli"
 GROUPS: dict[str, tuple[Command, ...]] = {
     "Run": (
-        Command("run", f"{_CLI}.run:experiments", "Run an experiment by name."),
-        Command(
-            "sweep",
-            f"{_CLI}.sweep:sweep",
-            "Run an experiment over a grid and seeds, and compare the results.",
-        ),
-        Command(
-            "reproduce",
-            f"{_CLI}.reproduce:reproduce",
-            "Run the published studies and compare their numbers with new runs.",
-        ),
-        Command(
-            "play",
-            f"{_CLI}.play:play",
-            "Change a link with sliders and watch TCP: a live page on this computer.",
-        ),
-        Command(
-            "shell",
-            f"{_CLI}.shell:shell",
-            "Build TOPOLOGY and open Mininet's command line in it, in real time.",
-        ),
+        Command("run", "Run an experiment by name.", f"{_CLI}.run:experiments"),
+        Command("sweep", "Run an experiment over a grid and seeds, and compare the results."),
+        Command("reproduce", "Run the published studies and compare their numbers with new runs."),
+        Command("play", "Change a link with sliders and watch TCP: a live page on this computer."),
+        Command("shell", "Build TOPOLOGY and open Mininet's command line in it, in real time."),
     ),
     "Look": (
-        Command("runs", f"{_CLI}.runs:runs", "List, show and prune stored runs."),
+        Command("runs", "List, show and prune stored runs."),
         Command(
             "open",
-            f"{_CLI}.runs:open_index",
             "Show all runs in a browser, to search and compare them.",
+            f"{_CLI}.runs:open_index",
         ),
         Command(
             "report",
-            f"{_CLI}.machine:report",
             "Write the report of a finished run again: report runs/sack/latest.",
+            f"{_CLI}.machine:report",
         ),
         Command(
             "analyze",
-            f"{PREFIX}analysis.analyze.command:analyze",
             "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
+            f"{PREFIX}analysis.analyze.command:analyze",
         ),
         Command(
             "compare",
-            f"{_CLI}.runs:compare",
             "Compare runs, or points of sweeps: settings, results, curves.",
+            f"{_CLI}.runs:compare",
         ),
         Command(
             "verify",
-            f"{_CLI}.runs:verify",
             "Repeat a run of the lab kernel and compare all measured files byte by byte.",
+            f"{_CLI}.runs:verify",
         ),
     ),
     "Teach": (
         Command(
             "lab",
-            f"{PREFIX}labs.cli.lab:lab",
             "Start a lab, do its runs, check and pack the answers.",
+            f"{PREFIX}labs.cli.lab:lab",
         ),
         Command(
             "grade",
-            f"{PREFIX}labs.cli.lab:grade",
             "Grade a class's hand-ins: repeat each run, compare, and mark the answers.",
+            f"{PREFIX}labs.cli.lab:grade",
         ),
     ),
     "Kernels": (
         Command(
-            "kernel",
-            f"{_CLI}.kernel:kernel",
-            "List, build and compare the kernels that hosts can run in virtual time.",
+            "kernel", "List, build and compare the kernels that hosts can run in virtual time."
         ),
         Command(
-            "cc",
-            f"{_CLI}.cc:cc",
-            "Build your congestion control and compare it with Reno, never in this kernel.",
+            "cc", "Build your congestion control and compare it with Reno, never in this kernel."
         ),
         Command(
-            "packetdrill",
-            f"{_CLI}.packetdrill:packetdrill",
-            "Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel.",
+            "packetdrill", "Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel."
         ),
     ),
     "Machine": (
         Command(
             "doctor",
-            f"{_CLI}.machine:doctor",
             "Check this machine and print how to fix each problem (--json).",
+            f"{_CLI}.machine:doctor",
         ),
         Command(
             "clean",
-            f"{_CLI}.machine:clean_up",
             "Remove what killed runs left behind, as they noted it.",
+            f"{_CLI}.machine:clean_up",
         ),
         Command(
-            "image", f"{PREFIX}testbed.lab.ready:commands", "The lab kernel and the guest's image."
+            "image", "The lab kernel and the guest's image.", f"{PREFIX}testbed.lab.ready:commands"
         ),
         Command(
             "bench",
-            f"{_CLI}.machine:bench",
             "Measure runs here: virtual seconds per CPU second, CPU microseconds per packet.",
+            f"{_CLI}.machine:bench",
         ),
     ),
     "Rare": (
         Command(
             "scheduler",
-            f"{_CLI}.sweep:scheduler",
             "Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.",
+            f"{_CLI}.sweep:scheduler",
         ),
         Command(
             "worker",
-            f"{_CLI}.sweep:worker",
             "Work for the Dask scheduler at tls://HOST:8786 until it ends.",
+            f"{_CLI}.sweep:worker",
         ),
         Command(
             "cluster",
-            f"{_CLI}.sweep:cluster",
             "Make the certificate that the machines of a cluster share.",
+            f"{_CLI}.sweep:cluster",
         ),
         Command(
             "completion",
-            f"{_CLI}.completion:completion",
             'Print the code that completes commands: eval "$(./tcplab completion bash)".',
         ),
-        Command("man", f"{_CLI}.project:man", "Print the manual page: ./tcplab man | man -l -"),
+        Command("man", "Print the manual page: ./tcplab man | man -l -", f"{_CLI}.project:man"),
         Command(
             "docs",
-            f"{_CLI}.project:docs",
             "Build the documentation site with reference and gallery; a dead link is an error.",
+            f"{_CLI}.project:docs",
         ),
         Command(
             "release",
-            f"{_CLI}.project:release",
             "Make a self-contained release of this checkout: a wheel and an archive.",
+            f"{_CLI}.project:release",
         ),
         Command(
             "lock",
-            f"{_CLI}.project:lock",
             "Renew the locks of Debian's and Python's packages and of crates, and list changes.",
+            f"{_CLI}.project:lock",
         ),
     ),
 }
@@ -180,10 +164,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in PLACES:
             return None
-        module, _, name = PLACES[cmd_name].place.partition(":")
         with one_clear_message():  # a command lists plugins, which may be broken
-            found: click.Command = getattr(import_module(module), name)
-        return found
+            return PLACES[cmd_name].load()
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

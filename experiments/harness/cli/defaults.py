@@ -15,26 +15,25 @@ import click
 
 
 def defaults_file() -> Path:
-    """Where it is, by the XDG Base Directory Specification; it need not exist.
+    """Return the path of the file by the XDG Base Directory Specification; it need not exist.
 
-    A user whom the system does not know has no home, and none there.
+    A user unknown to the system has no home and no file.
     """
     settings = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     return Path(settings, "tcplab/defaults.toml")
 
 
 def use_defaults(context: click.Context) -> None:
-    """Give the command that was typed behind a group what the file says of it.
+    """Set the defaults of the typed command of a group from the file.
 
-    For a group whose commands are loaded when they are typed. Fails with a sentence if the file
-    cannot be read or names what the command does not have.
+    Fails with a sentence if the file cannot be read or names an option that the command lacks.
     """
     name = context.invoked_subcommand
     if name is None or context.resilient_parsing:
         return
     outer = context.default_map if context.parent else _content(context)
     if not outer:
-        return  # nothing to give: the command would be made twice
+        return  # without defaults the command need not be made twice
     command = context.command.get_command(context, name)  # type: ignore[attr-defined]
     context.default_map = {name: _of(command, name, outer, context)}
 
@@ -42,7 +41,7 @@ def use_defaults(context: click.Context) -> None:
 def _of(
     command: click.Command, name: str, outer: Mapping[str, Any], context: click.Context
 ) -> dict[str, Any]:
-    """What the table around a command's own gives it."""
+    """Return the defaults of a command from its table and the table around it."""
     common = {key: value for key, value in outer.items() if not isinstance(value, dict)}
     own: dict[str, Any] = outer.get(name, {})
     if isinstance(command, click.Group):
@@ -56,7 +55,7 @@ def _of(
 
 
 def _by_option(command: click.Command) -> dict[str, str]:
-    """The name in Python of each option, by what is typed; by itself too, if it came from here."""
+    """Map each option as it is typed, and each name in Python, to the name in Python."""
     typed = {
         word.lstrip("-").replace("-", "_"): param.name
         for param in command.params
@@ -75,14 +74,14 @@ def _content(context: click.Context) -> dict[str, Any]:
     try:
         content = tomllib.loads(file.read_text())
     except (OSError, ValueError) as error:
-        context.fail(f"{file} cannot be read: {error}. Mend or remove it.")
+        context.fail(f"{file} cannot be read: {error}. Fix or remove it.")
     for key in (key for key, value in content.items() if not isinstance(value, dict)):
         context.fail(f"{file} has '{key}' outside of a table: put it below [run], for example.")
     return _without_tildes(content)
 
 
 def _without_tildes(table: dict[str, Any]) -> dict[str, Any]:
-    """The same with ~ as a shell would read it, and `-` in names as Python needs it."""
+    """Expand ~ in values as a shell does, and replace `-` in names by `_`."""
     return {
         key.replace("-", "_"): _without_tildes(value)
         if isinstance(value, dict)

@@ -31,7 +31,7 @@ def kernel() -> None:
 
 @kernel.command("list")
 def list_command() -> None:
-    """Name the kernels of the lab and those that you have built; builds nothing."""
+    """List the kernels of the lab and those that you have built, without building any."""
     with one_clear_message():
         built = built_kernels()
         console = Console(file=sys.stdout)
@@ -74,7 +74,7 @@ def _own(built: list[BuiltKernel]) -> Table:
 )
 @click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
 def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
-    """Build kernels, which runs do by themselves."""
+    """Build kernels in advance; runs build missing ones."""
     with one_clear_message():
         for name in names:
             with shown(sys.stderr) as report:
@@ -108,7 +108,7 @@ _LONGEST = 1800.0  # wall seconds of one point
     default=_SEEDS,
     show_default=True,
     metavar="NUMBER",
-    help="Seeds; with fewer than the default nothing can be shown of so many figures.",
+    help="Seeds; fewer than the default cannot show a difference among so many figures.",
 )
 @click.option(
     "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
@@ -116,7 +116,7 @@ _LONGEST = 1800.0  # wall seconds of one point
 @click.option(
     "--scripts/--no-scripts",
     default=True,
-    help="Whether to run the kernels' own packetdrill scripts, if packetdrill can be had.",
+    help="Run the kernels' own packetdrill scripts, if packetdrill is available.",
 )
 @workers_option
 @out_option
@@ -129,9 +129,9 @@ def compare_command(
     workers: int | None,
     out: Path,
 ) -> None:
-    """Run a standing set of experiments on two kernels and say what differs.
+    """Run a standing set of experiments on two kernels and print the differences.
 
-    Ends with 0 if no difference is shown, with 3 if one is, with 1 or 2 if something failed.
+    Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
     """
     with one_clear_message():
         program = _program() if scripts and not names else None
@@ -164,7 +164,7 @@ def _compare(
 
 
 def _program() -> Path | None:
-    """packetdrill, None with a sentence if it cannot be had."""
+    """Return packetdrill, or print why it is missing and return None."""
     from testbed.lab.packetdrill.recipe import packetdrill
 
     try:
@@ -196,12 +196,12 @@ def _status(folder: Path) -> int:
     default=6,
     show_default=True,
     metavar="NUMBER",
-    help="Seeds; below the default there is no interval, and nothing is printed.",
+    help="Seeds; below the default there is no interval, and no table.",
 )
 @workers_option
 @out_option
 def table_command(seeds: int, workers: int | None, out: Path) -> None:
-    """Print what the lab's kernels lack, cost and measure, of those that are built, in Markdown.
+    """Print a Markdown table of the built kernels: missing features, costs and measures.
 
     Missing results are run. docs/notes/2026-11-23-kernel-table.md has such a table.
     """
@@ -220,7 +220,7 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
         if failures := table.failures():
             raise TcplabError(
                 f"{len(failures)} runs failed or are not proved: {failures[0]}",
-                "What failed is run again by the same command.",
+                "The same command runs failed points again.",
             )
 
 
@@ -228,11 +228,11 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
 @click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.argument("good")
 @click.argument("bad")
-@click.option("--experiment", "name", required=True, metavar="NAME", help="What is run.")
+@click.option("--experiment", "name", required=True, metavar="NAME", help="Experiment to run.")
 @click.option(
     "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set as for `tcplab run`."
 )
-@click.option("--metric", default="goodput_kbit_s", show_default=True, help="What is measured.")
+@click.option("--metric", default="goodput_kbit_s", show_default=True, help="Metric to compare.")
 @click.option("--condition", default="", metavar="NAME", help="Under which condition.  [all]")
 @click.option("--above", type=float, metavar="VALUE", help="Bad is a median above that.")
 @click.option("--below", type=float, metavar="VALUE", help="Bad is a median below that.")
@@ -262,7 +262,9 @@ def bisect_command(
         from experiments.harness.sweep.progress import watching
 
         if (above is None) == (below is None):
-            raise UsageError("What is bad is not said.", "Give --above VALUE or --below VALUE.")
+            raise UsageError(
+                "Missing limit for a bad measure.", "Give --above VALUE or --below VALUE."
+            )
         figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
         limit, sign = (above, 1) if above is not None else (below, -1)
         with watching("bisect") as watch:

@@ -77,7 +77,7 @@ def _tell(text: str) -> None:
     "--quick", is_flag=True, help="Fewer sizes, each once: a quarter of a minute instead of two."
 )
 def bench_scale(quick: bool) -> None:
-    """How cost grows with hosts, flows, rate and duration, and what two guests at once do."""
+    """Measure cost over hosts, flows, rate and duration, and two guests in parallel."""
     from experiments.harness.bench.scale_tables import scale
 
     with one_clear_message():
@@ -89,7 +89,7 @@ def bench_scale(quick: bool) -> None:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def bench_analysis(context: click.Context, arguments: tuple[str, ...]) -> None:
-    """What reading a capture costs, ours beside tcptrace and others."""
+    """Measure the cost of reading a capture, compared with tcptrace and others."""
     _become(context, command("analysis", "bench", *arguments))
 
 

@@ -29,7 +29,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def options_from(context: click.Context, named: Experiment) -> RunOptions:
-    """The options of an experiment's command as click parsed them. Raises UsageError."""
+    """Return the options of an experiment's command as click parsed them. Raises UsageError."""
     words = dict(context.params)
     form = _form(named, words.pop("quick", False), words.pop("full", False))
     first, times = words.pop("seed"), words.pop("repeat")
@@ -63,7 +63,7 @@ def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
 
 
 def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
-    """What `--kernel` sets, as `--set` would."""
+    """Return the setting of --kernel as --set takes it."""
     return (f"{KERNEL}={kernel}",) if kernel else ()
 
 
@@ -79,12 +79,12 @@ _KERNEL: dict[str, Any] = {
 
 
 def kernel_option() -> click.Option:
-    """The option of every command that starts guests."""
+    """Return the option --kernel of commands that start guests."""
     return click.Option([f"--{KERNEL}"], **_KERNEL)
 
 
 def with_kernel_option(command: Command) -> Command:
-    """The same as a decorator."""
+    """Add the option --kernel to a command."""
     return click.option(f"--{KERNEL}", **_KERNEL)(command)
 
 
@@ -95,7 +95,7 @@ out_option = click.option(
     show_default=True,
     help="Folder that keeps the runs.",
 )
-"""Of every command that writes or reads there; the commands of experiments have their own."""
+"""The option --out of commands other than those of experiments."""
 
 
 def testbed_option(default: str = "virtual") -> click.Option:
@@ -192,7 +192,7 @@ class QuantityType(click.ParamType[Quantity]):
 
 
 def parameter_options(parameters: type) -> list[click.Parameter]:
-    """An option for each field: its name, unit, meaning and default."""
+    """Return an option for each field: its name, unit, meaning and default."""
     hints = typing.get_type_hints(parameters)
     return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
 
@@ -217,7 +217,7 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
 def _completed(
     parts: tuple[str, ...],
 ) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Offers the parts of a list such as cubic+reno, of which the last is being typed."""
+    """Complete the last part of a list such as cubic+reno."""
 
     def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
         before, plus, last = typed.rpartition("+")
@@ -237,7 +237,7 @@ workers_option = click.option(
 _FORMAT = 1
 _PAGES = ("report.html", "sweep.html", "reproduction.html")
 
-AS_JSON = "Print one JSON document of the result; the words for people go to standard error."
+AS_JSON = "Print one JSON document of the result; other text goes to standard error."
 json_option = click.option("--json", "as_json", is_flag=True, help=AS_JSON)
 
 

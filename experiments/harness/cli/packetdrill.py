@@ -41,7 +41,7 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
     "versions",
     multiple=True,
     type=click.Choice(_IP_VERSIONS),
-    help="Under which IP; give it again for another run under that.  [default: the script's own]",
+    help="IP version; may be repeated for a run under each.  [default: the script's own]",
 )
 @click.option(
     "--tolerance-usecs",
@@ -55,10 +55,14 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
     "definitions",
     multiple=True,
     metavar="NAME=VALUE",
-    help="What a name of the scripts stands for.",
+    help="Define a name used in the scripts.",
 )
-@click.option("--pcap", type=click.Path(path_type=Path), help="Keep each one's packets in here.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="All chance.")
+@click.option(
+    "--pcap", type=click.Path(path_type=Path), help="Folder for the packets of each script."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all randomness."
+)
 @click.option(
     "--limit",
     type=click.FloatRange(1.0),
@@ -104,7 +108,7 @@ def packetdrill(
 
 
 def _require(places: tuple[Path, ...], pcap: Path | None) -> None:
-    """Raises UsageError for what cannot be."""
+    """Raise UsageError without scripts or for a folder --pcap that is not empty."""
     if not places:
         raise UsageError("No script is named.", "Name one, or a folder: ./tcplab packetdrill a.pkt")
     if pcap and pcap.exists() and (not pcap.is_dir() or any(pcap.iterdir())):
@@ -118,7 +122,9 @@ def _tolerance(microseconds: int | None) -> tuple[str, ...]:
 def _defined(definitions: Iterable[str]) -> Iterator[str]:
     for definition in definitions:
         if not definition.partition("=")[0].isidentifier() or "=" not in definition:
-            raise UsageError(f"{definition!r} defines nothing.", "Write --define NAME=VALUE.")
+            raise UsageError(
+                f"--define {definition!r} has no NAME=VALUE.", "Write --define NAME=VALUE."
+            )
         yield from ("-D", definition)
 
 
@@ -133,20 +139,20 @@ def _cases(
 
 
 def followed(coming: Iterable[ScriptOutcome], number: int, quiet: bool) -> list[ScriptOutcome]:
-    """All outcomes; each is printed as it comes unless it is to be `quiet`."""
+    """Collect all outcomes, printing each as it comes unless `quiet`."""
     outcomes: list[ScriptOutcome] = []
     with _progress(number) as (bar, task):
         for outcome in coming:
             outcomes.append(outcome)
             bar.advance(task)
             if not quiet:
-                click.echo(told(outcome))
+                click.echo(described(outcome))
     return outcomes
 
 
 @contextmanager
 def _progress(number: int) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar on a terminal, on standard error; it vanishes at the end."""
+    """Show a bar on a terminal, on standard error, until the end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     console = Console(stderr=True)
@@ -157,8 +163,8 @@ def _progress(number: int) -> Iterator[tuple[Progress, TaskID]]:
         yield bar, bar.add_task("", total=number)
 
 
-def told(outcome: ScriptOutcome) -> str:
-    """An outcome in a line if it passed, else with the script's line and what differs."""
+def described(outcome: ScriptOutcome) -> str:
+    """Describe an outcome in a line; a failure with the script's line and the difference."""
     if outcome.failure is None:
         return f"passed  {outcome.case.name}"
     failure = outcome.failure
@@ -177,7 +183,7 @@ def _compared(outcome: ScriptOutcome, failure: ScriptFailure) -> Iterator[str]:
 
 
 def summary(outcomes: list[ScriptOutcome], release: str) -> str:
-    """How many passed, on which kernel."""
+    """Count the passed scripts and name the kernel."""
     passed = sum(outcome.passed for outcome in outcomes)
     failed = len(outcomes) - passed
     words = f"{failed} failed, {passed} passed" if failed else f"all {passed} passed"

@@ -32,7 +32,7 @@ from topologies.foundation.errors import UsageError
     "--lesson",
     default="",
     metavar="NAME|FILE",
-    help="Begin with a lesson: one of ours by name, or a Markdown file of yours.",
+    help="Begin with a lesson: its name, or a Markdown file.",
 )
 def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
     """Change a link with sliders and watch TCP: a live page on this computer.
@@ -54,7 +54,7 @@ def _tell_failure() -> None:
 
 
 def _offer(lesson: str) -> PageOffer:
-    """Our lessons, and a file's before them. Raises UsageError for an unknown name."""
+    """Return the lessons, a file's first. Raises UsageError for an unknown name."""
     lessons = all_lessons()
     if not lesson:
         return PageOffer(lessons)
@@ -69,13 +69,13 @@ def _named(lessons: tuple[Lesson, ...], name: str) -> Lesson:
     if name not in by_name:
         raise UsageError(
             f"There is no lesson '{name[:40]}'.",
-            f"There are {', '.join(by_name)}; a file of yours ends in .md.",
+            f"There are {', '.join(by_name)}; a file ends in .md.",
         )
     return by_name[name]
 
 
 def _settings_of(link: str) -> str:
-    """The part of a link behind its #, with the # again. Raises UsageError for wrong settings."""
+    """Return the settings of a link from its # on. Raises UsageError for wrong settings."""
     _, _, settings = link.rpartition("#")
     known = PlaySettings().as_data()
     given = {name: value for name, value in parse_qsl(settings) if name in known}

@@ -113,7 +113,7 @@ def lock(update: bool) -> None:
     with one_clear_message(), shown(sys.stderr) as report:
         changed = locks.update(report)
     for name, sentences in changed.items():
-        click.echo("\n  ".join([f"{name}:", *(sentences or ["nothing changed"])]))
+        click.echo("\n  ".join([f"{name}:", *(sentences or ["unchanged"])]))
 
 
 @click.command()

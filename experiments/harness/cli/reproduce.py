@@ -26,7 +26,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 
 @dataclass(frozen=True)
 class _Rows:
-    """Which rows are wanted: in the short form or not, of these studies, with these texts."""
+    """The wanted rows: short form or not, studies, texts of their places."""
 
     quick: bool
     studies: tuple[str, ...]
@@ -35,7 +35,7 @@ class _Rows:
 
 @dataclass(frozen=True)
 class _Way:
-    """How they are measured, as the options say."""
+    """The workers and kernels of a reproduction."""
 
     workers: int | None
     scheduler: str | None

@@ -80,9 +80,9 @@ def _points_table(out: Path) -> Table:
 
 
 def _usable(kept: list[Kept]) -> set[str]:
-    """The keys of points that this code and lab would make again.
+    """Return the keys of points that this code and lab would reproduce.
 
-    Without a ready lab all are taken for that.
+    Without a ready lab these are all points.
     """
     from experiments.harness.definition.grid import KERNEL
     from experiments.spec import DEFAULT_KERNEL
@@ -93,7 +93,7 @@ def _usable(kept: list[Kept]) -> set[str]:
 
 
 def _is_current(origin: Origin, kernel: str) -> bool:
-    """Whether this lab and code would give the same: sweeps and labs measure with other modules."""
+    """Return True if this lab and code would measure the point the same way."""
     from experiments.harness.sweep import point
     from testbed.lab.kernel.choice import chosen
     from testbed.lab.ready import lab_if_ready
@@ -160,12 +160,14 @@ def gc_command(yes: bool, out: Path) -> None:
 
     with one_clear_message():
         if not (out / "points.sqlite").exists():
-            raise TcplabError(f"{out} keeps no points of sweeps.", "Nothing was removed.")
+            raise TcplabError(
+                f"{out} keeps no points of sweeps.", "Name another folder with --out."
+            )
         with results(out) as memory:
             kept = memory.listed()
             usable = _usable([point for point in kept if point.status != "failed"])
             useless = [point.key for point in kept if point.key not in usable]
-            click.echo(f"Points known: {len(kept):,}. Of no use any more: {len(useless):,}.")
+            click.echo(f"Points known: {len(kept):,}. Not reusable: {len(useless):,}.")
             if useless and (yes or click.confirm("Forget these?")):
                 memory.forget(useless)
                 click.echo("Forgotten.")
@@ -185,9 +187,9 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
     of a sweep's rows.csv), which stands for all seeds of its settings.
     """
     with one_clear_message():
-        from experiments.harness.browsing.runs import beside_each_other
+        from experiments.harness.browsing.runs import compare_sides
 
-        comparison, page = beside_each_other(which, out, Console(stderr=as_json))
+        comparison, page = compare_sides(which, out, Console(stderr=as_json))
         if as_json:
             about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
             click.echo(json.dumps(about | comparison.data, indent=1))

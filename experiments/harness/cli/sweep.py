@@ -126,7 +126,7 @@ def sweep(
 
 
 def _describe(planned: Plan, out: Path) -> None:
-    """How large the sweep is, and what of it is known."""
+    """Print the size of the sweep and the number of cached points."""
     from experiments.harness.sweep.point import origin
     from experiments.harness.sweep.store import results
 
@@ -147,8 +147,8 @@ def _describe(planned: Plan, out: Path) -> None:
     number = len(planned.combinations) * len(seeds)
     click.echo(
         f"{number:,} points: {len(planned.combinations):,} combinations under {len(seeds):,} seeds"
-        f"{' at most' if planned.sweep.until else ''}. {reused:,} of them are known."
-        " Nothing was run.",
+        f"{' at most' if planned.sweep.until else ''}. {reused:,} of them are cached."
+        " Dry run.",
         err=True,
     )
 
@@ -175,7 +175,7 @@ def _run(
             folder = carry_out(planned, out, way, watch)
         except KeyboardInterrupt:
             watch.note(
-                f"{watch.done:,} of {watch.points:,} points are known; the same command goes on"
+                f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"
                 " from there."
             )
             raise
@@ -209,7 +209,7 @@ def run_study(options: RunOptions) -> int:
 
 
 def _patience(planned: Plan) -> float:
-    """Wall seconds that a point may take: ten minutes, or twice its own clock if that is longer."""
+    """Return the wall seconds of a point: ten minutes, or twice its own clock if that is longer."""
     clocks = (
         len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
         for spec in (combination.spec for combination in planned.combinations)
@@ -218,7 +218,7 @@ def _patience(planned: Plan) -> float:
 
 
 def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The option --host; `shown` is its default, in words."""
+    """Make the option --host; `shown` describes its default."""
     text = f"Listen on this address of this machine.  [default: {shown}]"
     return click.option("--host", metavar="ADDRESS", help=text)
 

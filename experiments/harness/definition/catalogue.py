@@ -41,9 +41,9 @@ class Experiment:
     plugin: Plugin | None = None
 
     def parameters(self) -> Any:
-        """The class of its parameters: a frozen dataclass of quantities with defaults.
+        """Return the class of its parameters: a frozen dataclass of quantities with defaults.
 
-        It is the annotation of what `experiment` takes. Raises UsageError if there is none.
+        It annotates the parameter of `experiment`. Raises UsageError without an annotation.
         """
         hints = typing.get_type_hints(self._module().experiment)
         classes = [kind for name, kind in hints.items() if name != "return"]
@@ -55,31 +55,31 @@ class Experiment:
         return classes[0]
 
     def spec(self, parameters: Any) -> ExperimentSpec:
-        """Its spec for these parameters. Raises UsageError if they are impossible together."""
+        """Make the spec for these parameters. Raises UsageError if they are impossible together."""
         spec: ExperimentSpec = self._module().experiment(parameters)
         return spec
 
     def preset(self, word: str) -> dict[str, str]:
-        """The parameters of its `quick` or `full` form; empty if it has none."""
+        """Return the parameters of its `quick` or `full` form; empty without one."""
         preset: dict[str, str] = getattr(self._module(), word.upper(), {})
         return preset
 
     def grid(self) -> dict[str, tuple[str, ...]]:
-        """What the study varies if it is a sweep by itself."""
+        """Return the factors and levels of a study that is a sweep by itself."""
         grid: dict[str, tuple[str, ...]] = getattr(self._module(), "GRID", {})
         return grid
 
     def metric(self) -> str:
-        """The column that its study is about."""
+        """Return the metric of the study."""
         return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
 
     def progress(self) -> tuple[str, ...]:
-        """The columns that a line for each run of a sweep shows; empty for no such lines."""
+        """Return the columns that a sweep prints for each run; empty for no such lines."""
         columns: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
         return columns
 
     def loads_modules(self) -> bool:
-        """Whether its runs may load a kernel module, natively only if asked for."""
+        """Return True if its runs may load a kernel module."""
         return bool(getattr(self._module(), "LOADS_MODULES", False))
 
     def part(self, name: str) -> ModuleType | None:
@@ -133,7 +133,7 @@ def _tree(file: Path) -> ast.Module:
 
 
 def _files() -> dict[str, Path]:
-    """Modules of the package by name, as an import finds them: the first folder has the word."""
+    """Return the modules of `experiments` by name; the first folder wins, as in imports."""
     files: dict[str, Path] = {}
     for folder in map(Path, experiments.__path__):
         for name, file in _modules(folder):
@@ -142,13 +142,13 @@ def _files() -> dict[str, Path]:
 
 
 def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Those of one folder, with their names; a package goes before a file of the same name."""
+    """Yield the modules of a folder, packages before files of the same name."""
     yield from ((file.parent.name, file) for file in folder.glob("*/__init__.py"))
     yield from ((file.stem, file) for file in folder.glob("*.py"))
 
 
 def find(name: str) -> Experiment:
-    """The experiment of that name. Raises UsageError with the nearest names, or all there are."""
+    """Return the experiment of a name. Raises UsageError with the nearest names, or all."""
     every = {named.name: named for named in catalogue()}
     if name not in every:
         near = get_close_matches(name[:40], every)
@@ -167,10 +167,9 @@ def part(study: str, name: str) -> ModuleType | None:
 
 
 def add_studies(folders: Sequence[Path]) -> None:
-    """Look for studies in these folders too, also in the processes that this one starts.
+    """Add folders of studies, also for the processes that this one starts.
 
-    Ours come first: no study of another folder replaces one of them. Raises UsageError for what is
-    no folder.
+    No study of another folder replaces one of tcplab. Raises UsageError for a missing folder.
     """
     if not folders:
         return
@@ -187,7 +186,7 @@ def add_studies(folders: Sequence[Path]) -> None:
 
 
 def _is_experiment(tree: ast.Module) -> bool:
-    """Whether a function `experiment` is defined that takes one parameter."""
+    """Return True if a function `experiment` with one parameter is defined."""
     return any(
         isinstance(node, ast.FunctionDef)
         and node.name == "experiment"

@@ -45,7 +45,7 @@ base unit.
 
 @dataclass(frozen=True)
 class Factor:
-    """What a sweep varies. `kind` is the type of its values, `meaning` a sentence for people."""
+    """A factor of a sweep. `kind` is the type of its levels, `meaning` a sentence for people."""
 
     name: str
     kind: type
@@ -54,7 +54,7 @@ class Factor:
 
     @property
     def column(self) -> str:
-        """The numeric column beside the text; the same column for a word."""
+        """Name of the numeric column; for words that of the text."""
         return f"{self.name}_{_COLUMNS[self.kind][0]}" if self.kind in _COLUMNS else self.name
 
     def number(self, value: str) -> float:
@@ -87,7 +87,7 @@ class Combination:
 
     @cached_property
     def digest(self) -> str:
-        """The same for combinations that ask the same of a network, however they are described."""
+        """Hash of the network settings, ignoring claim and headline."""
         return digest({**self.data, "claim": "", "headline": None})
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class Combination:
 
 
 def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
-    """The factor of that name with its values in their shortest form. Raises UsageError."""
+    """Return the factor of that name with its levels in shortest form. Raises UsageError."""
     kind, meaning = _meant(named, name)
     written = tuple(str(value_of(name, kind, value)) for value in values or ("",))
     if twice := next((value for value in written if written.count(value) > 1), None):
@@ -106,12 +106,12 @@ def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
 
 
 def kind_of(named: Experiment, name: str) -> type:
-    """The type of what a name leads to: Duration for delay, str for a word. Raises UsageError."""
+    """Return the type of the named value: Duration for delay, str for a word. Raises UsageError."""
     return _meant(named, name)[0]
 
 
 def _meant(named: Experiment, name: str) -> tuple[type, str]:
-    """The type of what `name` leads to, and a sentence about it."""
+    """Return the type of the named value, and a sentence about it."""
     parameters = named.parameters()
     fields = {field.name: field for field in dataclasses.fields(parameters)}
     if own := field_name(named, name):
@@ -136,9 +136,9 @@ def _meant(named: Experiment, name: str) -> tuple[type, str]:
 
 
 def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combination]:
-    """Every combination, the last factor varying fastest.
+    """Return every combination, the last factor varying fastest.
 
-    Raises UsageError that names those which are impossible.
+    Raises UsageError with the impossible ones.
     """
     number = math.prod(len(factor.values) for factor in factors)
     if number > _MOST:
@@ -159,15 +159,12 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
         more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
         listed = "\n  ".join([*impossible[:_SHOWN], *more])
         problem = f"{len(impossible)} of {number} combinations are impossible:\n  {listed}\n"
-        raise UsageError(problem, "Nothing was run; leave those values out.")
+        raise UsageError(problem, "Leave those values out.")
     return possible
 
 
 def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Combination:
-    """The run with these values, each as it is or as text.
-
-    Raises UsageError if they are impossible together.
-    """
+    """Return the run with these values. Raises UsageError if they are impossible together."""
     kinds = typing.get_type_hints(named.parameters())
     own = {
         field: value_of(name, kinds[field], value)
@@ -185,14 +182,14 @@ def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Comb
 
 
 def field_name(named: Experiment, name: str) -> str:
-    """The field of the experiment's parameters that a name means; empty if it means none."""
+    """Return the field of the parameters with that name; empty without one."""
     dashed = name.replace("-", "_")
     fields = {field.name for field in dataclasses.fields(named.parameters())}
     return dashed if dashed in fields else ""
 
 
 def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
-    """The value of that kind, which a text is parsed for. Raises UsageError."""
+    """Parse a value of that kind. Raises UsageError."""
     if isinstance(value, Quantity):
         return value
     if issubclass(kind, Quantity):
@@ -203,7 +200,7 @@ def value_of(name: str, kind: type, value: Quantity | str) -> Quantity | str:
 
 
 def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
-    """The spec with a field or a sysctl set. Raises UsageError."""
+    """Return the spec with a field, sysctl or kernel set. Raises UsageError."""
     data = to_data(spec)
     if name == KERNEL:
         data[KERNEL] = str(choice.chosen(value))
@@ -219,13 +216,13 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
 
 
 def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Names and their values from `delay=10ms,50ms` and the like. Raises UsageError."""
+    """Parse settings such as `delay=10ms,50ms`. Raises UsageError."""
     settings: dict[str, tuple[str, ...]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         if not equals or not name.strip():
             raise UsageError(
-                f"'{text[:60]}' sets nothing.",
+                f"Missing '=' in --set '{text[:60]}'.",
                 "Write --set NAME=VALUE,VALUE: --set delay=10ms,50ms.",
             )
         if name.strip() in settings:
@@ -235,9 +232,9 @@ def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ..
 
 
 def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> Combination:
-    """The run with these parameters, or the experiment's own, and with `NAME=VALUE` set in them.
+    """Return the run with these parameters, or the defaults, and `NAME=VALUE` set in them.
 
-    Each text is parsed once. Raises UsageError.
+    Raises UsageError.
     """
     settings = settings_from(texts)
     if several := next((name for name, values in settings if len(values) > 1), None):

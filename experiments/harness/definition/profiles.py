@@ -1,7 +1,7 @@
 """Period profiles: settings that stand in for the kernel and network of a study, with reasons.
 
 A study measures every condition as today's kernel is (*today*) and under the profile of its time
-(*period*). Nothing here is chosen for a published number without saying so.
+(*period*). Values that were chosen to fit a published number say so.
 
 Settings do not make an old kernel: `tcplab reproduce` holds each profile against a kernel of its
 time, if one is built, and `differs` says what was measured. What such a kernel lacks is set on it
@@ -40,8 +40,8 @@ class PeriodSetting:
 class Profile:
     """The settings of the kernels of one time, such as "Linux 2.4" (its `name`).
 
-    `path` is what the published network had besides the study's parameters, and `differs` what the
-    settings were measured not to do as a kernel of the time; empty if that was not measured.
+    `path` holds settings of the published network that are no parameters of the study. `differs`
+    describes measured differences from a kernel of the time; it is empty if that was not measured.
     """
 
     name: str

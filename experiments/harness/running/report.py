@@ -30,12 +30,12 @@ def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
 
 
 def _analysis(*words: str) -> list[str]:
-    """The analysis, as a process that reads a folder as anyone's, never as root under sudo."""
+    """Return the command of the analysis, which runs as the calling user under sudo."""
     return [*_as_caller(), *program(*words)]
 
 
 def _as_caller() -> list[str]:
-    """What to put before a command so that it runs as the user who typed sudo."""
+    """Return the words in front of a command that run it as the user who typed sudo."""
     caller = invoking_user()
     if not caller:
         return []
@@ -109,8 +109,8 @@ def reporter(study: str, words: IO[str] | None = None) -> Iterator[Reporter]:
 
 
 GOOD = "good"
-STRICT = "Fail unless the network is good: all that was measured of it is as asked for."
-"""What help says of the option."""
+STRICT = "Fail unless the network is good: it matched the specification."
+"""Help of the option --strict."""
 _REMEDY = "Its page compares specification and measurement; see docs/concepts/verdict.md."
 
 
@@ -118,7 +118,7 @@ def require_good_network(run: Path) -> None:
     """Raises TcplabError with the first reason unless the manifest of `run` calls it good."""
     network = json.loads((run / "manifest.json").read_text()).get("network")
     if not network:
-        raise TcplabError("Nothing could be said about the network of this run.", _REMEDY)
+        raise TcplabError("The analysis gave no verdict on the network of this run.", _REMEDY)
     if not is_good(network):
         reason = next(iter(network["reasons"]), "")
         raise TcplabError(f"The network is {network['verdict']}: {reason}", _REMEDY)
@@ -135,5 +135,5 @@ def require_good_points(counts: Mapping[str, int]) -> None:
 
 
 def is_good(network: Mapping[str, Any]) -> bool:
-    """Whether a verdict, as manifests and records of points have it, calls the network good."""
+    """Return True if a verdict of a manifest or point calls the network good."""
     return bool(network["verdict"] == GOOD)

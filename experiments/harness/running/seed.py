@@ -88,9 +88,9 @@ def memory_for(spec: ExperimentSpec) -> int:
 
 
 def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
-    """What a guest with this spec may take.
+    """Return the limits of a guest with this spec.
 
-    It may write what its memory is estimated to hold, for each condition.
+    For each condition it may write as much as its estimated memory.
     """
     written = len(spec.conditions) * needed_mib(spec) << 20
     return Limits(wall_seconds, memory_for(spec), output_bytes=written)
@@ -98,7 +98,7 @@ def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
 
 @dataclass(frozen=True)
 class SeedVerdict:
-    """What the evidence of a seed's conditions says: what is not proved, and what to check."""
+    """The verdict on a seed's evidence: failed proofs, and warnings."""
 
     failures: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -170,7 +170,7 @@ def carry_seed(
 
 
 def known_before(spec: ExperimentSpec) -> ExperimentSpec:
-    """What is known of a spec whose guests are told later: the same for all of its settings."""
+    """Return the part of a spec that its guests know from the start: equal for all settings."""
     usual = Channel(Rate.parse("1mbit"))
     links = tuple(
         replace(link, rightward=link.rightward and usual, leftward=link.leftward and usual)

@@ -1,7 +1,7 @@
 """Run directories, `runs/<experiment>/<id>/`: written under another name, then renamed in one step.
 
 While a run is written its folder is `<id>.in-progress` and holds a lock that the kernel frees when
-we die. Whoever opens the store next keeps such an orphan as an interrupted run. Nothing is ever
+we die. The next writer to the store keeps such an orphan as an interrupted run. Files are never
 overwritten.
 
 A folder of the store for results that take long: what is known is written in any case."""
@@ -157,10 +157,7 @@ def _digests(folder: Path) -> dict[str, str]:
 
 
 def point_latest(run: Path) -> None:
-    """Let `latest` beside the run lead to it, in one step.
-
-    There is none if the file system has no links.
-    """
+    """Point the link `latest` to the run in one step, if the file system has links."""
     link = run.with_name("latest")
     fresh = run.with_name(f".latest-{os.getpid()}")
     try:
@@ -194,8 +191,8 @@ def result_folder(
 ) -> Iterator[RunFolder]:
     """A folder on a `shelf` of the store, finished at the end of the block or when it is left.
 
-    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError if nothing can
-    be written there.
+    `write(run, facts)` writes the files and returns the manifest. Raises TcplabError if it
+    cannot be written.
     """
     begun, status = time.monotonic(), "interrupted"
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -30,7 +30,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 _WALL_SECONDS = 600.0
 _DEEPEST, _MOST_FILES = 4, 100_000
 _SPEC = {field.name for field in fields(ExperimentSpec)}
-"""spec.json has more beside the spec: parameters, published numbers."""
+"""spec.json also has parameters and published numbers."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,13 @@ class RunToRepeat:
 
     @property
     def has_other_code(self) -> bool:
-        """Whether this tcplab's code for guests is another than the run's."""
+        """True if the code for guests of this tcplab is not that of the run."""
         return self.code_digest != code_digest()
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many files of a run were compared with its repetition, and what differs.
+    """The number of files compared with a repetition, and the differences.
 
     `captures` are those that differ, with the first packet, the earliest before the others;
     `others` the names of other files. `kept` is the folder that has the repetition's files, if any
@@ -189,7 +189,7 @@ def _digest(folder: Path, name: str) -> str | None:
 
 
 def _kept(run: Path, raw: Path) -> Path:
-    """The repetition's files beside the run, under a name that is free."""
+    """Keep the repetition's files next to the run, under a free name."""
     run = run.resolve()
     names = (run.with_name(f"{run.name}-repeated-{number}") for number in count(1))
     folder = next(name for name in names if not name.exists())
@@ -206,7 +206,7 @@ _MAGIC = {
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a capture differs from the one that was repeated.
+    """The first difference of a capture from the repeated one.
 
     `packet` is the number of the first packet that differs, from 1; it is 0 if the file itself is
     no capture. `seconds` is its time after the first packet. `cut` says that the file agrees as far
@@ -221,7 +221,7 @@ class Difference:
 
     @property
     def sentence(self) -> str:
-        """Where and how it differs, without a full stop."""
+        """The difference in words, without a full stop."""
         if not self.packet:
             return f"{self.file}: {self.what}"
         return (
@@ -279,7 +279,7 @@ def _first(name: str, expected: bytes, given: bytes) -> Difference:
 
 
 def _ending(cut: bool, ended: bool) -> str:
-    """How a capture ends too late or too early; `ended` says that the run had ended before."""
+    """Describe a capture that ends too late or too early; `ended` if the run had ended before."""
     if ended:
         return "it goes on after the run had ended"
     return "it ends there, and the run went on" if cut else "what follows is no packet"
