@@ -22,7 +22,7 @@ MOST = 15
 
 
 def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
-    """One row for each way of each connection; delays in ns.
+    """Return one row for each way of each connection; delays in ns.
 
     The other columns are those of analysis.flows.matching.PathSummary.
     """
@@ -44,14 +44,14 @@ def _rows(connection: MatchedConnection) -> Iterator[dict[str, Any]]:
 
 
 def _ends(connection: MatchedConnection, way: DirectionMatch, forward: bool) -> tuple[str, str]:
-    """The sender and receiver of `way`: its packets say whether the frames call the sender a."""
+    """Return the sender and receiver of `way`: its packets name which frames call the sender a."""
     ends = [f"{connection.near[f'host_{end}']}:{connection.near[f'port_{end}']}" for end in "ab"]
     by_a = bool(way.packets["forward"].values[0]) if len(way.packets) else forward
     return (ends[0], ends[1]) if by_a else (ends[1], ends[0])
 
 
 def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
-    """Prints a table for each of the connections with most packets."""
+    """Print a table for each of the connections with most packets."""
     largest = sorted(
         connections,
         key=lambda connection: -len(connection.forward.packets) - len(connection.back.packets),
@@ -103,7 +103,7 @@ def _facts(path: PathSummary) -> dict[str, str]:
 
 
 def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
-    """How far one-way delays can be believed."""
+    """Describe how far one-way delays can be believed."""
     drift = connections[0].drift
     if connections[0].offset:
         offset = short_numbers.milliseconds(connections[0].offset)

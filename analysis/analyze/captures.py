@@ -72,7 +72,7 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
 
 
 def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
-    """The connections that are asked for, and the number of all."""
+    """Return the connections that are asked for, and the number of all."""
     reading = _read(path, options)
     chosen = options.choice.of(reading) if options.choice else reading
     return chosen, len(reading.connection_table)
@@ -90,7 +90,7 @@ def _read(path: Path, options: AnalyzeOptions) -> Reading:
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
-    """As `_read`, without tables: a small capture is read in less time than NumPy loads."""
+    """Read as `_read` does, without tables: a small capture takes less time than loading NumPy."""
     with _telling(path):
         handed = columns(
             path,
@@ -102,7 +102,7 @@ def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
 
 
 def _telling(path: Path) -> AbstractContextManager[object]:
-    """On a terminal a line that says what takes so long."""
+    """On a terminal, show a line while something takes long."""
     console = Console(stderr=True)
     size = path.stat().st_size / 1e6
     told = Text(f"reading {path.name}, {size:,.0f} MB")
@@ -157,7 +157,7 @@ def _faults(file: FileFacts) -> list[str]:
 
 
 def _end(data: list[dict[str, Any]], faults: Sequence[str], options: AnalyzeOptions) -> int:
-    """Prints the JSON; reports damage that no table showed."""
+    """Print the JSON; report damage that no table showed."""
     if options.as_json:
         sys.stdout.writelines(json_pieces({"captures": data}))
         click.echo()
@@ -219,7 +219,7 @@ def _write_both(
     options: AnalyzeOptions,
     out: Path,
 ) -> list[Path]:
-    """The page with both captures, `matched.csv` (a row per way), and each capture's tables."""
+    """Write the page with both captures, `matched.csv` (a row per way), and both sets of tables."""
     from analysis.rendering import page_files
 
     labels = files.labels(paths)

@@ -88,7 +88,7 @@ class ConnectionChoice:
         return bool(self.numbers or self.hosts or self.ports or self.where)
 
     def of(self, reading: Reading) -> Reading:
-        """The reading with the connections that fit.
+        """Return the reading with the connections that fit.
 
         Raises UsageError for a number that it has not, and for a host or condition that is none;
         TcplabError if nothing fits.
@@ -131,7 +131,7 @@ def _with_number(table: ColumnTable, numbers: Sequence[int]) -> ColumnTable:
 
 
 def _with_end(connections: ColumnTable, name: str, values: Sequence[Any]) -> ColumnTable:
-    """Those of which either end has one of the values."""
+    """Return the connections of which either end has one of the values."""
     a, b = (_has(f"{name}_{end}", connections, values) for end in "ab")
     return connections.rows(a | b)
 
@@ -143,7 +143,7 @@ def _has(name: str, table: ColumnTable, values: Sequence[Any]) -> NDArray[Any]:
 
 
 def _addresses(connections: ColumnTable, hosts: Sequence[str]) -> list[str]:
-    """The addresses in the capture that are one of `hosts`, or lie within one of them."""
+    """Return the addresses in the capture that are one of `hosts`, or lie within one of them."""
     networks = [_network(host) for host in hosts]
     known = {host for end in "ab" for host in connections[f"host_{end}"].to_list()}
     return [

@@ -17,7 +17,7 @@ _NAMED = 5
 
 
 def doubts(capture: ListedCapture) -> list[str]:
-    """The sentences, those on the whole file first; none for a capture as it should be."""
+    """Return the sentences, those on the whole file first; none for a capture as it should be."""
     return [*_of_file(capture.file), *_of_times(capture.file), *_of_connections(capture)]
 
 

@@ -16,7 +16,7 @@ _HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the pa
 
 
 def table(reading: Reading) -> ColumnTable:
-    """The events with the names of both ends; times are ns since 1970."""
+    """Return the events with the names of both ends; times are ns since 1970."""
     told, connections = events(reading), reading.connection_table
     place = np.searchsorted(connections["connection"].values, told["connection"].values)
     forward = told["forward"].values
@@ -28,7 +28,7 @@ def table(reading: Reading) -> ColumnTable:
 
 
 def lines(reading: Reading) -> Iterator[str]:
-    """An aligned line an event, after a head; times since the file's first packet."""
+    """Yield an aligned line an event, after a head; times since the file's first packet."""
     cells = [_HEAD, *(_cells(row, reading.file.first or 0) for row in table(reading).as_rows())]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:

@@ -43,16 +43,16 @@ class DirectionFacts:
     ending: str
 
     def __getitem__(self, name: str) -> Any:
-        """The column `name` of this direction."""
+        """Return the column `name` of this direction."""
         return self.row[f"{name}_{self.ending}"]
 
     def back(self, name: str) -> Any:
-        """The column `name` of the other direction."""
+        """Return the column `name` of the other direction."""
         return self.row[f"{name}_{self.ending[::-1]}"]
 
     @property
     def answered(self) -> bool:
-        """Whether the capture has packets of the other direction."""
+        """True if the capture has packets of the other direction."""
         return bool(self.back("total_packets"))
 
     @property
@@ -68,7 +68,7 @@ class DirectionFacts:
 
     @property
     def sees_sending(self) -> bool:
-        """Whether retransmissions pass the capture.
+        """True if retransmissions pass the capture.
 
         At the receiver and behind a loss they do not.
         """
@@ -109,7 +109,7 @@ class ConnectionFacts:
 
     @property
     def vantage(self) -> str:
-        """Where the capture was taken and how that is known, as a sentence."""
+        """Where the capture was taken, with the evidence, as a sentence."""
         vantage = self.row["vantage"]
         if vantage == "middle":
             return "Captured in the middle of the path (by the handshake)."
@@ -122,7 +122,7 @@ class ConnectionFacts:
 
     @property
     def opened(self) -> str:
-        """Who opened it, in what time and with how many SYNs; empty if the capture lacks that."""
+        """Opener, time and number of SYNs; empty if the capture lacks them."""
         syns, answers = int(self.row["syns_a2b"]), int(self.row["syns_b2a"])
         if not syns or not answers:
             return ""
@@ -134,7 +134,7 @@ class ConnectionFacts:
 
     @property
     def silence(self) -> str:
-        """What passed of a connection without data, as a sentence."""
+        """Packets of a connection without data, as a sentence."""
         kept = [
             f"{short_numbers.counted(direction['keepalives'], 'keep-alive')} of {direction.source}"
             for direction in self.directions
@@ -144,7 +144,7 @@ class ConnectionFacts:
 
     @property
     def ended(self) -> str:
-        """How it ended, in words; of one that never began why."""
+        """End of the connection in words; without a beginning, the reason."""
         if unopened := self._unopened():
             return unopened
         words = {"yes": "opened and closed in the capture", "reset": "ended by a reset"}
@@ -172,7 +172,7 @@ class ConnectionFacts:
 
 
 def connection(row: Row) -> ConnectionFacts:
-    """The facts of one row of `flows.read(...).connection_table`."""
+    """Return the facts of one row of `flows.read(...).connection_table`."""
     a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
     directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
     return ConnectionFacts(int(row["connection"]), row, directions)

@@ -41,7 +41,7 @@ def json_pieces(value: object, indent: int | None = None, depth: int = 0) -> Ite
 
 
 def _whole(value: object, indent: int | None, depth: int) -> str:
-    """The text of one entry; a line end within it is always one of the layout's."""
+    """Return the text of one entry; a line end within it is always one of the layout's."""
     return json.dumps(value, indent=indent, allow_nan=False).replace("\n", _line(indent, depth))
 
 
@@ -78,7 +78,7 @@ _COMMAND = "analyze FILE"
 
 
 def formats(written: str) -> tuple[str, ...]:
-    """The words of --write.
+    """Return the words of --write.
 
     Raises UsageError for one that does not exist, or that needs a library that is not installed.
     """
@@ -96,7 +96,7 @@ def formats(written: str) -> tuple[str, ...]:
 
 
 def as_data(capture: ListedCapture) -> dict[str, Any]:
-    """The file's facts and its connections as JSON's types; what is not known is null.
+    """Return the file's facts and its connections as JSON's types; what is not known is null.
 
     The connections are an iterator: a row of many connections is 6 kB of text.
     """
@@ -109,7 +109,7 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
-    """Which graphs are of some of so many connections only, and how to get the others."""
+    """Return which graphs leave connections out, and how to get the others."""
     from analysis.graphs import pictures, webpage, xplot
     from analysis.graphs.capture import HOW_CHOSEN
 
@@ -134,7 +134,7 @@ def _finite(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
-    """The tables among `wanted`, each as the name and the content of a file."""
+    """Yield the tables among `wanted`, each as the name and the content of a file."""
     rows, packets = reading.connection_table, reading.packet_table
     if "csv" in wanted:
         yield "connections.csv", map(str.encode, rows.csv_parts())
@@ -158,7 +158,7 @@ def _parquet(table: ColumnTable) -> bytes:
 
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
-    """Writes `tables` into `folder`. Raises TcplabError if they cannot be written."""
+    """Write `tables` into `folder`. Raises TcplabError if they cannot be written."""
     written: list[Path] = []
 
     def each() -> Iterator[tuple[str, page_files.Content]]:
@@ -173,7 +173,7 @@ def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> lis
 def write_graphs(
     title: str, readings: Sequence[tuple[str, Reading]], folder: Path, wanted: Collection[str]
 ) -> list[Path]:
-    """Writes the graphs among `wanted` of captures by label.
+    """Write the graphs among `wanted` of captures by label.
 
     Two captures of the same traffic are drawn together.
     """
@@ -212,7 +212,7 @@ def write_graphs(
 
 
 def labels(paths: Sequence[Path]) -> list[str]:
-    """A name for each capture: its own, with as many of its folders as make it unique."""
+    """Return a name for each capture: its own, with as many of its folders as make it unique."""
     for depth in range(1, 1 + max(len(path.resolve().parts) for path in paths)):
         names = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):

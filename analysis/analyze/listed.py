@@ -47,23 +47,23 @@ class ListedCapture:
     part: Callable[[str, slice], Sequence[Any]]
 
     def column(self, name: str) -> Sequence[Any]:
-        """All values of a column."""
+        """Return all values of a column."""
         return self.part(name, slice(None))
 
     def values(self, *names: str) -> Iterator[tuple[Any, ...]]:
-        """Each connection's values in some columns; few of them are in memory at a time."""
+        """Yield each connection's values in some columns; few of them are in memory at a time."""
         for begin in range(0, self.height, _TOGETHER):
             rows = slice(begin, begin + _TOGETHER)
             yield from zip(*(self.part(name, rows) for name in names), strict=True)
 
     def rows(self, places: Iterable[int] | None = None) -> Iterator[dict[str, Any]]:
-        """The connections, or those at some places: each as its values by name."""
+        """Yield the connections, or those at some places: each as its values by name."""
         names = connection_names()
         for row in self.values(*names) if places is None else self._at(list(places), names):
             yield dict(zip(names, row, strict=True))
 
     def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-        """The rows at some places, out of one column after the other."""
+        """Yield the rows at some places, out of one column after the other."""
         columns = map(self.column, names)
         return zip(*[[column[at] for at in places] for column in columns], strict=True)
 
@@ -86,12 +86,12 @@ def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
 
 
 def of_reading(reading: Reading) -> ListedCapture:
-    """The same of tables."""
+    """Return the connections of a reading, from its tables."""
     table = reading.connection_table
     return ListedCapture(reading.file, len(table), lambda name, rows: _cells(table[name][rows]))
 
 
 def _cells(column: TableColumn) -> Sequence[Any]:
-    """The values of a column; one that all rows share is kept once."""
+    """Return the values of a column; one that all rows share is kept once."""
     is_shared = column.is_shared and len(column) > 1
     return SharedValue(column[:1].to_list()[0], len(column)) if is_shared else column.to_list()

@@ -38,13 +38,13 @@ _INTERFACES = Path("/sys/class/net")
 
 
 class GrowingSource(Protocol):
-    """Octets that come."""
+    """Source of octets that grows."""
 
     def read(self, seconds: float) -> bytes | None:
-        """The next octets; empty if none come within so many seconds, None at the end."""
+        """Return the next octets; empty if none come within so many seconds, None at the end."""
 
     def stop(self) -> None:
-        """Asks for no more than what is on its way."""
+        """Ask for no more than what is on its way."""
 
 
 class GrowingFile:
@@ -68,7 +68,7 @@ class GrowingFile:
         self._is_stopped = True
 
     def _check(self) -> None:
-        """What tail -F finds out too: whether the path still is what is read."""
+        """Check, as tail -F does, that the path still is the file being read."""
         opened = os.fstat(self._file.fileno())
         try:
             present = self._path.stat()
@@ -100,7 +100,7 @@ class GrowingPipe:
 
 
 class TcpdumpPipe(GrowingPipe):
-    """The packets of an interface, from a tcpdump of our own."""
+    """Packets of an interface, from a tcpdump process."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout
@@ -158,7 +158,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _tcpdump(interface: str) -> Iterator[GrowingSource]:
-    """tcpdump on the interface, ended whatever happens."""
+    """Run tcpdump on the interface; end it in any case."""
     program = shutil.which("tcpdump")
     if not program:
         raise UsageError(
@@ -183,7 +183,7 @@ def _tcpdump(interface: str) -> Iterator[GrowingSource]:
 
 
 def _check_ending(interface: str, status: int, said: str) -> None:
-    """Raises TcplabError if tcpdump failed, and tells which packets it lost."""
+    """Raise TcplabError if tcpdump failed, and report the packets it lost."""
     if status not in (0, -signal.SIGTERM, -signal.SIGINT):
         raise TcplabError(
             f"tcpdump cannot capture on {interface}: {said.strip()}.",
@@ -244,7 +244,7 @@ def _until_stopped(
 
 
 def _until_nothing_comes(source: GrowingSource, capture: FollowedCapture, stopped: bool) -> None:
-    """Takes what is on its way; what is then not whole is damage, unless we stopped it."""
+    """Read what is in transit; an incomplete end is then damage, unless we stopped it."""
     source.stop()
     latest = time.monotonic() + _LAST
     while time.monotonic() < latest:
@@ -258,7 +258,7 @@ def _until_nothing_comes(source: GrowingSource, capture: FollowedCapture, stoppe
 
 @contextmanager
 def _asked_to_stop() -> Iterator[Callable[[], bool]]:
-    """Whether the user asked to stop, by Ctrl-C or SIGTERM; a second time interrupts as usual."""
+    """Return a flag set by Ctrl-C or SIGTERM; a second signal interrupts as usual."""
     asked: list[int] = []
     usual = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
@@ -281,19 +281,19 @@ def _drawing(console: Console) -> AbstractContextManager[Draw]:
 
 @contextmanager
 def _on_screen(console: Console) -> Iterator[Draw]:
-    """Draws the tables on the terminal's other screen, which vanishes at the end."""
+    """Draw the tables on the terminal's alternate screen, which vanishes at the end."""
     with Live(console=console, screen=True, auto_refresh=False) as live:
         yield lambda capture: live.update(_tables(capture, console), refresh=True)
 
 
 @contextmanager
 def _by_lines(console: Console) -> Iterator[Draw]:
-    """Prints a line a look."""
+    """Print a line at each interval."""
     yield lambda capture: console.print(Text(_line(capture)), soft_wrap=True)
 
 
 def _tables(capture: FollowedCapture, console: Console) -> Text:
-    """The tables as they are now, with as many connections as the screen holds."""
+    """Return the tables as they are now, with as many connections as the screen holds."""
     listed, in_all = _listed(capture)
     width, height = console.size
     screen = Console(
@@ -328,7 +328,7 @@ def _line(capture: FollowedCapture) -> str:
 
 
 def _listed(capture: FollowedCapture) -> tuple[ListedCapture, int]:
-    """What came so far, and the number of all connections."""
+    """Return the packets so far, and the number of all connections."""
     results, file, in_all = capture.columns()
     return of_engine(results, file), in_all
 

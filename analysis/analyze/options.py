@@ -70,7 +70,7 @@ class AnalyzeOptions:
 
     @property
     def in_tables(self) -> bool:
-        """Whether connections are chosen or written, or events told, which takes NumPy's tables."""
+        """True if the call needs tables of NumPy: a choice, files or events."""
         return bool(self.choice or self.out or self.events)
 
     @property
@@ -86,12 +86,12 @@ class AnalyzeOptions:
 
     @property
     def packets(self) -> bool:
-        """Whether a row per packet is needed; without, memory does not grow with the file."""
+        """True if a row per packet is needed; without, memory does not grow with the file."""
         return self.match or self.events or bool(files.OF_PACKETS & set(self.write))
 
 
 def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
-    """Whether the call makes sense, before anything is read. Raises UsageError, TcplabError."""
+    """Check the call before anything is read. Raises UsageError, TcplabError."""
     if not paths:
         raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
     if options.match and options.events:

@@ -11,7 +11,7 @@ _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix
 
 
 def count(value: int) -> str:
-    """A whole number in full."""
+    """Return a whole number in full."""
     return f"{value:,}"
 
 
@@ -36,7 +36,7 @@ def rate(bits: float | None) -> str:
 
 
 def seconds(nanoseconds: int) -> str:
-    """A duration: `18.9 s`, `80.2 ms`, `41 us`."""
+    """Return a duration: `18.9 s`, `80.2 ms`, `41 us`."""
     for unit in ("s", "ms", "us"):
         if nanoseconds >= TIMES[unit]:
             return f"{digits(nanoseconds / TIMES[unit])} {unit}"
@@ -44,7 +44,7 @@ def seconds(nanoseconds: int) -> str:
 
 
 def milliseconds(nanoseconds: int | None) -> str:
-    """Always in ms, so that a column can be compared."""
+    """Format a duration in ms, so that a column can be compared."""
     return NOTHING if nanoseconds is None else f"{digits(nanoseconds / TIMES['ms'])} ms"
 
 
@@ -62,7 +62,7 @@ def _scaled(value: float, unit: str) -> str:
 
 
 def digits(value: float) -> str:
-    """Three, without zeros behind the point and never with a power of ten."""
+    """Format with three digits, without trailing zeros or powers of ten."""
     if round(value, 1) >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 0.001 or not value else f"{value:.6f}".rstrip("0")

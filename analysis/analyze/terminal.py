@@ -55,7 +55,7 @@ def show(
     most: int = MOST,
     tells_how: bool = True,
 ) -> None:
-    """Prints connections of a capture, then the facts of its file, which may have more `in_all`.
+    """Print connections of a capture, then the facts of its file, which may have more `in_all`.
 
     The table of many has the `most` largest; `tells_how` the others are seen.
     """
@@ -100,7 +100,7 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
 
 
 def figures(direction: DirectionFacts) -> dict[str, str]:
-    """The figures of one direction, by the names of `_FIGURES`.
+    """Return the figures of one direction, by the names of `_FIGURES`.
 
     A figure that the place of the capture does not show is left out.
     """
@@ -202,7 +202,7 @@ def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) 
 
 
 def _line(facts: ConnectionFacts) -> tuple[str, ...]:
-    """One row of the table of many: the direction that carried more."""
+    """Return one row of the table of many: the direction that carried more."""
     direction = facts.directions[0]
     has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
     rtt = (
@@ -282,7 +282,7 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
 
 
 def fault_sentence(file: FileFacts) -> str:
-    """Where and why reading a damaged file stopped."""
+    """Return where and why reading a damaged file stopped."""
     return (
         f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
         f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
@@ -294,7 +294,7 @@ def _clock(nanoseconds: int) -> str:
 
 
 def print_columns(console: Console) -> None:
-    """Prints every column of connections and packets with its type, unit and definition."""
+    """Print every column of connections and packets with its type, unit and definition."""
     for title, columns in (
         ("Connections, as tcptrace names them", TCPTRACE),
         ("Connections, ours", OURS),

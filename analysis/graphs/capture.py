@@ -109,7 +109,7 @@ class CaptureDirection:
 
     @property
     def at_receiver(self) -> bool:
-        """Whether the capture was taken at the end at which this direction arrives."""
+        """True if the capture was taken at the end at which this direction arrives."""
         return self.vantage == ("b" if self.forward else "a")
 
     @property
@@ -124,7 +124,7 @@ class CaptureDirection:
 
 
 def resolution(capture: Capture) -> int:
-    """The capture's clock in ns: 1000 if all times are whole microseconds, otherwise 1."""
+    """Return the capture's clock in ns: 1000 if all times are whole microseconds, otherwise 1."""
     return 1000 if bool((capture.packet_table["time"].values % 1000 == 0).all()) else 1
 
 
@@ -149,7 +149,7 @@ def directions(
 
 
 def chosen(packets: ColumnTable, most: int) -> ColumnTable:
-    """The packets of at most so many connections.
+    """Return the packets of at most so many connections.
 
     Half of them have the most payload. The others have the most packets that are a sign of trouble,
     as long as there are such connections; the rest is again by payload.
@@ -177,7 +177,7 @@ def _signs_of_trouble(packets: ColumnTable) -> Truths:
 
 
 def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> ColumnTable:
-    """The rows of these connections alone."""
+    """Return the rows of these connections alone."""
     is_of = np.isin(table["connection"].values, numbers)
     return table if is_of.all() else table.rows(is_of)
 
@@ -241,7 +241,7 @@ def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
 
 
 def _blocks(answers: ColumnTable, start: int) -> SackBlocks:
-    """One row a block. Only the first block of an ACK can be a report of a duplicate."""
+    """Return one row a block. Only the first block of an ACK can be a report of a duplicate."""
     some = answers.rows(answers.lists("sacks").lengths > 0)
     edges = some.lists("sacks").values.astype(np.int64).reshape(-1, 2)
     counts = some.lists("sacks").lengths // 2
@@ -257,6 +257,6 @@ def _blocks(answers: ColumnTable, start: int) -> SackBlocks:
 
 
 def all_directions(captures: Sequence[Capture], most: int | None = None) -> list[CaptureDirection]:
-    """The directions of all captures, on one clock."""
+    """Return the directions of all captures, on one clock."""
     start = min((capture.start for capture in captures if len(capture.packet_table)), default=0)
     return [direction for capture in captures for direction in directions(capture, start, most)]

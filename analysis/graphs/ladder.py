@@ -71,7 +71,7 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
 def _layers(
     packets: ColumnTable, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
 ) -> list[Layer]:
-    """A layer for each look and way.
+    """Return a layer for each look and way.
 
     They are apart, so that their columns are those of other graphs, which a page shares.
     """
@@ -102,7 +102,7 @@ def _layers(
 
 
 def _is_bare(packets: ColumnTable) -> NDArray[np.bool_]:
-    """Whether it is an ACK and nothing else."""
+    """Return which packets are pure ACKs."""
     takes = (packets["payload"].values > 0) | (packets["flags"].values & (SYN | FIN) > 0)
     return np.asarray(~takes & (packets["kind"].values <= 1))
 

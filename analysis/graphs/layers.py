@@ -115,7 +115,7 @@ LOOKS: dict[str, SeriesLook] = {
 
 
 def look_of(look: str | SeriesLook) -> SeriesLook:
-    """The look itself, or the one of that name."""
+    """Return the look itself, or the one of that name."""
     return LOOKS[look] if isinstance(look, str) else look
 
 
@@ -204,7 +204,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class GraphGroup:
-    """Graphs that are looked at together: beside each other where there is room."""
+    """Graphs to view together: next to each other where there is room."""
 
     key: str
     title: str
@@ -218,13 +218,13 @@ SEQUENCE = Axis("sequence number, from the SYN", "B")
 
 
 def graph(key: str, title: str, caption: str, y: Axis, *layers: Layer, height: int = 260) -> Graph:
-    """A graph over time, without the layers that have no marks."""
+    """Return a graph over time, without the layers that have no marks."""
     kept = tuple(layer for layer in layers if len(layer))
     return Graph(key, title, caption, TIME, y, kept, height=height)
 
 
 def alone(only: Graph) -> GraphGroup:
-    """A graph that stands for itself."""
+    """Return a group of one graph."""
     return GraphGroup(only.key, only.title, only.caption, (only,))
 
 
@@ -244,24 +244,24 @@ def marked(number: int, width: float = 2.0) -> SeriesLook:
 
 
 def named(label: str, names: Sequence[str]) -> Axis:
-    """An axis of names at 0, 1, 2, ..."""
+    """Return an axis of names at 0, 1, 2, ..."""
     ticks = tuple((float(at), name) for at, name in enumerate(names))
     return Axis(label, "", ticks=ticks, range=(-0.6, len(names) - 0.4))
 
 
 def level(value: float, words: str) -> Layer:
-    """A line across at `value`."""
+    """Return a line across at `value`."""
     return Layer(REFERENCE, "level", np.zeros(1), np.array([float(value)]), words=words)
 
 
 def bars(places: Sequence[float], values: Sequence[float], half: float, words: str) -> Layer:
-    """A short line at each value, `half` to either side of its place."""
+    """Return a short line at each value, `half` to either side of its place."""
     at, heights = np.array(places, dtype=float), np.array(values, dtype=float)
     return Layer(MIDDLE, "bars", at - half, heights, heights, at + half, words=words)
 
 
 def line(x: Numbers, y: Numbers, series: int, words: str) -> tuple[Layer, Layer]:
-    """A line through marks: two layers, one entry of the legend."""
+    """Return a line through marks: two layers, one entry of the legend."""
     look = marked(series)
     return (
         Layer(look, "line", x, y, words=words, series=series),
@@ -270,7 +270,7 @@ def line(x: Numbers, y: Numbers, series: int, words: str) -> tuple[Layer, Layer]
 
 
 def holding(axis: Axis, values: Sequence[float]) -> Axis:
-    """The axis with room for all values: logarithmic over decades, else from zero."""
+    """Return the axis with room for all values: logarithmic over decades, else from zero."""
     known = [value for value in values if np.isfinite(value)]
     low, high = min(known, default=0.0), max(known, default=1.0)
     if spans_decades(known):
@@ -280,7 +280,7 @@ def holding(axis: Axis, values: Sequence[float]) -> Axis:
 
 
 def spans_decades(values: Sequence[float]) -> bool:
-    """Whether a logarithmic axis shows the values better."""
+    """Return whether a logarithmic axis shows the values better."""
     finite = [value for value in values if np.isfinite(value)]
     return bool(finite) and min(finite) > 0 and max(finite) >= DECADES * min(finite)
 

@@ -17,7 +17,7 @@ Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
 
 
 def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
-    """The chosen rows of each column."""
+    """Return the chosen rows of each column."""
     if rows.all():
         return table  # the columns stay the same objects, which the page stores once
     return replace(
@@ -34,12 +34,12 @@ def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
 
 
 def safe_name(label: str) -> str:
-    """A capture's label as part of a file's name."""
+    """Return a capture's label as part of a file's name."""
     return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
 
 
 def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
-    """One dot for those that would cover each other.
+    """Return one dot for those that would cover each other.
 
     They are in the same column and at the same of `rows` heights.
     """
@@ -50,7 +50,7 @@ def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
 
 
 def merged(layer: Layer, run: int) -> Layer:
-    """The layer with about one mark for `run`, but for looks of which every mark is drawn.
+    """Return the layer with about one mark for `run`, but for looks of which every mark is drawn.
 
     Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the
     highest among them.
@@ -95,7 +95,7 @@ def _strokes(layer: Layer, starts: Whole) -> Layer:
 
 
 def _contiguous(layer: Layer, starts: Whole) -> Whole:
-    """Begins a stroke also at a step backwards and at a gap, so that none covers other bytes."""
+    """Begin a stroke also at a step backwards and at a gap, so that none covers other bytes."""
     top = layer.y if layer.top is None else layer.top
     (apart,) = np.nonzero((np.diff(layer.y) < 0) | (layer.y[1:] > top[:-1]))
     return np.union1d(starts, apart + 1)

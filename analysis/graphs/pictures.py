@@ -54,7 +54,7 @@ def write_pictures(
     samples: Samples | None = None,
     most: int = MOST_CONNECTIONS,
 ) -> list[Path]:
-    """One file a graph and format ("png", "svg", "pdf").
+    """Return one file a graph and format ("png", "svg", "pdf").
 
     Of at most `most` connections of each capture. Raises TcplabError if the folder cannot be
     written.
@@ -85,7 +85,7 @@ def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
 
 
 def picture(graph: Graph, ending: str) -> bytes:
-    """The graph as a file of the format `ending`."""
+    """Return the graph as a file of the format `ending`."""
     with settings():
         figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=0.65 + 0.22 * _rows(graph))
         figure.subplots_adjust(left=0.13)  # room for "100 Mbit/s"
@@ -235,7 +235,7 @@ def _letters(axes: Axes, graph: Graph, span: float) -> None:
 
 
 def _covers(place: tuple[float, float], taken: list[tuple[float, float]]) -> bool:
-    """Whether a letter there would lie over another; in pixels."""
+    """Return whether a letter there would lie over another; in pixels."""
     return any(abs(place[0] - x) < 12 and abs(place[1] - y) < 13 for x, y in taken)
 
 
@@ -262,7 +262,7 @@ def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
 
 
 def _rows(graph: Graph) -> int:
-    """The rows of the legend."""
+    """Return the rows of the legend."""
     words = {layer.words or look_of(layer.look).words for layer in graph.layers}
     return -(-min(len(words), MOST_NAMED) // 2)
 

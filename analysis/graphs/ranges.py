@@ -42,7 +42,7 @@ def look(colour: str, mark: Mark) -> SeriesLook:
 def ranged(
     values: Sequence[RangedValue], look: SeriesLook, words: str, along: Direction
 ) -> list[Layer]:
-    """A thin bar for the runs, a thick one for the interval, and a mark, along an axis."""
+    """Return a thin bar for the runs, a thick one for the interval, and a mark, along an axis."""
     runs = [(value, value.runs) for value in values if value.runs]
     intervals = [(value, value.interval) for value in values if value.interval]
     bar = replace(look, mark="", every=False)
@@ -80,7 +80,7 @@ def _numbers(values: Sequence[float]) -> Numbers:
 
 
 def extremes(values: Sequence[RangedValue]) -> list[float]:
-    """All numbers that an axis has to show."""
+    """Return all numbers that an axis has to show."""
     return [
         number
         for value in values
@@ -89,7 +89,7 @@ def extremes(values: Sequence[RangedValue]) -> list[float]:
 
 
 def rows(names: Sequence[str]) -> Axis:
-    """An axis of names, the first at the top: row `number` is at -number."""
+    """Return an axis of names, the first at the top: row `number` is at -number."""
     ticks = sorted((-float(at), name) for at, name in enumerate(names))
     return Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
 
@@ -107,7 +107,7 @@ def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
 
 
 def no_difference(words: str) -> Layer:
-    """A line down at a ratio of 1."""
+    """Return a line down at a ratio of 1."""
     return Layer(REFERENCE, "moments", np.ones(1), np.zeros(1), words=words)
 
 
@@ -142,7 +142,7 @@ def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
 
 
 def ticked(axis: SweptAxis, label: str) -> Axis:
-    """The swept values as ticks, at their places."""
+    """Return the swept values as ticks, at their places."""
     is_log = axis.spacing == "log"
     places = np.array(axis.positions, dtype=float)
     scaled = np.log10(places) if is_log else places

@@ -28,7 +28,7 @@ class PageColumns:
         self._places: dict[tuple[float, bytes], int] = {}
 
     def put(self, numbers: Numbers, step: int = 1) -> int:
-        """The place of `numbers`, rounded to multiples of `step`.
+        """Return the place of `numbers`, rounded to multiples of `step`.
 
         Numbers that are not whole are rounded to six digits.
         """
@@ -68,7 +68,7 @@ def as_script(data: dict[str, Any]) -> str:
 
 
 def latest(graphs: Iterable[Graph]) -> float:
-    """The latest time of graphs over time, in ns."""
+    """Return the latest time of graphs over time, in ns."""
     layers = (layer for graph in graphs if graph.over_time for layer in graph.layers)
     return max(
         (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
@@ -81,7 +81,7 @@ MOST_MARKS = 60_000
 
 
 def board_data(groups: Sequence[GraphGroup]) -> str:
-    """The groups' graphs with one time axis, as the script that templates/board.html has."""
+    """Return the groups' graphs with one time axis, as the script that templates/board.html has."""
     graphs = [graph for group in groups for graph in group.graphs]
     marks = sum(len(layer) for graph in graphs for layer in graph.layers)
     stored = StoredGraphs(run=max(1, -(-marks // MOST_MARKS)))
@@ -104,7 +104,7 @@ class StoredGraphs:
 
     @property
     def data(self) -> dict[str, Any]:
-        """What a page's scripts need to draw: looks, columns and graphs."""
+        """Looks, columns and graphs: all that the scripts of a page draw from."""
         return {
             "looks": {name: asdict(look) for name, look in LOOKS.items()},
             "series": SERIES,
@@ -113,7 +113,7 @@ class StoredGraphs:
         }
 
     def put(self, graph: Graph) -> int:
-        """The graph's place in `graphs`."""
+        """Return the graph's place in `graphs`."""
         if id(graph) not in self._places:
             self._places[id(graph)] = len(self._graphs)
             self._kept.append(graph)

@@ -34,7 +34,7 @@ def draw_segments(direction: CaptureDirection) -> Graph:
 
 
 def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
-    """The segments as one layer a kind, those that were sent once first.
+    """Return the segments as one layer a kind, those that were sent once first.
 
     `dots` stand at the first byte.
     """
@@ -76,13 +76,13 @@ def draw_throughput(direction: CaptureDirection) -> Graph:
 
 
 def goodput(direction: CaptureDirection, look: str, words: str = "") -> Layer:
-    """The highest ACK so far."""
+    """Return the highest ACK so far."""
     return Layer(look, "rate", direction.answers.time, direction.answers.highest, words=words)
 
 
 RTT = Axis("round-trip time", "ms", 1e-6, zero=True)
 STEPS = 1000
-"""Points of the draw_rtt_distribution."""
+"""Points of the distribution."""
 RTT_CAPTION = (
     "From a segment to the ACK that covers it; retransmitted segments give none, since the ACK may"
     " be for either transmission."
@@ -100,7 +100,7 @@ def caption(direction: CaptureDirection, words: str) -> str:
 
 
 def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """A dot for each sample at the time of the ACK.
+    """Return a dot for each sample at the time of the ACK.
 
     With `samples` also the socket's own smoothed value.
     """
@@ -120,7 +120,7 @@ def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) 
 
 
 def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
-    """The cumulative draw_rtt_distribution: y is the share of round trips that were at most x."""
+    """Return the cumulative distribution: y is the share of round trips that were at most x."""
     _, rtts, _ = _measured(direction)
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
@@ -133,7 +133,7 @@ def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
     share = Axis("share", "", zero=True)
     return Graph(
         "rtt_distribution",
-        "Round-trip times, draw_rtt_distribution",
+        "Round-trip times, distribution",
         words,
         RTT,
         share,
@@ -163,7 +163,7 @@ def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] 
     """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
 
     Without a packet of the other direction nothing is known to have arrived, and there is
-    nothing to draw_in_flight.
+    nothing to draw.
     """
     caption = (
         IN_FLIGHT_AT_RECEIVER + IN_FLIGHT_CAPTION if direction.at_receiver else IN_FLIGHT_CAPTION
@@ -206,7 +206,7 @@ STEVENS_CAPTION = (
 
 
 def draw_stevens(direction: CaptureDirection) -> Graph:
-    """One line through all segments in the order sent, and marks on retransmissions."""
+    """Return one line through all segments in the order sent, and marks on retransmissions."""
     again = [layer for layer in by_kind(direction.sent, "dots") if layer.look != "data"]
     order = Layer(
         "order",
@@ -225,7 +225,7 @@ SIZES_CAPTION = (
 
 
 def draw_segment_sizes(direction: CaptureDirection) -> Graph:
-    """A dot a segment, and the average so far. SYN and FIN count as one byte."""
+    """Return a dot a segment, and the average so far. SYN and FIN count as one byte."""
     sizes = direction.sent.high - direction.sent.low
     average = np.cumsum(sizes) / np.arange(1, len(sizes) + 1)
     return graph(

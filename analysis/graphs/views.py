@@ -26,7 +26,7 @@ INDEX = (
 
 
 def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
-    """The rates of `several` directions, one a connection, and their index over time."""
+    """Return the rates of `several` directions, one a connection, and their index over time."""
     rates = graph(
         "fairness",
         "Rates of all connections",
@@ -80,7 +80,7 @@ def _in_bins(direction: CaptureDirection, edges: NDArray[np.float64]) -> NDArray
 
 
 def _index(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(sum x)^2 / (n sum x^2) by column; 1 if nobody got anything."""
+    """Return (sum x)^2 / (n sum x^2) by column; 1 if all rates are 0."""
     count = np.maximum((~np.isnan(rates)).sum(axis=0), 1)
     squares = np.nansum(rates**2, axis=0)
     return np.where(
@@ -103,7 +103,7 @@ class DirectionView:
 def views(
     captures: Sequence[Capture], samples: Samples | None = None, most: int | None = None
 ) -> list[DirectionView]:
-    """One view a direction, of at most `most` connections of each capture."""
+    """Return one view a direction, of at most `most` connections of each capture."""
     shown = _worth_showing(all_directions(captures, most))
     shared = _shared(shown)
     numbers = {
@@ -130,7 +130,7 @@ def views(
 
 
 def _by_number(packets: ColumnTable, connections: Sequence[int]) -> dict[int, ColumnTable]:
-    """The packets of each of these connections."""
+    """Return the packets of each of these connections."""
     return of_connections(packets, connections).parts("connection")
 
 
@@ -157,7 +157,7 @@ def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[
 def _sampled(
     shown: Sequence[CaptureDirection], captures: Sequence[Capture], samples: Samples
 ) -> dict[str, Sequence[SocketSample]]:
-    """The samples by the name of the direction that they are of: that which sent more."""
+    """Return the samples by the name of the direction that they are of: that which sent more."""
     first = [
         direction
         for direction in larger(shown)
@@ -171,7 +171,7 @@ def _sampled(
 
 
 def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]:
-    """The graphs of all connections of a capture that has several."""
+    """Return the graphs of all connections of a capture that has several."""
     by_capture: dict[str, list[CaptureDirection]] = {}
     for direction in larger(shown):
         if len(direction.answers.time) > 1:
@@ -192,7 +192,7 @@ class _MatchedPackets:
     connections: dict[str, dict[int, ColumnTable]]
 
     def alongside(self, matched: ColumnTable, forward: bool) -> ColumnTable:
-        """The packets of all connections that go the same way as those of a direction."""
+        """Return the packets of all connections that go the same way as those of a direction."""
         ways = matched["outward"].values[matched["forward"].values == forward]
         outward = bool(ways[0]) if len(ways) else True
         return self.everything.rows(self.everything["outward"].values == outward)

@@ -34,7 +34,7 @@ def page(
     samples: Samples | None = None,
     notes: Sequence[str] = (),
 ) -> str:
-    """The page's text, `notes` above the graphs.
+    """Return the page's text, `notes` above the graphs.
 
     `samples` of the senders' sockets are by connection number of the first capture. With two
     captures of the same traffic (the first two) the ladder has slanted arrows, and there are
@@ -50,7 +50,7 @@ def page(
 
 @cache
 def _environment() -> Environment:
-    """Keeps the templates that it has compiled, since a run has several pages."""
+    """Keep the templates that it has compiled, since a run has several pages."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     folders = ChoiceLoader([PackageLoader(__package__, "page"), PackageLoader(rendering.__name__)])
@@ -84,12 +84,12 @@ def _step(segments: int) -> int:
 
 
 def _run(segments: int) -> int:
-    """How many neighbours become one mark."""
+    """Return the number of neighbours that become one mark."""
     return 1 if segments <= MOST_SEGMENTS else -(-3 * segments // MOST_SEGMENTS)
 
 
 def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
-    """What the page leaves out."""
+    """Return sentences on what the page leaves out."""
     notes = []
     for capture in captures:
         count = len(np.unique(capture.packet_table["connection"].values))

@@ -50,7 +50,7 @@ def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
 
 
 def text(direction: CaptureDirection, kind: str) -> bytes:
-    """The file of one of KINDS."""
+    """Return the file of one of KINDS."""
     if kind == "tsg":
         later = replace(direction, sent=taken(direction.sent, ~_is_syn(direction)))
         return xplot(direction, timelines.draw_segments(later), _syn(direction)).encode(
@@ -66,7 +66,7 @@ def text(direction: CaptureDirection, kind: str) -> bytes:
 
 
 def _syn(direction: CaptureDirection) -> list[str]:
-    """The SYN, first and in orange as in tcptrace's file, whose reader counts from it."""
+    """Return the SYN, first and in orange as in tcptrace's file, whose reader counts from it."""
     times = direction.sent.time[_is_syn(direction)] + direction.start
     return _filled(
         {"at": _seconds(times)},
@@ -100,7 +100,7 @@ def _rate(times: Whole, sums: Whole, rows: Whole) -> np.ndarray:
 
 
 def xplot(direction: CaptureDirection, drawn: Graph, before: Sequence[str] = ()) -> str:
-    """The file's text, with commands that come `before` the graph's layers."""
+    """Return the file's text, with commands that come `before` the graph's layers."""
     unit = f" ({drawn.y.unit})" if drawn.y.unit else ""
     title = f"{direction.source}_==>_{direction.target} ({drawn.title.lower()})"
     head = ["timeval double", "title", title, "xlabel", "time", "ylabel", f"{drawn.y.label}{unit}"]
@@ -173,7 +173,7 @@ def _with_before(points: Points) -> Points:
 
 
 def _filled(points: Points, parts: list[str]) -> list[str]:
-    """The parts, a line each, for every mark."""
+    """Return the parts, a line each, for every mark."""
     text = "\n".join(parts)
     for place, name in enumerate(points):
         text = text.replace(f"{{{name}}}", f"{{{place}}}")

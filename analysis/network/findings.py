@@ -15,7 +15,7 @@ from analysis.records.problems import Problems
 
 
 class CheckOutcome(IntEnum):
-    """How a check ended, the worse the greater."""
+    """Outcome of a check; a worse one is greater."""
 
     GOOD = 0
     UNMEASURED = 1
@@ -60,12 +60,12 @@ def outcome_of(excess: float, far: float) -> CheckOutcome:
 
 
 def percent(share: float) -> str:
-    """A share of one, to three digits: 9.7 %."""
+    """Return a share of one, to three digits: 9.7 %."""
     return f"{100 * share:.3g} %"
 
 
 def duration(nanoseconds: float) -> str:
-    """A time as people write it, to three or four digits: 12.11 us, 80.59 ms, 2.5 s."""
+    """Return a time as people write it, to three or four digits: 12.11 us, 80.59 ms, 2.5 s."""
     for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if abs(nanoseconds) >= size:
             return f"{nanoseconds / size:.4g} {unit}"

@@ -24,7 +24,7 @@ LEVEL = 0.01
 
 @dataclass(frozen=True)
 class DrawnLoss:
-    """How many of the packets offered to a port were lost at random."""
+    """Number of packets offered to a port and lost at random."""
 
     place: str
     port: str
@@ -34,7 +34,7 @@ class DrawnLoss:
 
     @property
     def chance(self) -> float:
-        """How likely chance is to lose so few, or so many, twice the rarer of the two."""
+        """Probability that chance loses so few, or so many, twice the rarer of the two."""
         if not self.share.base:
             return 0.0 if self.lost else 1.0
         few = at_most(self.lost, self.offered, self.share.fraction)
@@ -42,7 +42,7 @@ class DrawnLoss:
 
 
 def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:
-    """Every shaped port of every trial of a run, each at its part of LEVEL (Bonferroni)."""
+    """Return every shaped port of every trial of a run, each at its part of LEVEL (Bonferroni)."""
     losses = [
         loss
         for network in networks

@@ -18,7 +18,7 @@ _ONE_PACKET_OFF = 1
 
 
 def queue_bound(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
-    """The longest queue at every link whose packets are all seen, and its drops."""
+    """Return the longest queue at every link whose packets are all seen, and its drops."""
     if not traffic.whole or not network.segmented:
         why = "not every host has a whole capture of its packets as they are on links"
         return [unmeasured(BOUND, network.label, "", why)]
@@ -65,7 +65,7 @@ def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
 
 
 def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int) -> int:
-    """The most packets that surely were at the link at once, less the one on it.
+    """Return the most packets that surely were at the link at once, less the one on it.
 
     Full packets of `frame` bytes for a discipline that counts bytes.
     """

@@ -40,7 +40,7 @@ all that there is if a segment was sent again."""
 
 
 def round_trip(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
-    """The handshake that came closest to the round trip that was asked for."""
+    """Return the handshake that came closest to the round trip that was asked for."""
     if not any(flow.protocol == "tcp" for flow in network.run.flows):
         return [unmeasured(KIND, network.label, "", "no TCP connection tells a round trip")]
     floors = _handshakes(network, traffic) or _sampled(network)
@@ -122,7 +122,7 @@ def _turned(ports: int) -> int:
 
 
 def _sampled(network: TrialNetwork) -> list[Floor]:
-    """The least round trip of each sender's socket, which may be of any two packets."""
+    """Return the least round trip of each sender's socket, which may be of any two packets."""
     floors = []
     for flow in network.run.flows:
         way = flow.sender, flow.receiver
@@ -137,7 +137,7 @@ def _sampled(network: TrialNetwork) -> list[Floor]:
 
 
 def _is_handshake_only(samples: list[SocketSample]) -> bool:
-    """Whether no data was acknowledged, so that the only round trip is that of a SYN.
+    """Return whether no data was acknowledged, so that the only round trip is that of a SYN.
 
     If several SYNs were sent, the answer may have the timestamp of an earlier one and the round
     trip a timeout in it: Linux keeps that of the first that came (tcp_check_req).
@@ -146,7 +146,7 @@ def _is_handshake_only(samples: list[SocketSample]) -> bool:
 
 
 def _of_any_packets(network: TrialNetwork, way: Way, again: bool) -> tuple[int, int]:
-    """The round trip of two SYNs, and by how much another may be longer or shorter (ns).
+    """Return the round trip of two SYNs, and by how much another may be longer or shorter (ns).
 
     If a segment was sent `again`, it may have been a SYN, which then has no round trip.
     """
@@ -172,7 +172,7 @@ _SHORTEST_SENDER = 1.0
 
 
 def sender_limits(network: TrialNetwork) -> list[CheckFinding]:
-    """Each TCP flow whose sender's socket was sampled."""
+    """Return each TCP flow whose sender's socket was sampled."""
     flows = [flow for flow in network.run.flows if flow.protocol == "tcp"]
     findings = [
         finding

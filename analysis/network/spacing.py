@@ -96,7 +96,7 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
 
 
 def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
-    """The 1st and the 99th percentile of the gaps of the longest packets."""
+    """Return the 1st and the 99th percentile of the gaps of the longest packets."""
     gaps, due = busy.gap[busy.full], int(np.median(busy.due[busy.full]))
     low, high = (int(value) for value in np.percentile(gaps - busy.due[busy.full], (1, 99)))
     tolerance = max(tolerance, int(_SHARE * due))
@@ -134,7 +134,7 @@ def _bits(rate: float) -> str:
 
 
 def busy_gaps(traffic: PortTraffic, slowest: Channel) -> BusyGaps:
-    """The gaps of a link while it was busy.
+    """Return the gaps of a link while it was busy.
 
     With one shaped port, a packet that did not come never was on the link. With several it may
     have been, so there only packets count that were sent one right after the other.
@@ -154,7 +154,7 @@ def busy_gaps(traffic: PortTraffic, slowest: Channel) -> BusyGaps:
 
 
 def _waited(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
-    """Whether another packet was due at the link when the one before each left it.
+    """Return whether another packet was due at the link when the one before each left it.
 
     It need not be the next one: queueing disciplines may choose.
     """

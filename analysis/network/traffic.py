@@ -55,7 +55,7 @@ class Sightings:
         return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
 
     def between(self, source: int, target: int) -> Sightings:
-        """The packets from one address to another."""
+        """Return the packets from one address to another."""
         return self.only((self.source == source) & (self.target == target))
 
     def __len__(self) -> int:
@@ -75,7 +75,7 @@ _KINDS = {
 
 
 def joined(parts: list[Sightings]) -> Sightings:
-    """All packets of several captures, or of none."""
+    """Return all packets of several captures, or of none."""
     return Sightings(
         *(
             np.concatenate([np.empty(0, kind), *(getattr(part, name) for part in parts)])
@@ -85,7 +85,7 @@ def joined(parts: list[Sightings]) -> Sightings:
 
 
 def sightings(folder: Path, name: str) -> Sightings | None:
-    """The packets of the capture `name`; None if there is no capture, or a damaged one."""
+    """Return the packets of the capture `name`; None if there is no capture, or a damaged one."""
     try:
         with untrusted.opened(folder, name) as file:
             source, _ = open_source(file)
@@ -107,7 +107,7 @@ def _of_batch(batch: RecordBatch) -> Sightings:
 
 
 def _heads(batch: RecordBatch, rows: Whole) -> npt.NDArray[np.uint8]:
-    """The headers of packets, with 0 behind the end of a short one."""
+    """Return the headers of packets, with 0 behind the end of a short one."""
     width = 14 + _COMPARED
     padded = np.concatenate((batch.octets, np.zeros(width, np.uint8)))
     heads = np.lib.stride_tricks.sliding_window_view(padded, width)[batch.start[rows]]
@@ -166,7 +166,7 @@ def arrivals(sent: Sightings, arrived: Sightings) -> Whole:
 
 
 def _numbered(packets: Sightings) -> Keys:
-    """The keys, those of equal packets counted up."""
+    """Return the keys, those of equal packets counted up."""
     order = np.lexsort((packets.time, packets.key))
     ordered = packets.key[order]
     new = np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]
@@ -191,7 +191,7 @@ class PortTraffic:
 
     @property
     def alone(self) -> bool:
-        """Whether this is the only shaped port on the way: all that enters and leaves it is seen.
+        """True if this is the only shaped port on the way: all that enters and leaves it is seen.
 
         Else the packets cross several, and one that did not come may have crossed some of them.
         """
@@ -211,7 +211,7 @@ class TrialTraffic:
         self._pairs: dict[Way, tuple[Sightings, Whole]] = {}
 
     def at(self, host: str) -> Sightings | None:
-        """All that the capture at a host has; None without one that can be used."""
+        """Return all that the capture at a host has; None without one that can be used."""
         if host not in self._read:
             name = self.network.run.capture_of(host)
             folder = self.network.trial.folder
@@ -220,12 +220,12 @@ class TrialTraffic:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every host that sends or receives has a capture."""
+        """True if every host that sends or receives has a capture."""
         hosts = {host for way in self.network.ways for host in way}
         return bool(hosts) and all(self.at(host) is not None for host in hosts)
 
     def seen(self, host: str, way: Way) -> Sightings:
-        """The packets of a way that the capture at a host has; there must be one."""
+        """Return the packets of a way that the capture at a host has; there must be one."""
         capture = self.at(host)
         assert capture is not None
         source, target = (int(IPv4Address(self.network.address(end))) for end in way)

@@ -39,7 +39,7 @@ def socket_ends(folder: Path, host: str, ports: Collection[str]) -> _Samples:
 def _gathered(
     lines: Iterable[str], ports: Collection[str], enough: Callable[[list[SocketSample]], bool]
 ) -> _Samples:
-    """The samples of each port, line by line, until those of every port are enough."""
+    """Return the samples of each port, line by line, until those of every port are enough."""
     gathered: _Samples = {port: [] for port in ports}
     waiting = set(ports)
     for line in lines:
@@ -82,7 +82,7 @@ class TrialNetwork:
 
     @cached_property
     def environment(self) -> EnvironmentFile:
-        """What the seed's environment.json says."""
+        """Content of the seed's environment.json."""
         return parse(EnvironmentFile, self.trial.folder.parent / "environment.json").record
 
     @property
@@ -91,7 +91,7 @@ class TrialNetwork:
 
     @property
     def segmented(self) -> bool:
-        """Whether every packet is a frame: without it, hosts send packets of up to 64 KB."""
+        """True if every packet is a frame: without it, hosts send packets of up to 64 KB."""
         return self.topology.segmentation == "off"
 
     @cached_property
@@ -99,7 +99,7 @@ class TrialNetwork:
         return self.trial.files.qdiscs(Problems())  # whoever reads the trial tells them
 
     def samples(self, host: str) -> dict[str, list[SocketSample]]:
-        """The first and last samples of a sender's sockets by the remote port."""
+        """Return the first and last samples of a sender's sockets by the remote port."""
         return self._samples.get(host, {})
 
     @cached_property
@@ -112,7 +112,7 @@ class TrialNetwork:
 
     @cached_property
     def ways(self) -> tuple[Way, ...]:
-        """Who sends packets to whom: each flow's data and what answers it."""
+        """Pairs of sender and receiver: each flow's data and its answers."""
         both = (way for flow in self.run.flows for way in _both(flow))
         return tuple(dict.fromkeys(way for way in both if self._leads(way)))
 
@@ -123,7 +123,7 @@ class TrialNetwork:
             return False
 
     def address(self, host: str) -> str:
-        """A host's address. Raises StopIteration if it has none."""
+        """Return a host's address. Raises StopIteration if it has none."""
         return address_of(self.topology, host)
 
     def shaped(self, way: Way) -> tuple[Port, ...]:

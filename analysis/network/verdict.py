@@ -62,7 +62,7 @@ class NetworkVerdict:
 
 
 def judge_network(run: RunRecord) -> NetworkVerdict:
-    """The verdict on the network of `run`, from its own files."""
+    """Return the verdict on the network of `run`, from its own files."""
     topology = run.spec.topology.network()
     if topology is None or not topology.nodes or not run.trials:
         return NetworkVerdict(CARE, (_NOTHING,), ())
@@ -74,7 +74,7 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
 
 
 def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
-    """A link that changes is compared by what the run itself recorded, before and after."""
+    """Return a link that changes is compared by what the run itself recorded, before and after."""
     findings = [finding for network in networks for finding in findings.recorded(network)]
     found = _verdict(findings)
     verdict = CARE if found.good else found.verdict

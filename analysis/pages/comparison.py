@@ -53,13 +53,13 @@ class ComparedSide:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What its conditions are called, where it says so."""
+        """Labels of the conditions, where they have one."""
         conditions = self.results.run.conditions if self.results else ()
         return {condition.name: condition.label for condition in conditions}
 
 
 def side_of_run(letter: str, path: Path) -> ComparedSide:
-    """The run in `path`. Raises UsageError where there is none."""
+    """Return the run in `path`. Raises UsageError where there is none."""
     problems = Problems()
     run = read_run(path, problems)
     results = measure_all(run, problems)
@@ -100,7 +100,7 @@ def side_of_points(
 
 
 def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
-    """The mean over the flows of a run, because flows of one run depend on each other."""
+    """Return the mean over the flows of a run, because flows of one run depend on each other."""
     found: dict[tuple[str, str], dict[int, list[float]]] = {}
     for condition, seed, row in rows:
         for name in columns():
@@ -162,7 +162,7 @@ class SideComparison:
 
     @property
     def sentence(self) -> str:
-        """What differs in results, in words."""
+        """Differences in the results, in words."""
         known = [pair for result in self.results for pair in result.against if pair]
         conditions = len({result.condition for result in self.results})
         needed = max(FEWEST, fewest_seeds(conditions * (len(self.sides) - 1)))
@@ -198,7 +198,7 @@ class SideComparison:
 
 
 def compared(sides: Sequence[ComparedSide]) -> SideComparison:
-    """Each side beside the first."""
+    """Return each side beside the first."""
     names = list(dict.fromkeys(name for side in sides for name in side.settings))
     settings = {name: tuple(side.settings.get(name, NONE) for side in sides) for name in names}
     differing = {name: values for name, values in settings.items() if len(set(values)) > 1}
@@ -326,7 +326,7 @@ _SHORT = ("goodput_kbit_s", "retransmitted_segments", "rtt_median_ms", "timeouts
 
 
 def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
-    """The page in `folder`. Raises TcplabError with a remedy where the folder takes none."""
+    """Return the page in `folder`. Raises TcplabError with a remedy where the folder takes none."""
     groups = _groups(comparison)
     context = {
         "comparison": comparison,
@@ -345,7 +345,7 @@ def write_page(comparison: SideComparison, folder: Path, name: str) -> Path:
 
 
 def _groups(comparison: SideComparison) -> list[GraphGroup]:
-    """All runs on one axis: of each its first seed."""
+    """Return all runs on one axis: of each its first seed."""
     courses = [
         DrawnCourse.of(trial, f"{side.letter}: ")
         for side in comparison.sides
@@ -359,7 +359,7 @@ def _groups(comparison: SideComparison) -> list[GraphGroup]:
 
 
 def print_comparison(comparison: SideComparison, console: Console) -> None:
-    """What differs in settings, and the results that matter most."""
+    """Print settings that differ, then results."""
     for side in comparison.sides:
         console.print(f"{side.letter}: {side.name}", highlight=False, soft_wrap=True)
     console.print(comparison.sentence, highlight=False)

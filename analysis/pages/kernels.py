@@ -65,7 +65,7 @@ def script_sentences(
 
 
 def _by_script(cases: Sequence[str]) -> list[str]:
-    """Each script once, with its ways if these are not all."""
+    """Return each script once, with its ways if these are not all."""
     ways: dict[str, list[str]] = {}
     for case in cases:
         script, _, way = case.partition(" ")
@@ -99,7 +99,7 @@ class KernelReport:
 
     @property
     def sound(self) -> bool:
-        """Whether all ran and was proved."""
+        """True if all points ran and were proved."""
         facts = self.record.facts
         return facts.status == "complete" and not facts.failures
 
@@ -110,7 +110,7 @@ class KernelReport:
 
     @property
     def headline(self) -> str:
-        """How many figures differ, in a sentence."""
+        """Number of figures that differ, in a sentence."""
         counts = Counter(figure.verdict for figure in self.record.figures)
         old, new = self.names
         shown = f"{counts['larger']} larger and {counts['smaller']} smaller"
@@ -155,7 +155,7 @@ def _files(report: KernelReport) -> Iterator[tuple[str, bytes]]:
 
 
 def row(figure: KernelFigure) -> dict[str, Any]:
-    """A line of a table."""
+    """Return a line of a table."""
     pair = pair_of(figure)
     return {
         "of": figure.of,
@@ -182,7 +182,7 @@ def _median(values: Sequence[float]) -> str:
 
 
 def _ratios(report: KernelReport) -> GraphGroup | None:
-    """All ratios on one axis; what is compared by differences is in the tables only."""
+    """Return all ratios on one axis; what is compared by differences is in the tables only."""
     drawn = [
         (
             figure,
@@ -242,7 +242,7 @@ _MOST = 10  # scripts of a kind
 
 
 def print_kernels(report: KernelReport) -> None:
-    """Prints what differs, what failed or was left out, and the page's path."""
+    """Print what differs, what failed or was left out, and the page's path."""
     console = Console(highlight=False, soft_wrap=True)
     facts = report.record.facts
     console.print(Text(report.headline))

@@ -34,13 +34,13 @@ from analysis.statistics.wording import signed
 
 
 def published_beside(results: RunResults, problems: Problems) -> PublishedNumbers:
-    """The numbers that were published with the run's very settings, each with a verdict."""
+    """Return the numbers that were published with the run's very settings, each with a verdict."""
     entries = results.run.spec.published
     return PublishedNumbers(tuple(judge_row(_row(entry, results, problems)) for entry in entries))
 
 
 def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> PublishedRow:
-    """The row of a reproduction with the run's own values in it."""
+    """Return the row of a reproduction with the run's own values in it."""
     try:
         today, period = (
             _values(entry, results, condition)
@@ -55,7 +55,7 @@ def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> Publi
 
 
 def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[float]:
-    """One value for each seed that has one, in the published number's unit."""
+    """Return one value for each seed that has one, in the published number's unit."""
     trials = (
         trial
         for trial in results.measured
@@ -66,7 +66,7 @@ def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[f
 
 
 def _rows(trial: Measured) -> list[Row]:
-    """The rows of all flows, the first with all that was measured."""
+    """Return the rows of all flows, the first with all that was measured."""
     first, *others = (flow.row for flow in trial.flows)
     return [{**trial.by_name, **first}, *others]
 
@@ -168,7 +168,7 @@ def numbered(amount: int, single: str, several: str) -> str:
 
 
 def parts(counts: Counts) -> list[str]:
-    """How many rows have which verdict; without those that none has."""
+    """Return the count of rows by verdict, without zeros."""
     later = f" ({counts.later:,} only in --full)" if counts.later else ""
     named = (
         (counts.agree, "agrees", "agree"),
@@ -183,7 +183,7 @@ def parts(counts: Counts) -> list[str]:
 
 
 def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
-    """The rows' lines by their group, in the order of the first row of each."""
+    """Return the rows' lines by their group, in the order of the first row of each."""
     grouped: dict[str, list[Judged]] = {}
     for judged in rows:
         grouped.setdefault(judged.row.group, []).append(judged)
@@ -200,7 +200,7 @@ def _group(name: str, rows: Sequence[Judged], listed: Sequence[str]) -> LineGrou
 
 
 def reasons(rows: Sequence[Judged]) -> list[str]:
-    """Why rows differ, each once, in the order of the rows."""
+    """Reasons of differences, each once."""
     return list(
         dict.fromkeys(
             judged.row.why
@@ -232,7 +232,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
 
 
 def _remark(judged: Judged) -> str:
-    """What stands instead of a reason."""
+    """Return the remark that replaces a reason."""
     row, outcome = judged.row, judged.outcome.word
     if outcome == Word.DIFFERS and not row.why:
         return UNEXPLAINED
@@ -242,7 +242,7 @@ def _remark(judged: Judged) -> str:
 
 
 def as_printed(printed: str) -> str:
-    """A published number with all its digits, without powers of ten."""
+    """Return a published number with all its digits, without powers of ten."""
     number = Decimal(printed)
     shown = f"{number:,f}" if abs(number) < 10**15 else f"{number:g}"
     return (shown.rstrip("0").rstrip(".") if "." in shown else shown).replace("-", MINUS)
@@ -339,7 +339,7 @@ class PublishedNumbers(JudgedRows):
 
     @cached_property
     def reasons(self) -> list[str]:
-        """Why rows differ, each once."""
+        """Reasons of differences, each once."""
         return reasons(self.rows)
 
     @property

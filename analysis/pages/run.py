@@ -31,7 +31,7 @@ from analysis.statistics.paired_tests import FEWEST
 
 
 def asked(run: RunRecord) -> str:
-    """Which conditions were measured, how often and with which seeds."""
+    """Name the conditions, the number of repetitions and the seeds."""
     labels = ", ".join(condition.label for condition in run.conditions)
     count = len(run.seeds)
     seeds = ", ".join(map(str, run.seeds[:12])) + (", ..." if count > 12 else "")
@@ -40,14 +40,14 @@ def asked(run: RunRecord) -> str:
 
 
 def shared_luck(run: RunRecord, evidence: Evidence) -> str:
-    """That the conditions of one seed lose the same packets, if the kernel could do that."""
+    """Say that the conditions of one seed lose the same packets, if the kernel could do that."""
     if len(run.conditions) < 2 or not evidence.same_draws:
         return ""
     return "Chance begins anew, and alike, for every condition of a seed: so pairs are compared."
 
 
 def kind_of_link(evidence: Evidence) -> str:
-    """That a link is no line, if it was none."""
+    """Name the kind of link if it was no line."""
     if not evidence.has_buckets:
         return ""
     return (
@@ -57,7 +57,7 @@ def kind_of_link(evidence: Evidence) -> str:
 
 
 def of_an_old_kernel(evidence: Evidence) -> str:
-    """What an old kernel has only once for all hosts, or not at all, of what was to be set."""
+    """Name the settings that an old kernel shares between hosts or lacks."""
     shared, absent = evidence.shared_sysctls, evidence.absent_sysctls
     sentences = []
     if shared:
@@ -70,7 +70,7 @@ def of_an_old_kernel(evidence: Evidence) -> str:
 
 
 def packets_to_see(results: RunResults) -> str:
-    """What the pages of packets show, by the captures and samples that there are."""
+    """Describe the pages of packets, by the captures and samples that exist."""
     ends = max((len(trial.ends) for trial in results.first), default=0)
     windows = ", windows" if any(trial.samples for trial in results.first) else ""
     exchange = " and what both ends saw" if ends > 1 else ""
@@ -81,7 +81,7 @@ def packets_to_see(results: RunResults) -> str:
 
 
 def no_graph(results: RunResults) -> str:
-    """Why nothing is drawn."""
+    """Explain why there is no graph."""
     if not results.measured:
         return "No graph could be drawn: nothing was measured."
     if any(trial.ends or trial.samples for trial in results.first):
@@ -90,7 +90,7 @@ def no_graph(results: RunResults) -> str:
 
 
 def how_figures_are_written(run: RunRecord) -> list[str]:
-    """What a cell and the column of differences are."""
+    """Explain a cell and the column of differences."""
     if len(run.seeds) < 2:
         return ["Figures are those of the one repetition."]
     medians = "Figures are medians over the repetitions, with the range in brackets."
@@ -109,7 +109,7 @@ def how_figures_are_written(run: RunRecord) -> list[str]:
 
 
 def same_again(run: RunRecord) -> str:
-    """What the same seeds give again, which only virtual time can promise."""
+    """Name what the same seeds reproduce, which only virtual time can promise."""
     if run.manifest.testbed != "virtual":
         return ""
     what = "captures" if run.captures else "packets"
@@ -117,7 +117,7 @@ def same_again(run: RunRecord) -> str:
 
 
 def files_beside(results: RunResults) -> str:
-    """Which folder with graphs the report has."""
+    """Name the folder with graphs of the report."""
     has_graphs = any(trial.ends for trial in results.first)
     return "Graphs for xplot are in graphs/." if has_graphs else ""
 
@@ -129,7 +129,7 @@ UNDECLARED = (
 
 
 def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
-    """The question that the run is about."""
+    """Return the question that the run is about."""
     headline = run.spec.headline
     asked = headline.question if headline else verdict.question if verdict else ""
     return asked or f"What happened in {run.experiment}?"
@@ -151,7 +151,7 @@ def verdict_on_claim(
 
 
 def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
-    """The verdict, and the command for more repetitions if they are too few for one."""
+    """Return the verdict, and the command for more repetitions if they are too few for one."""
     if verdict is None:
         return [UNDECLARED]
     sound = run.status == "complete" and not run.failures
@@ -173,7 +173,7 @@ TEMPLATES = ("answers.md", "report.html")
 
 @dataclass(frozen=True)
 class RunReport:
-    """What was found, and where its page is."""
+    """Results of a run, and the path of its page."""
 
     run: RunRecord
     results: RunResults
@@ -190,7 +190,7 @@ class RunReport:
 
     @property
     def sound(self) -> bool:
-        """Whether the run is complete and all of it could be read and proved."""
+        """True if the run is complete, readable and proved."""
         return (
             self.run.status == "complete"
             and self.evidence.held
@@ -204,7 +204,7 @@ def make_report(
     network: NetworkVerdict | None = None,
     report_of: ReportOf = plain,
 ) -> RunReport:
-    """Analyses the run in `path` and writes the report into `out` (by default into the run itself).
+    """Analyse the run in `path` and writes the report into `out` (by default into the run itself).
 
     `network` is the verdict on its network, if it is known; `report_of` finds the report of its
     study.
@@ -244,12 +244,12 @@ def make_report(
 
 
 def write_report(report: RunReport, folder: Path) -> None:
-    """Writes all files. Raises TcplabError with a remedy where the folder takes none."""
+    """Write all files. Raises TcplabError with a remedy where the folder takes none."""
     page_files.write(folder, _files(report), "report RUN_DIR")
 
 
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
-    """Names and contents one by one: the graphs of a fast flow are too big to hold twice."""
+    """Yield names and contents one by one: two graphs of a fast flow do not fit into memory."""
     yield from _packet_graphs(report)
     yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.run, report.claim)
@@ -334,7 +334,7 @@ def _sentences(report: RunReport) -> dict[str, Any]:
 
 
 def _comparison(results: RunResults) -> str:
-    """What heads the column of differences."""
+    """Return the head of the column of differences."""
     conditions = in_comparison(results)
     return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""
 
@@ -355,7 +355,7 @@ _BETWEEN = 3
 
 
 def print_report(report: RunReport) -> None:
-    """Prints the verdict, five quantities and the report's path to standard output."""
+    """Print the verdict, five quantities and the report's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
     first, *others = first_lines(report.run, report.claim)
     console.print(Text(first, style="bold"))

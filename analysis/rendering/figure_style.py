@@ -29,7 +29,7 @@ SETTINGS: dict[Any, Any] = {
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """The style, for as long as figures are made and saved."""
+    """Yield the style, for as long as figures are made and saved."""
     with matplotlib.rc_context(SETTINGS):
         yield
 
@@ -37,7 +37,7 @@ def settings() -> Iterator[None]:
 def grid(
     rows: int, columns: int, height: float, share: bool, below: float = 0.6
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of `rows` x `columns` axes, `height` inches per row.
+    """Return a figure of `rows` x `columns` axes, `height` inches per row.
 
     With `share`, each row has one y scale. `below` inches stay free under the lowest axes. The
     margins are fixed, because matplotlib's automatic layout draws everything twice.
@@ -58,7 +58,7 @@ def grid(
 
 
 def png(figure: Figure) -> bytes:
-    """The figure as a PNG file."""
+    """Return the figure as a PNG file."""
     with BytesIO() as buffer:
         figure.savefig(buffer, format="png", pil_kwargs={"compress_level": 3})
         return buffer.getvalue()

@@ -19,7 +19,7 @@ Content = bytes | Iterator[bytes]
 
 
 def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> None:
-    """Writes all files of a page.
+    """Write all files of a page.
 
     Raises TcplabError whose remedy is the `command` of tcplab that makes them again.
     """
@@ -33,7 +33,7 @@ def write(folder: Path, files: Iterable[tuple[str, Content]], command: str) -> N
 
 
 def _put(path: Path, content: Content) -> None:
-    """Writes in one step: no reader sees half a file, and a full disk leaves none behind."""
+    """Write in one step: no reader sees half a file, and a full disk leaves none behind."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(path.name + ".partial")
     try:
@@ -74,7 +74,7 @@ def load(name: str) -> None:
 
 @cache
 def _environment(*, is_html: bool) -> Environment:
-    """It keeps the templates that it has compiled."""
+    """Return the environment, which caches compiled templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -93,11 +93,11 @@ def _before_range(cell: str) -> str:
 
 
 def _range(cell: str) -> str:
-    """The bracket that follows a median, which the page puts on a line of its own."""
+    """Return the bracket after a median, which the page puts on a separate line."""
     return "".join(cell.partition(" (")[1:]).strip()
 
 
 def _markdown(text: str) -> str:
-    """`text` with what Markdown or HTML would interpret escaped, on one line."""
+    """Return `text` on one line with everything escaped that Markdown or HTML interprets."""
     escaped = "".join(f"\\{letter}" if letter in "\\`*_[]<>#|&!~" else letter for letter in text)
     return " ".join(escaped.split())

@@ -53,13 +53,13 @@ def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
 
 
 def _cells(results: RunResults, quantity: ReportQuantity) -> tuple[str, ...]:
-    """A cell for each condition; none at all if the quantity has no value."""
+    """Return a cell for each condition; none at all if the quantity has no value."""
     values = [quantity.of(results, condition) for condition in results.run.conditions]
     return tuple(map(spread, values)) if any(values) else ()
 
 
 def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | None:
-    """Which two of the conditions facts compare: the second with the first. None of one."""
+    """Return the two conditions that facts compare, the second with the first; None of one."""
     conditions = results.run.conditions
     return oriented(results, *conditions[:2]) if len(conditions) > 1 else None
 
@@ -90,18 +90,18 @@ _BESIDE = 2
 
 
 def middle(results: RunResults, quantity: ReportQuantity, condition: RunCondition) -> float | None:
-    """The median over the repetitions, or None where nothing was measured."""
+    """Return the median over the repetitions, or None without a value."""
     values = quantity.of(results, condition)
     return median(values) if values else None
 
 
 def figure(value: float | None, unit: str = "") -> str:
-    """A figure with its unit, or a dash."""
+    """Return a figure with its unit, or a dash."""
     return NOTHING if value is None else f"{written(value)} {unit}".strip()
 
 
 def called(results: RunResults, condition: RunCondition) -> str:
-    """The condition inside a sentence: its label, or of one condition only its time."""
+    """Return the condition inside a sentence: its label, or of one condition only its time."""
     times = in_the_same_time(results)
     if max(map(len, times)) > 1 or len(times) == 1:
         return condition.label
@@ -141,7 +141,7 @@ def listed(words: Sequence[str]) -> str:
 
 
 def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:
-    """The conditions that may be compared: today's, and those of the study's time."""
+    """Return the conditions that may be compared: today's, and those of the study's time."""
     conditions = results.run.conditions
     period = [condition for condition in conditions if condition.name.endswith(PERIOD)]
     today = [condition for condition in conditions if condition not in period]
@@ -149,7 +149,7 @@ def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:
 
 
 def side_by_side(results: RunResults) -> list[list[Measured]]:
-    """The first seed's trials in groups that fit into one picture: all, or by their time."""
+    """Return the first seed's trials in groups that fit into one picture: all, or by their time."""
     groups = in_the_same_time(results)
     together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
     return [
@@ -158,7 +158,7 @@ def side_by_side(results: RunResults) -> list[list[Measured]]:
 
 
 def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str]:
-    """The conditions of each time against their first: how many times its value, how sure.
+    """Return the conditions of each time against their first: how many times its value, how sure.
 
     `what` is the quantity inside a sentence, such as "rate". The sentences are one family of
     comparisons. There is none for a value that is missing or zero.
@@ -192,7 +192,7 @@ def _stated(pair: Paired, verdict: str | None) -> str:
 
 
 def more_repetitions(results: RunResults) -> list[str]:
-    """The command for enough repetitions, if there are fewer."""
+    """Return the command for enough repetitions, if there are fewer."""
     advised = enough(results.run)
     if len(results.run.seeds) >= advised:
         return []
@@ -200,7 +200,7 @@ def more_repetitions(results: RunResults) -> list[str]:
 
 
 def parameter(results: RunResults, name: str) -> str:
-    """A parameter as it was written, `unknown` where the run does not say."""
+    """Return a parameter as it was written, `unknown` where the run does not say."""
     return results.run.parameters.get(name) or "unknown"
 
 
@@ -213,7 +213,7 @@ _HOW = (
 
 
 def causes(results: RunResults) -> list[str]:
-    """A sentence for each condition whose drops were counted."""
+    """Return a sentence for each condition whose drops were counted."""
     sentences = (_of(results, condition) for condition in results.run.conditions)
     return [sentence for sentence in sentences if sentence]
 
@@ -232,7 +232,7 @@ def _of(results: RunResults, condition: RunCondition) -> str:
 
 
 def mostly_at_random(results: RunResults, condition: RunCondition) -> bool | None:
-    """Whether more packets were lost at random than dropped; None if they were not counted."""
+    """Return whether random losses outnumber drops; None if they were not counted."""
     random, *others = (middle(results, quantity, condition) for quantity, _ in _HOW)
     if random is None:
         return None

@@ -26,7 +26,7 @@ from topologies.foundation.units import Share
 
 
 def repeat_command(run: RunRecord, repeat: int | None = None) -> str:
-    """The shell command for the same parameters, each an option, settings and first seed.
+    """Return the shell command for the same parameters, each an option, settings and first seed.
 
     `repeat` times, or as often as in `run` if None.
     """
@@ -57,7 +57,7 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
 
 
 def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
-    """The verdict by the claim's direction. Raises UsageError if that is none."""
+    """Return the verdict by the claim's direction. Raises UsageError if that is none."""
     if headline.direction == "within":
         return _within(results, headline, key)
     if headline.against is None or headline.direction not in ("larger", "smaller", "equal"):
@@ -88,7 +88,7 @@ def oriented(
 
 
 def enough(run: RunRecord) -> int:
-    """The repetitions that the reader is advised to make."""
+    """Return the repetitions that the reader is advised to make."""
     headline = run.spec.headline
     return max(FEWEST, headline.repetitions if headline else FEWEST)
 
@@ -103,7 +103,7 @@ def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
 def _name(
     results: RunResults, subject: SubjectEntry, subjects: tuple[SubjectEntry, SubjectEntry]
 ) -> str:
-    """Whose value it is, in words: only what tells the two apart."""
+    """Name the side of a value: only what distinguishes the two."""
     labels = {condition.name: condition.label for condition in results.run.conditions}
     label = labels.get(subject.condition, subject.condition)
     if not subject.flow:
@@ -114,7 +114,7 @@ def _name(
 
 
 def _samples(results: RunResults, key: Metric, subject: SubjectEntry) -> list[float]:
-    """A value for each seed, NaN for a seed without one."""
+    """Return a value for each seed, NaN for a seed without one."""
     trials = {
         measured.trial.seed: measured
         for measured in results.measured

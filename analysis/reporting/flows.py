@@ -61,7 +61,7 @@ def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
 
 
 def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
-    """A bar for each flow of these trials; None for a single flow."""
+    """Return a bar for each flow of these trials; None for a single flow."""
     if not trials or len(trials[0].flows) < 2:
         return None
     groups = [(one.trial.condition.label, _fastest_first(one)) for one in trials]

@@ -54,7 +54,7 @@ class LawComparison:
 
     @property
     def answers(self) -> tuple[Answer, ...]:
-        """What the law says, and which of its assumptions hold in this run."""
+        """Return the statement of the law, and which of its assumptions hold in this run."""
         law = self.law
         stated = Answer(
             "What does the law say, and how near must a run come?",
@@ -65,7 +65,7 @@ class LawComparison:
 
 
 def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> StudyReport:
-    """The report of a study whose run `compare` puts beside `law`.
+    """Return the report of a study whose run `compare` puts beside `law`.
 
     A run that does not say what its path was, or whose samples are broken, has nothing to compare.
     """
@@ -95,7 +95,7 @@ def _graphs(compared: LawComparison) -> list[GraphGroup]:
 
 
 def _drawn(law: LawGraph, caption: str) -> Graph:
-    """The formula's lines, the first with its tolerance, and the run's dots."""
+    """Return the formula's lines, the first with its tolerance, and the run's dots."""
     lines = [_line(each, number) for number, each in enumerate(law.lines)]
     band = [_tolerance(law)] if law.tolerance and law.lines else []
     across, up = (np.array(values, dtype=float) for values in law.dots)
@@ -126,7 +126,7 @@ def _line(law: LawLine, number: int) -> Layer:
 
 
 def _tolerance(law: LawGraph) -> Layer:
-    """The space around the first line."""
+    """Return the space around the first line."""
     across, up = (np.array(values, float) for values in (law.lines[0].across, law.lines[0].up))
     low, high = up * (1 - law.tolerance), up * (1 + law.tolerance)
     words = f"\N{PLUS-MINUS SIGN} {100 * law.tolerance:g} %"

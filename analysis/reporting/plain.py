@@ -23,7 +23,7 @@ from analysis.reporting.tables import ReportQuantity, ReportTable, build_row
 
 
 def plain_table(results: RunResults) -> ReportTable:
-    """All quantities that were measured, ours alone.
+    """Return all quantities that were measured, ours alone.
 
     Without a capture those that come from one are left out.
     """

@@ -55,7 +55,7 @@ def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
 
 
 def sent(trial: Measured) -> CaptureDirection | None:
-    """The first flow's data as the sender's capture has it; None without one."""
+    """Return the first flow's data as the sender's capture has it; None without one."""
     at_sender = next((end for end in trial.ends if end.role == "sender"), None)
     return _data(at_sender) if at_sender else None
 
@@ -74,7 +74,7 @@ def _flow(end: End) -> graphs.Capture:
 
 
 def _samples(trial: Measured) -> Samples:
-    """The sockets' samples by the connection's number in the first capture."""
+    """Return the sockets' samples by the connection's number in the first capture."""
     if not trial.ends:
         return {}
     rows = trial.ends[0].reading.connection_table
@@ -109,7 +109,7 @@ Beyond, it would leave nothing else to see.
 
 
 def all_graphs(results: RunResults) -> list[GraphGroup]:
-    """The all_graphs of the first seed and, if there are several seeds, one of all."""
+    """Return the graphs of the first seed and, if there are several seeds, one of all."""
     courses = [DrawnCourse.of(trial) for trial in results.first]
     of_all = (_time_sequences(courses), *over_time(courses, results.link_rate))
     return [group for group in (*of_all, repetitions(results)) if group]
@@ -169,7 +169,7 @@ def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
 
 
 def _alike(drawn: Sequence[Graph]) -> tuple[Graph, ...]:
-    """The all_graphs with one height, so that steepness can be compared."""
+    """Return the graphs with one height, so that steepness can be compared."""
     most = max(float(layer.y.max()) for one in drawn for layer in one.layers if layer.look == "ack")
     return tuple(replace(one, y=replace(one.y, range=(0.0, 1.1 * most))) for one in drawn)
 
@@ -237,7 +237,7 @@ def _goodput(course: DrawnCourse, series: int) -> list[Layer]:
 
 
 def _fastest(layer: Layer, step: float) -> float:
-    """The most that a time of `step` ns had, in kbit/s."""
+    """Return the most that a time of `step` ns had, in kbit/s."""
     edges = np.arange(0, float(layer.x[-1]) + step, step)
     at = np.searchsorted(layer.x, edges, side="right") - 1
     sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(float)
@@ -302,7 +302,7 @@ def _window(course: DrawnCourse, series: int) -> list[Layer]:
 
 
 def repetitions(results: RunResults) -> GraphGroup | None:
-    """What every seed gave under every condition; None for one seed."""
+    """Return graphs of every seed under every condition; None for one seed."""
     compared = (
         ("Throughput", RATE, metric("server.rate")),
         (

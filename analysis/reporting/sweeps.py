@@ -36,7 +36,7 @@ class PublishedOrder:
 
     @property
     def csv(self) -> str:
-        """Ours alone."""
+        """Our columns alone, as CSV."""
         with io.StringIO() as file:
             csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
             return file.getvalue()
@@ -67,7 +67,7 @@ MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
 
 
 def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
-    """The experiment's own tables; none if it has none or its rows cannot be read.
+    """Return the experiment's own tables; none if it has none or its rows cannot be read.
 
     That rows cannot be read is said by analysis.statistics.sweep_samples.
     """
@@ -80,7 +80,7 @@ def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listi
 
 
 def _cells(sweep: SweepRecord) -> list[SweptCell]:
-    """Every cell that has runs, in the order of the grid."""
+    """Return every cell that has runs, in the order of the grid."""
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     codes = [dict(factor.codes) for factor in sweep.factors]
     for row in read_rows(sweep).as_rows():
@@ -104,7 +104,7 @@ def _named(sweep: SweepRecord, place: tuple[int, ...]) -> str:
 
 
 def varied(sweep: SweepRecord) -> str:
-    """The names of the factors that vary: what heads the names of the cells."""
+    """Return the names of the factors that vary: what heads the names of the cells."""
     return ", ".join(factor.short for factor in sweep.factors if len(factor.values) > 1)
 
 
@@ -114,7 +114,7 @@ def over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[
 
 
 def flow_value(metric: str, flow: str, scale: float = 1.0) -> Callable[[list[Row]], float | None]:
-    """What the flows of that name (see value_of) of a run give for a metric, times `scale`."""
+    """Return a function from a run to its metric for the named flows, times `scale`."""
 
     def measure(rows: list[Row]) -> float | None:
         value = value_of(rows, metric, flow)

@@ -14,7 +14,7 @@ from analysis.records.run_directory import RunCondition
 
 
 def published_rows(file: Path) -> list[dict[str, str]]:
-    """The rows of a study's published.csv, by column."""
+    """Return the rows of a study's published.csv, by column."""
     return list(csv.DictReader(file.read_text(encoding="utf-8").splitlines()))
 
 
@@ -38,7 +38,7 @@ class ReportQuantity:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def of(self, results: RunResults, condition: RunCondition) -> list[float]:
-        """The values under `condition` in `unit`, one per seed that has one."""
+        """Return the values under `condition` in `unit`, one per seed that has one."""
         return [self.scale * value for value in results.values(self.key, condition)]
 
     def pairs(
@@ -99,7 +99,7 @@ class Listing:
 
 
 def read_published(file: Path) -> dict[str, Published]:
-    """The published figures of a file with a column for each condition, by quantity."""
+    """Return the published figures of a file with a column for each condition, by quantity."""
     rows = published_rows(file)
     about = {"quantity", "unit", "source"}
     return {
@@ -113,7 +113,7 @@ def read_published(file: Path) -> dict[str, Published]:
 def build_row(
     results: RunResults, quantity: ReportQuantity, published: Published | None
 ) -> TableRow:
-    """One row; without `published` it holds ours alone."""
+    """Return one row; without `published` it holds our values alone."""
     conditions = results.run.conditions
     values = [quantity.of(results, condition) for condition in conditions]
     ours = tuple(map(spread, values))

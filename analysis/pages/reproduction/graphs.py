@@ -45,7 +45,7 @@ _HOW = (
 
 @dataclass(frozen=True)
 class ValueSource:
-    """Whose numbers, and how they look; `lower` moves them down from the row's line (rows)."""
+    """Numbers of one source and their look; `lower` moves them down from the row's line (rows)."""
 
     label: str
     look: SeriesLook
@@ -73,7 +73,7 @@ def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
 
 
 def _is_drawable(judged: Judged) -> bool:
-    """Whether there is a number, and none that an axis would not hold."""
+    """Return whether there is a number, and none that no axis can hold."""
     row = judged.row
     ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
     numbers = [
@@ -106,7 +106,7 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGrou
 
 
 def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
-    """A graph for each series; those of a quantity have one scale."""
+    """Yield a graph for each series; those of a quantity have one scale."""
     count = 0
     for quantity, group in groupby(panels, key=lambda panel: panel[0]):
         members = list(group)
@@ -119,7 +119,7 @@ def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> 
 
 
 def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
-    """The marks of one source, joined in the order of the quantity."""
+    """Return the marks of one source, joined in the order of the quantity."""
     ordered = sorted(values, key=lambda value: value.at)
     x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
     thin = replace(source.look, mark="", every=False, width=1.0)
@@ -170,7 +170,7 @@ def _row_layers(source: ValueSource, values: Sequence[RangedValue]) -> list[Laye
 
 
 def _has_ratio(judged: Judged) -> bool:
-    """Whether ours, divided by the published number, can be shown on a logarithmic axis."""
+    """Return whether our value over the published one fits a logarithmic axis."""
     published = judged.row.published or 0.0
     samples = (judged.period_kernel, judged.period, judged.today)
     medians = [ours.center for ours in samples if ours]

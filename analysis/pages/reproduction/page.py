@@ -40,7 +40,7 @@ MOST_OPEN = 40
 
 @dataclass(frozen=True)
 class ReproductionReport:
-    """What was found, and where its page is."""
+    """Results of a reproduction, and the path of its page."""
 
     reproduction: Reproduction
     studies: tuple[JudgedStudy, ...]
@@ -53,7 +53,7 @@ class ReproductionReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader must know before all: what could not be run, and what could not be read."""
+        """First remarks for a reader: failures, unproved points and unreadable files."""
         counts, failed = self.counts, self.reproduction.failures
         unrun, few = counts.unrun - counts.later, counts.few
         told = [
@@ -68,7 +68,7 @@ class ReproductionReport:
 
     @property
     def sound(self) -> bool:
-        """Whether every row of this form was run and all could be read; rows may differ.
+        """True if every row of this form was run and all could be read; rows may differ.
 
         A row that differs is a result, no failure.
         """
@@ -80,7 +80,7 @@ class ReproductionReport:
 
     @property
     def how_whole(self) -> str:
-        """Whether the page has all that was asked for, and all that there is."""
+        """How complete the page is."""
         facts, later = self.reproduction.facts, self.counts.later
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = (
@@ -113,7 +113,7 @@ class ReproductionReport:
 
 
 def headline(counts: Counts, mode: str) -> str:
-    """The one sentence on top, whose numbers add up to all rows."""
+    """Main result: the first answer of a study, else the differences."""
     if not counts.rows:
         return "No published number is listed: there is nothing to compare."
     those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
@@ -220,7 +220,7 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Prints how many rows agree, of each study too, what to check, and the page's path."""
+    """Print how many rows agree, of each study too, what to check, and the page's path."""
     console = Console(highlight=False, soft_wrap=True)
     console.print(Text(report.headline))
     for remark in report.remarks[:MOST_REMARKS]:
@@ -271,7 +271,7 @@ def _table(report: ReproductionReport) -> Table:
 
 
 def _cells(counts: Counts, total: Counts) -> list[str]:
-    """The numbers of a line; the last two columns are there if any row is in them."""
+    """Return the numbers of a line; the last two columns are there if any row is in them."""
     numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.few, counts.unrun]
     numbers += [counts.unstated] * bool(total.unstated) + [counts.listed] * bool(total.listed)
     return [str(number) for number in numbers]

@@ -44,7 +44,7 @@ _BAND = replace(DOT, mark="")
 def graphs(
     sweep: SweepRecord, samples: SweepSamples, comparisons: Sequence[LevelComparison]
 ) -> list[GraphGroup]:
-    """The graphs that suit the sweep, the main one first."""
+    """Return the graphs that suit the sweep, the main one first."""
     if samples.is_empty:
         return []
     along = layout.for_lines(sweep)
@@ -59,7 +59,7 @@ def graphs(
 
 
 def _seeds(samples: SweepSamples) -> str:
-    """What the reader must know of the number of seeds."""
+    """Return the remark on the number of seeds."""
     most = int(samples.counts.max())
     return (
         ""
@@ -134,7 +134,7 @@ def _line(
     axis: SweptAxis,
     of: tuple[int, str, Levels],
 ) -> list[Layer]:
-    """The band, the single runs where there is none, and the line of one level."""
+    """Return the band, the single runs where there is none, and the line of one level."""
     series, name, levels = of
     every = [
         (position, shape.place(levels | {across: step}))
@@ -161,7 +161,7 @@ def _line(
 def _ends(
     samples: SweepSamples, places: Sequence[Place], medians: Numbers
 ) -> tuple[Numbers, Numbers]:
-    """The ends of the band, which has no width without an interval."""
+    """Return the ends of the band, which has no width without an interval."""
     intervals = [samples.intervals.get(place) for place in places]
     low = [m if i is None else i.low for m, i in zip(medians, intervals, strict=True)]
     high = [m if i is None else i.high for m, i in zip(medians, intervals, strict=True)]

@@ -37,11 +37,11 @@ class Layout:
         return self.sweep.described(self.place(levels), self.rest)
 
     def place(self, levels: Levels) -> Place:
-        """The cell at `levels`; factors that are not named have one value only."""
+        """Return the cell at `levels`; factors that are not named have one value only."""
         return tuple(levels.get(axis, 0) for axis in range(len(self.sweep.factors)))
 
     def lines(self, levels: Levels) -> list[tuple[str, Levels]]:
-        """What one panel tells apart by colour: what each is called, and where it is."""
+        """Return the lines of one panel by colour: the name and place of each."""
         if self.series is None:
             return [("", levels)]
         names = self.sweep.factors[self.series].values
@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def compared(self) -> str:
-        """The name of what is told apart, empty for nothing."""
+        """Name of the factor with a colour per level; empty if there is none."""
         return "" if self.series is None else self.sweep.factors[self.series].short
 
 
@@ -120,7 +120,7 @@ def _varied(sweep: SweepRecord) -> list[int]:
 
 
 def _finest_quantity(sweep: SweepRecord, axes: Sequence[int]) -> int | None:
-    """The quantity with the most values, the first of equals."""
+    """Return the quantity with the most values, the first of equals."""
     quantities = [axis for axis in axes if sweep.factors[axis].is_quantity]
     return max(quantities, key=lambda axis: sweep.shape[axis], default=None)
 
@@ -141,6 +141,6 @@ def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
 
 
 def axis_name(factor: SweptFactor) -> str:
-    """The factor with its meaning, for an axis."""
+    """Return the factor with its meaning, for an axis."""
     meaning = factor.meaning.rstrip(".")
     return f"{factor.short}: {meaning[:1].lower()}{meaning[1:]}" if meaning else factor.short

@@ -22,7 +22,7 @@ _RATIO = 3.0
 
 
 def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
-    """None where there are no two factors beside the compared one."""
+    """Return None unless two factors vary next to the compared one."""
     shape = layout.for_maps(sweep)
     if shape is None:
         return None
@@ -124,7 +124,7 @@ def _map(
     levels: Levels,
     cells: tuple[SeriesLook, Numbers, Numbers],
 ) -> Graph:
-    """One panel: the factor `across` has the columns, `series` the rows."""
+    """Return one panel: the factor `across` has the columns, `series` the rows."""
     assert shape.across is not None and shape.series is not None
     look, values, tints = cells
     plane, shades = _plane(shape, values, levels), _plane(shape, tints, levels)
@@ -152,7 +152,7 @@ def _names(factor: SweptFactor) -> Axis:
 
 
 def _plane(shape: Layout, cells: Numbers, levels: Levels) -> Numbers:
-    """The rows and columns of one panel."""
+    """Return the rows and columns of one panel."""
     assert shape.across is not None and shape.series is not None
     free = (shape.across, shape.series)
     plane: Numbers = cells[

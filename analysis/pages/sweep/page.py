@@ -63,12 +63,12 @@ def shown_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
 
 
 def first(samples: SweepSamples, most: int) -> list[Place]:
-    """The first `most` cells that have a value, in the order of the grid."""
+    """Return the first `most` cells that have a value, in the order of the grid."""
     return [tuple(map(int, place)) for place in np.argwhere(samples.counts > 0)[:most]]
 
 
 def cell_head(sweep: SweepRecord, samples: SweepSamples, columns: Sequence[Metric]) -> list[str]:
-    """The names of the columns."""
+    """Return the names of the columns."""
     others = (labelled(metric, samples.units[metric.name]) for metric in columns)
     factors = (factor.short for factor in sweep.factors)
     return [
@@ -84,14 +84,14 @@ def cell_head(sweep: SweepRecord, samples: SweepSamples, columns: Sequence[Metri
 def cell_row(
     sweep: SweepRecord, samples: SweepSamples, place: Place, columns: Sequence[Metric]
 ) -> list[str]:
-    """One cell of the grid as text."""
+    """Return one cell of the grid as text."""
     levels = (factor.values[level] for factor, level in zip(sweep.factors, place, strict=True))
     others = (signed(float(samples.medians[metric.name][place])) for metric in columns)
     return [*levels, str(samples.counts[place]), *_chosen(samples, place), *others]
 
 
 def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
-    """The median, its interval, and half the interval in percent of the median."""
+    """Return the median, its interval, and half the interval in percent of the median."""
     interval = samples.intervals.get(place)
     if interval is None or interval.low == interval.high:
         same = NOTHING if interval is None else signed(interval.low)
@@ -111,7 +111,7 @@ _COUNTS = ("wanted", "done", "reused", "failed", "unproved")
 
 @dataclass(frozen=True)
 class SweepReport:
-    """What was found, and where its page is."""
+    """Results of a sweep, and the path of its page."""
 
     sweep: SweepRecord
     samples: SweepSamples
@@ -124,7 +124,7 @@ class SweepReport:
 
     @property
     def remarks(self) -> list[str]:
-        """What to know first: points that failed or were not proved, and unreadable files."""
+        """First remarks for a reader: failures, unproved points and unreadable files."""
         failed = max(self.sweep.points("failed"), len(self.sweep.failures))
         unproved = self.sweep.points("unproved")
         counted = [
@@ -139,17 +139,17 @@ class SweepReport:
 
     @property
     def sound(self) -> bool:
-        """Whether the sweep is complete and all of it could be read and proved."""
+        """True if everything is complete, readable and proved."""
         return self.sweep.status == "complete" and not self.remarks and not self.samples.is_empty
 
     @property
     def too_few(self) -> bool:
-        """Whether no comparison could show anything with so few seeds."""
+        """True if no comparison can show anything with so few seeds."""
         return bool(too_few(self.comparisons))
 
     @property
     def headline(self) -> list[str]:
-        """What was found: a study's first answer, else what differs."""
+        """Main result: the first answer of a study, else the differences."""
         if self.study:
             return list(self.study.answers[0].paragraphs)
         counted = [self.published.sentence] if self.published else []
@@ -168,7 +168,7 @@ def _points(count: int) -> str:
 def make_sweep_report(
     path: Path, out: Path | None = None, report_of: ReportOf = plain
 ) -> SweepReport:
-    """Analyses the sweep in `path` and writes its page into `out`, by default into `path`.
+    """Analyse the sweep in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
     nothing can be written. Whatever else is missing or broken is told on the page and in
@@ -194,7 +194,7 @@ def make_sweep_report(
 
 
 def _published(sweep: SweepRecord, problems: Problems) -> PublishedNumbers:
-    """The numbers that were published with the settings of the sweep's points."""
+    """Return the numbers that were published with the settings of the sweep's points."""
     entries = sweep.facts.published
     rows = (checked_row(entry, sweep.experiment, problems) for entry in entries.rows)
     return PublishedNumbers(tuple(judge_row(row) for row in rows), entries.note)
@@ -270,7 +270,7 @@ def _making(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
 
 
 def _seeds(seeds: Sequence[int]) -> str:
-    """The seeds, those of a run of numbers by its ends."""
+    """Return the seeds, those of a run of numbers by its ends."""
     if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
         return f"{seeds[0]} to {seeds[-1]}"
     return ", ".join(map(str, seeds[:12])) + (", ..." if len(seeds) > 12 else "")
@@ -283,7 +283,7 @@ _MOST_COLUMNS = 6
 
 
 def print_sweep(report: SweepReport) -> None:
-    """Prints what to check, the medians, the verdicts and the page's path to standard output."""
+    """Print what to check, the medians, the verdicts and the page's path to standard output."""
     console = Console(highlight=False, soft_wrap=True)
     for line in report.headline:
         console.print(Text(line))
