@@ -62,7 +62,7 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         raise UsageError("--live follows one capture.", "For example: ./tcplab analyze --live eth0")
     if options.in_tables or options.match or options.period or options.compatible:
         raise UsageError(
-            "--live prints the tables of all connections, and nothing else.",
+            "--live prints the tables of all connections only.",
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
             " follow without these options and analyse the file afterwards.",
         )

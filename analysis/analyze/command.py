@@ -13,8 +13,33 @@ from analysis.analyze.captures import analyze_captures
 from analysis.analyze.options import AnalyzeOptions
 from topologies.foundation.errors import TcplabError, UsageError
 
+_GROUPS = {
+    "Output": ("out", "write", "as_json", "events", "columns", "compatible"),
+    "Choice of packets and connections": (
+        "since",
+        "until",
+        "connection",
+        "host",
+        "port",
+        "where",
+    ),
+    "Two captures of one flow": ("match", "align", "mss"),
+    "Growing captures": ("live", "interval"),
+    "Reading": ("partial", "engine", "help"),
+}
 
-@click.command()
+
+class _Grouped(click.Command):
+    """Command whose help lists the options in groups."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        for title, names in _GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([row for name in names if (row := records.get(name))])
+
+
+@click.command(cls=_Grouped)
 @click.argument("paths", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="FOLDER", help="Also write files into FOLDER."
@@ -22,8 +47,8 @@ from topologies.foundation.errors import TcplabError, UsageError
 @click.option(
     "--write",
     default=None,
-    metavar="WORDS",
-    help=f"What: some of {','.join(files.FORMATS)}  [default: {files.USUAL}]",
+    metavar="FORMATS",
+    help=f"Formats to write with --out: {','.join(files.FORMATS)}  [default: {files.USUAL}]",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print every column as JSON instead of the tables."
@@ -31,59 +56,59 @@ from topologies.foundation.errors import TcplabError, UsageError
 @click.option(
     "--events",
     is_flag=True,
-    help="List what happened packet by packet (retransmissions and why, zero windows, duplicate"
+    help="List events packet by packet (retransmissions with reasons, zero windows, duplicate"
     " ACKs, ...) instead of the tables.",
 )
 @click.option(
     "--from",
     "since",
     metavar="TIME",
-    help="Leave out packets before: seconds since the first packet, or a time, in UTC unless it"
-    " says otherwise (2026-11-22T10:00:00).",
+    help="Leave out earlier packets: seconds since the first packet, or a time, by default in"
+    " UTC (2026-11-22T10:00:00).",
 )
-@click.option("--to", "until", metavar="TIME", help="Leave out packets after.")
+@click.option("--to", "until", metavar="TIME", help="Leave out later packets.")
 @click.option(
     "--connection",
     type=click.IntRange(1),
     multiple=True,
     metavar="N",
-    help="Show, write and draw connection N alone; may be given several times.",
+    help="Only connection N; may be repeated.",
 )
 @click.option(
     "--host",
     multiple=True,
     metavar="ADDRESS",
-    help="Connections of this address or network (10.0.0.0/8) alone; several times: of any.",
+    help="Only connections of this address or network (10.0.0.0/8); may be repeated.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     multiple=True,
     metavar="N",
-    help="Connections with this port at either end alone; several times: with any.",
+    help="Only connections with this port at either end; may be repeated.",
 )
 @click.option(
     "--where",
     metavar="CONDITION",
-    help="Connections alone that fulfil a condition on the columns, in SQL:"
+    help="Only connections that meet a condition on the columns, in SQL:"
     " 'retransmissions_a2b > 10 and connect_time > 1e9'.",
 )
 @click.option(
     "--match",
     is_flag=True,
-    help="FILE... are two captures of the same flow, at two places of its path.",
+    help="Match FILE...: two captures of one flow, at two places of its path.",
 )
 @click.option(
     "--align-clocks",
     "align",
     is_flag=True,
-    help="With --match: take out the difference of the clocks.",
+    help="With --match: correct the difference of the clocks.",
 )
 @click.option(
     "--mss",
     type=click.IntRange(1, 2**16),
     metavar="BYTES",
-    help="With --match: take packets larger than this apart (segmentation in the network card).",
+    help="With --match: split packets larger than this (segmentation in the network card).",
 )
 @click.option(
     "--live",
@@ -96,31 +121,35 @@ from topologies.foundation.errors import TcplabError, UsageError
     default=1.0,
     show_default=True,
     metavar="SECONDS",
-    help="With --live: from one look to the next.",
+    help="With --live: time between updates.",
 )
 @click.option(
     "--partial",
     is_flag=True,
-    help="End with 0 also if a damaged file could be read in part only.",
+    help="Exit with 0 even if a damaged file could only be read in part.",
 )
 @click.option(
-    "--engine", type=click.Choice(["auto", "compiled", "plain"]), default="auto", show_default=True
+    "--engine",
+    type=click.Choice(["auto", "compiled", "plain"]),
+    default="auto",
+    show_default=True,
+    help="Implementation that reads captures.",
 )
 @click.option(
     "--tcptrace-compatible",
     "compatible",
     is_flag=True,
-    help="Give tcptrace's columns with tcptrace's own definitions, its errors too.",
+    help="Use tcptrace's definitions for its columns, with its errors.",
 )
-@click.option("--columns", is_flag=True, help="Print what every column means, and end.")
+@click.option("--columns", is_flag=True, help="Print the definition of every column, and exit.")
 def analyze(
     paths: tuple[Path, ...], write: str | None, columns: bool, out: Path | None, **choices: object
 ) -> None:
-    """What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.
+    """Show what TCP did in a capture; --out FOLDER adds graphs and tables.
 
     Prints connections, round trips, losses and what limited the senders. FILE is pcap or pcapng,
-    plain or compressed (gzip, zstd, bzip2, xz, lz4), of any traffic; - is standard input. Ends with
-    1 if a file is damaged.
+    plain or compressed (gzip, zstd, bzip2, xz, lz4); - is standard input. Exits with 1 if a file is
+    damaged.
     """
     try:
         if columns:

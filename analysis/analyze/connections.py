@@ -73,7 +73,7 @@ def _refused(condition: str, reason: str) -> UsageError:
 
 @dataclass(frozen=True)
 class ConnectionChoice:
-    """What a connection must fit: one of the values of each kind that is given.
+    """Filter of connections: one of the values of each given kind must fit.
 
     `hosts` are addresses or networks of either end, `ports` of either end, and `where` a condition
     in SQL on the columns.
@@ -91,7 +91,7 @@ class ConnectionChoice:
         """Return the reading with the connections that fit.
 
         Raises UsageError for a number that it has not, and for a host or condition that is none;
-        TcplabError if nothing fits.
+        TcplabError if no connection fits.
         """
         chosen = only(reading, self.numbers) if self.numbers else reading
         fitting, number = chosen.connection_table, len(reading.connection_table)

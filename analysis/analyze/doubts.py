@@ -77,7 +77,7 @@ def _both(row: Values, name: str) -> tuple[int, int]:
 
 
 def _one_way(row: Values) -> bool:
-    """Only one direction has packets; a SYN that nobody answered is no sign of that."""
+    """Only one direction has packets; an unanswered SYN is no sign of that."""
     packets, syns = _both(row, "total_packets"), _both(row, "syns")
     return 0 in packets and sum(packets) > sum(syns)
 

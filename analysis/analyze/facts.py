@@ -1,7 +1,7 @@
 """The figures of each direction that carried data, as the capture's place allows.
 
 A capture at the sender sees the retransmissions. One at the receiver sees gaps that were filled, by
-segments that may have been lost or overtaken on the way: nothing there is called a retransmission.
+segments that may have been lost or overtaken on the way: none of them is called a retransmission.
 An ACK follows its data at once there, so that the time between them is no round trip.
 """
 
@@ -31,7 +31,7 @@ LIMITS = {"receiver": "receive window", "network": "network", "application": "ap
 
 @dataclass(frozen=True)
 class DirectionFacts:
-    """What one end of a connection sent.
+    """Data that one end of a connection sent.
 
     `place` is where the capture is, seen from this direction.
     """
@@ -109,7 +109,7 @@ class ConnectionFacts:
 
     @property
     def vantage(self) -> str:
-        """Where the capture was taken, with the evidence, as a sentence."""
+        """Place of the capture with the evidence, as a sentence."""
         vantage = self.row["vantage"]
         if vantage == "middle":
             return "Captured in the middle of the path (by the handshake)."

@@ -69,7 +69,7 @@ class ListedCapture:
 
 
 def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
-    """What `analysis.flows.reader.columns` gives.
+    """Return the rows of `analysis.flows.reader.columns`.
 
     Numbers of the connections differ, so that their column is as long as there are rows.
     """

@@ -119,7 +119,7 @@ class TcpdumpPipe(GrowingPipe):
 
 @contextmanager
 def growing_source(name: str) -> Iterator[GrowingSource]:
-    """What `name` means: - is standard input, else a file, a pipe, or a network interface.
+    """Open `name`: - is standard input, else a file, a pipe, or a network interface.
 
     Raises TcplabError for what is none of them, or cannot be read.
     """
@@ -195,7 +195,7 @@ def _check_ending(interface: str, status: int, said: str) -> None:
 
 
 _WAIT = 0.2
-"""Seconds after which Ctrl-C is noticed at the latest, though nothing comes."""
+"""Seconds after which Ctrl-C is noticed at the latest, even without packets."""
 _LAST = 2.0
 """Seconds that packets which are on their way have to come once Ctrl-C was pressed."""
 _SHARE = 10

@@ -87,7 +87,7 @@ class SackBlocks:
 
 @dataclass(frozen=True)
 class CaptureDirection:
-    """What one end of a connection sent and what the other end answered.
+    """Segments of one end of a connection and the answers of the other end.
 
     `start` is the page's, in ns since 1970.
     """

@@ -143,7 +143,7 @@ moments: a tick at each x. boxes: filled from (x, y) to (end, top). cells: a squ
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows: a number times `scale` is in `unit`.
+    """Axis of a graph: a number times `scale` is in `unit`.
 
     `ticks` are values with names, for an axis with names. With `zero` it begins at zero, with
     `log` it is logarithmic. `range` is what it shows at first, by default what there is.

@@ -149,7 +149,7 @@ def _measured(direction: CaptureDirection) -> tuple[np.ndarray, np.ndarray, np.n
 
 IN_FLIGHT_CAPTION = (
     "Bytes in flight are sent but neither acknowledged nor reported by SACK. If they stay below"
-    " both windows, the application had nothing to send. The congestion window is counted in"
+    " both windows, the application had no data to send. The congestion window is counted in"
     " segments of the largest size that was seen."
 )
 
@@ -162,8 +162,7 @@ IN_FLIGHT_AT_RECEIVER = (
 def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
     """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
 
-    Without a packet of the other direction nothing is known to have arrived, and there is
-    nothing to draw.
+    Without packets of the other direction no arrival is known, so the graph is empty.
     """
     caption = (
         IN_FLIGHT_AT_RECEIVER + IN_FLIGHT_CAPTION if direction.at_receiver else IN_FLIGHT_CAPTION

@@ -183,7 +183,7 @@ def _shared(shown: Sequence[CaptureDirection]) -> dict[str, tuple[Graph, Graph]]
 
 @dataclass(frozen=True)
 class _MatchedPackets:
-    """What two captures have in common: every packet, and the packets of each shown connection.
+    """Matches of two captures: every packet, and the packets of each shown connection.
 
     `connections` are by capture and number; `forward` is as in that capture.
     """

@@ -64,7 +64,7 @@ def _environment() -> Environment:
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
-    """What the page's scripts read.
+    """Data that the page's scripts read.
 
     Looks, columns, graphs, and the graphs of each direction.
     """

@@ -30,7 +30,7 @@ class CheckOutcome(IntEnum):
 
 @dataclass(frozen=True)
 class CheckFinding:
-    """What one check of one place found.
+    """Result of one check at one place.
 
     `kind` is the check and `place` what it was looked for at, such as a port under a condition.
     `excess` is how far the measured value is from the asked one, in tolerances; it orders findings
@@ -108,7 +108,7 @@ def _read(network: TrialNetwork) -> RealTimeFile:
 
 
 def real_time(network: TrialNetwork) -> list[CheckFinding]:
-    """Late timers and waiting programs of a run in real time; nothing for virtual time."""
+    """Late timers and waiting programs of a run in real time; empty for virtual time."""
     if not network.real_time:
         return []
     facts, place = _read(network), f"seed {network.trial.seed}"
@@ -131,7 +131,7 @@ WARNINGS = "Transfers, to their end"
 
 
 def recorded(network: TrialNetwork) -> list[CheckFinding]:
-    """Four findings about a trial, fewer if it captures nothing."""
+    """Four findings about a trial, fewer without captures."""
     return [_proofs(network), _settings(network), _warnings(network), *_captures(network)]
 
 
@@ -160,7 +160,7 @@ def _settings(network: TrialNetwork) -> CheckFinding:
 
 
 def _warnings(network: TrialNetwork) -> CheckFinding:
-    """What was cut off while the condition was measured."""
+    """Check for output cut off while the condition was measured."""
     warnings = network.trial.files.evidence(Problems()).warnings
     measured = f"{len(warnings)} warnings" if warnings else "all"
     sentence = f"{network.label}: {' '.join(warnings[:2])}"

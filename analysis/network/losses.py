@@ -56,7 +56,7 @@ def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:
 
 
 def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
-    """None if the port let nothing pass, or has a short delay line, which drops as well."""
+    """Return None if the port let no packet pass, or has a short delay line, which drops too."""
     counted = network.qdiscs.port_loss(port.name)
     offered = round(counted.lost + counted.dropped + counted.passed)
     if port.channel is None or offered <= 0 or port.channel.line < MOST_PACKETS:
@@ -95,7 +95,7 @@ tenth of a thousandth already holds a flow to 122 segments a round trip."""
 
 
 def lost_packets(network: TrialNetwork, traffic: TrialTraffic) -> list[CheckFinding]:
-    """What is missing beyond all that links, queues and hosts counted, and what hosts dropped."""
+    """Check for losses that no link, queue or host counted, and for drops in hosts."""
     causes = drop_causes(network.run, network.trial)
     if causes is None:
         why = "no qdisc or host counted packets one by one"
@@ -124,7 +124,7 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
 
 
 def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:
-    """What links lost is counted in packets, what queues of hosts lost in buffers of several."""
+    """Return losses without a count: links count packets, host queues buffers of several."""
     if not traffic.whole:
         return None if network.host_ports else causes.unasked
     counted = (network.qdiscs.port_loss(port.name) for port in network.ports)

@@ -44,14 +44,14 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
 
 
 def _by(packets: int) -> CheckOutcome:
-    """How well a queue is what was asked for that is so many packets off."""
+    """Grade a queue that is so many packets off."""
     if packets <= 0:
         return CheckOutcome.GOOD
     return CheckOutcome.CARE if packets <= _ONE_PACKET_OFF else CheckOutcome.UNUSABLE
 
 
 def _bound(place: str, channel: Channel, waiting: int) -> CheckFinding:
-    """`waiting` full packets at most, or as many bytes, beside the packet on the link."""
+    """`waiting` full packets at most, or as many bytes, in addition to the packet on the link."""
     allowed = channel.queue.base
     sentence = (
         f"{waiting} packets waited for {place.partition(',')[0]}, whose queue was to hold"
@@ -86,9 +86,9 @@ def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> i
 
 
 def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
-    """How many of the packets that did not come may have met a full queue.
+    """Count the lost packets that may have met a full queue.
 
-    A packet is on the link beside those that wait, unless the link was idle: netem hands on all
+    One more packet is on the link, unless the link was idle: netem hands on all
     packets of an instant before the first of them leaves the queue (netem_dequeue in sch_netem.c).
     """
     due, there = traffic.sent + delay_of(channel), traffic.came >= 0
@@ -100,7 +100,7 @@ def _met_full(traffic: PortTraffic, channel: Channel, slack: int) -> int:
 
 
 def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFinding]:
-    """Nothing to say if the queue dropped nothing."""
+    """Return no finding if the queue dropped no packet."""
     if not dropped:
         return []
     early = max(0, dropped - full)
@@ -130,7 +130,7 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
 
 
 def _waits(traffic: PortTraffic) -> Whole:
-    """How long each packet that came waited on its way."""
+    """Return the waiting time of each packet that arrived."""
     came = traffic.came >= 0
     lone = sum(
         delay_of(line) + traffic.length[came] * 8 * 10**9 // line.bandwidth.base

@@ -166,7 +166,7 @@ LIMITED = 0.1
 """Share of the time that a sender had data outstanding: while a buffer holds it back its rate is
 not the network's, so up to so much of the result is the buffer's."""
 IDLE = 0.1
-"""The same for a program that wrote nothing although its transfer was not over."""
+"""As above, for a program that wrote no data before its transfer was over."""
 _SHORTEST_SENDER = 1.0
 """Seconds; what a shorter connection waited for is its beginning."""
 
@@ -219,8 +219,8 @@ def _of_flow(
     sentence = f"{flow.name} was held back by {what} for {percent(share)} of its time, not by the"
     sentence += " network: its throughput is the buffer's (net.ipv4.tcp_wmem, tcp_rmem)."
     if idle > IDLE and share <= LIMITED:
-        measured += f", nothing to send {percent(idle)}"
-        sentence = f"{flow.name} had nothing to send for {percent(idle)} of its time: the program"
+        measured += f", no data to send {percent(idle)}"
+        sentence = f"{flow.name} had no data to send for {percent(idle)} of its time: the program"
         sentence += " set its rate, not the network."
     excess = max(share / LIMITED, idle / IDLE)
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.CARE

@@ -21,7 +21,7 @@ TOLERANCE = 1_000
 """Nanoseconds by which 98 of 100 gaps may differ from the time that a packet takes."""
 _SHARE = 1e-3
 """Of that time, if it is more: a program of the lab that wakes just then takes a few microseconds,
-which nobody sees beside the 60 ms of a packet at 200 kbit/s."""
+which are invisible next to the 60 ms of a packet at 200 kbit/s."""
 _OF_A_PACKET = 0.5
 """Of the time that a packet takes: beyond it, packets leave in twos or not at all."""
 _FAR = 10.0
@@ -37,7 +37,7 @@ _HELD = 20_000
 """Nanoseconds; who takes so much longer than a lone packet has waited for another, and not for one
 of the kernel's own steps."""
 FEWEST = 20
-"""Gaps; of fewer, percentiles mean nothing."""
+"""Gaps; fewer give no meaningful percentiles."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _waited(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
 
 
 def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
-    """Whether a packet was held up somewhere, and nothing was sent between it and the one before.
+    """Return which packets were held up while no other was sent after the one before.
 
     What a slower link has spaced stays so behind it, if the packets are as long as each other.
     """
@@ -179,6 +179,6 @@ def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
 
 
 def _latest(traffic: PortTraffic) -> Whole:
-    """When each packet was past all delay lines at the latest, without any link."""
+    """Return the latest time at which each packet left all delay lines, without any link."""
     lines = channels(traffic.ports)
     return traffic.sent + sum(delay_of(line) + line.jitter.base for line in lines)

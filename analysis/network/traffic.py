@@ -257,7 +257,7 @@ class TrialTraffic:
         return PortTraffic(ports, packets.time[order], length, times[order])
 
     def _met(self, way: Way) -> tuple[Sightings, Whole]:
-        """What was sent that way, and when each packet came."""
+        """Return the packets sent that way, and the arrival of each."""
         if way not in self._pairs:
             sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
             times = np.append(arrived.time, -1)
@@ -266,5 +266,5 @@ class TrialTraffic:
 
     @cached_property
     def missing(self) -> int:
-        """How many packets were sent and did not come."""
+        """Count the packets that were sent and did not arrive."""
         return sum(int((self._met(way)[1] < 0).sum()) for way in self.network.ways)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
 from typing import Any
 
 from analysis.network import findings, round_trips
@@ -16,16 +17,24 @@ from analysis.network.traffic import TrialTraffic
 from analysis.network.trials import TrialNetwork
 from analysis.records.run_directory import RunRecord
 
-GOOD, CARE, UNUSABLE = "good", "usable with care", "not to be used"
+
+class Usability(StrEnum):
+    """Verdict on a network, with its words in manifests and on pages."""
+
+    GOOD = "good"
+    CARE = "usable with care"
+    UNUSABLE = "not to be used"
+
+
 _CHANGING = (
     "The link changes while it is measured (spec.json, changes): tc's settings and counters were"
-    " read at each change, and the captures were compared with nothing."
+    " read at each change, and the captures were not compared."
 )
 ESSENTIAL = (findings.PROOFS, round_trips.KIND, UNASKED)
 """Without these no network is called good: that its conditions held, that it was as long as asked
-for, and that it lost nothing by itself."""
+for, and that it lost no packet by itself."""
 _FORGIVEN = {round_trips.KIND: "no handshake had the network for itself"}
-_NOTHING = "spec.json names no network, so nothing can be compared with what was asked for."
+_NOTHING = "spec.json names no network, so no check is possible."
 
 
 @dataclass(frozen=True)
@@ -46,15 +55,15 @@ class NetworkCheck:
 
 @dataclass(frozen=True)
 class NetworkVerdict:
-    """One of GOOD, CARE and UNUSABLE, why, and all that was compared."""
+    """Usability of a network, with reasons and all checks."""
 
-    verdict: str
+    verdict: Usability
     reasons: tuple[str, ...]
     checks: tuple[NetworkCheck, ...]
 
     @property
     def good(self) -> bool:
-        return self.verdict == GOOD
+        return self.verdict == Usability.GOOD
 
     def as_data(self) -> dict[str, Any]:
         """As manifest.json has it."""
@@ -65,7 +74,7 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
     """Return the verdict on the network of `run`, from its own files."""
     topology = run.spec.topology.network()
     if topology is None or not topology.nodes or not run.trials:
-        return NetworkVerdict(CARE, (_NOTHING,), ())
+        return NetworkVerdict(Usability.CARE, (_NOTHING,), ())
     networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
     if run.spec.changes:
         return _of_changing(networks)
@@ -74,10 +83,10 @@ def judge_network(run: RunRecord) -> NetworkVerdict:
 
 
 def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
-    """Return a link that changes is compared by what the run itself recorded, before and after."""
-    findings = [finding for network in networks for finding in findings.recorded(network)]
-    found = _verdict(findings)
-    verdict = CARE if found.good else found.verdict
+    """Compare a link that changes by the records of the run alone, before and after."""
+    recorded = [finding for network in networks for finding in findings.recorded(network)]
+    found = _verdict(recorded)
+    verdict = Usability.CARE if found.good else found.verdict
     return replace(found, verdict=verdict, reasons=(*found.reasons, _CHANGING))
 
 
@@ -100,18 +109,20 @@ def _verdict(findings: Sequence[CheckFinding]) -> NetworkVerdict:
     worst = [_worst(same) for same in by_kind.values()]
     checks = tuple(_check(finding, by_kind[finding.kind]) for finding in worst)
     level = max((_weight(finding) for finding in worst), default=CheckOutcome.CARE)
-    verdict = {CheckOutcome.CARE: CARE, CheckOutcome.UNUSABLE: UNUSABLE}.get(level, GOOD)
+    verdict = {CheckOutcome.CARE: Usability.CARE, CheckOutcome.UNUSABLE: Usability.UNUSABLE}.get(
+        level, Usability.GOOD
+    )
     return NetworkVerdict(verdict, tuple(_reasons(worst, by_kind)), checks)
 
 
 def _worst(same: Sequence[CheckFinding]) -> CheckFinding:
-    """What was measured counts before what was not, if all that was measured is good."""
+    """Return the worst finding; a measured one counts first if all measured ones are good."""
     measured = [finding for finding in same if finding.outcome != CheckOutcome.UNMEASURED]
     return max(measured or same, key=lambda finding: (finding.outcome, finding.excess))
 
 
 def _weight(finding: CheckFinding) -> CheckOutcome:
-    """What is essential and was not measured is used with care; all else is left out."""
+    """Grade an essential check that was not measured as with care; skip others."""
     if finding.outcome != CheckOutcome.UNMEASURED:
         return finding.outcome
     forgiven = _FORGIVEN.get(finding.kind) == finding.sentence
@@ -128,7 +139,7 @@ def _check(finding: CheckFinding, same: Sequence[CheckFinding]) -> NetworkCheck:
 def _reasons(
     worst: Sequence[CheckFinding], by_kind: dict[str, list[CheckFinding]]
 ) -> Iterator[str]:
-    """What is wrong, the worst first; then what was not measured, the essential first."""
+    """Yield the faults, worst first; then checks without a measurement, essential first."""
     wrong = [finding for finding in worst if finding.outcome >= CheckOutcome.CARE]
     for finding in sorted(wrong, key=lambda finding: -finding.outcome):
         bad = [each for each in by_kind[finding.kind] if each.outcome >= CheckOutcome.CARE]
@@ -136,14 +147,14 @@ def _reasons(
         yield finding.sentence + more
     missing = [finding for finding in worst if finding.outcome == CheckOutcome.UNMEASURED]
     if essential := [finding.kind for finding in missing if _weight(finding) > CheckOutcome.GOOD]:
-        yield f"What no network is called good without was not measured: {'; '.join(essential)}."
+        yield f"Missing measurements that a good network needs: {'; '.join(essential)}."
     if not wrong:
-        yield "All that was measured is as it was asked for."
+        yield "The network matched the specification."
     yield from _unmeasured(missing)
 
 
 def _unmeasured(missing: Sequence[CheckFinding]) -> Iterator[str]:
-    """What was not measured, by why."""
+    """Return the checks without a measurement, by reason."""
     reasons: dict[str, list[str]] = {}
     for finding in missing:
         reasons.setdefault(finding.sentence, []).append(finding.kind)

@@ -78,7 +78,7 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
         "tcplab": manifest.tcplab,
     }
     sound = run.status == "complete" and not run.failures
-    warnings = () if sound else (f"{letter} is marked {run.status}: its figures show nothing.",)
+    warnings = () if sound else (f"{letter} is marked {run.status}: its figures are not evidence.",)
     name = f"{run.experiment}/{manifest.id or path.name}"
     return ComparedSide(
         letter, name, settings, _values(rows), results, tuple(problems.found), warnings
@@ -130,7 +130,7 @@ class ComparedResult:
     """One quantity of one condition: the values of each side, and each side against the first.
 
     `corrected` are the p-values after Holm's correction over the conditions and sides of this
-    quantity, 1 where nothing could be tested.
+    quantity, 1 without a test.
     """
 
     condition: str
@@ -198,7 +198,7 @@ class SideComparison:
 
 
 def compared(sides: Sequence[ComparedSide]) -> SideComparison:
-    """Return each side beside the first."""
+    """Compare each side with the first."""
     names = list(dict.fromkeys(name for side in sides for name in side.settings))
     settings = {name: tuple(side.settings.get(name, NONE) for side in sides) for name in names}
     differing = {name: values for name, values in settings.items() if len(set(values)) > 1}

@@ -11,7 +11,7 @@ from analysis.rendering import page_files
 
 
 def write_index(store: Path) -> Path:
-    """index.html in the store. Raises TcplabError with a remedy where nothing can be written."""
+    """index.html in the store. Raises TcplabError with a remedy if it cannot be written."""
     runs = index(store)
     context = {"store": str(store), "runs": [_shown(store, run) for run in runs]}
     text = page_files.render("index.html", context)

@@ -45,7 +45,7 @@ _WAYS = 3
 def script_sentences(
     scripts: ScriptsOnBoth, old: str, new: str, most: int | None = None
 ) -> list[str]:
-    """What became of them, empty if none ran; `most` scripts are named of a kind, else all."""
+    """Return sentences on the scripts, at most `most` names of a kind; empty if none ran."""
     if not scripts.cases:
         return []
     named = {
@@ -170,7 +170,7 @@ def row(figure: KernelFigure) -> dict[str, Any]:
 
 
 def pair_of(figure: KernelFigure) -> Paired | None:
-    """How the second kernel differs from the first; None if no seed has both."""
+    """Return the difference of the second kernel; None if no seed has both."""
     if figure.estimate is None:
         return None
     scale: Scale = "difference" if figure.scale == "difference" else "ratio"

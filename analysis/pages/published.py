@@ -47,7 +47,7 @@ def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> Publi
             for condition in (entry.condition, entry.period_condition)
         )
     except UnknownMetric as error:
-        problems.add(f"spec.json: {error.problem} '{entry.where}' has no value of ours.")
+        problems.add(f"spec.json: {error.problem} '{entry.where}' has no value in this run.")
         today, period = [], []
     seeds = tuple(map(str, results.run.seeds))
     filled = msgspec.structs.replace(entry, today=today, period=period, seeds=seeds)
@@ -112,7 +112,7 @@ _OURS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Ours under one kind of settings: median or mean, range, the verdict and its CSS class.
+    """Our value under one kind of settings: median or mean, range, the verdict and its CSS class.
 
     `further` is where a further one would lie, if the number is not our median.
     """
@@ -344,17 +344,17 @@ class PublishedNumbers(JudgedRows):
 
     @property
     def sentence(self) -> str:
-        """How many of them agree."""
+        """Number of those that agree."""
         those = numbered(len(self.rows), "number was", "numbers were")
         return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:
-        """For the terminal: the first `most` numbers, ours in both settings, the verdicts."""
-        table = Table(title=Text("Published, and ours"))
+        """For the terminal: the first `most` numbers with our values and verdicts."""
+        table = Table(title=Text("Published and measured"))
         ways = [
             name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has
         ]
-        for at, name in enumerate(("Where", "Published", *(f"Ours, {way}" for way in ways))):
+        for at, name in enumerate(("Where", "Published", *(f"Measured, {way}" for way in ways))):
             table.add_column(name, justify="right" if at == 1 else "left")
         for shown in self.lines[:most]:
             cells = [

@@ -15,7 +15,7 @@ from rich.text import Text
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.results import Measured, RunResults, measure_all, spread
-from analysis.network.verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
+from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_beside
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.problems import Problems
@@ -43,7 +43,7 @@ def shared_luck(run: RunRecord, evidence: Evidence) -> str:
     """Say that the conditions of one seed lose the same packets, if the kernel could do that."""
     if len(run.conditions) < 2 or not evidence.same_draws:
         return ""
-    return "Chance begins anew, and alike, for every condition of a seed: so pairs are compared."
+    return "Every condition of a seed has the same random losses, so pairs are compared."
 
 
 def kind_of_link(evidence: Evidence) -> str:
@@ -83,7 +83,7 @@ def packets_to_see(results: RunResults) -> str:
 def no_graph(results: RunResults) -> str:
     """Explain why there is no graph."""
     if not results.measured:
-        return "No graph could be drawn: nothing was measured."
+        return "No graph: the run has no measurement."
     if any(trial.ends or trial.samples for trial in results.first):
         return "There is no graph of these flows: only TCP's are drawn."
     return "No graph could be drawn: there is neither a capture nor a sample of a socket."
@@ -142,11 +142,13 @@ def verdict_on_claim(
     if verdict is None:
         return None
     if run.status != "complete" or run.failures:
-        return withheld(verdict, f"this run is marked {run.status}, and its figures show nothing.")
+        return withheld(
+            verdict, f"this run is marked {run.status}, and its figures are not evidence."
+        )
     if not evidence.held:
-        return withheld(verdict, "that the conditions held is not proved, so nothing is.")
-    if network.verdict == UNUSABLE:
-        return withheld(verdict, "the network was not what was asked for, so nothing is shown.")
+        return withheld(verdict, "no proof that the conditions held.")
+    if network.verdict == Usability.UNUSABLE:
+        return withheld(verdict, "the network did not match the specification.")
     return verdict
 
 
@@ -210,7 +212,7 @@ def make_report(
     study.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
-    nothing can be written. Whatever else is missing or broken is told in the report and in
+    the report cannot be written. All else that is missing or broken is named in the report and in
     `problems`.
     """
     problems, folder = Problems(), out or path
@@ -218,7 +220,7 @@ def make_report(
     evidence = read_evidence(run, problems)
     results = measure_all(run, problems)
     if not results.measured:
-        problems.add("The run holds no repetition: nothing was measured.")
+        problems.add("The run holds no repetition.")
     study = report_of(run.experiment)
     table = study.table(results)
     published = (
@@ -348,10 +350,10 @@ SHORT = (
 )
 
 _WIDEST = 40
-"""Characters of a cell that still fits beside others."""
+"""Characters of a cell that still fits next to others."""
 _MOST_LINES = 10
 _BETWEEN = 3
-"""Characters of the frame beside each column."""
+"""Characters of the frame next to each column."""
 
 
 def print_report(report: RunReport) -> None:
@@ -383,7 +385,7 @@ def print_report(report: RunReport) -> None:
 
 def print_network(network: NetworkVerdict, console: Console) -> None:
     """The verdict and its reasons."""
-    style = {GOOD: "green", CARE: "yellow"}.get(network.verdict, "bold red")
+    style = {Usability.GOOD: "green", Usability.CARE: "yellow"}.get(network.verdict, "bold red")
     console.print(Text(f"The network of this run: {network.verdict}.", style=style))
     for reason in network.reasons:
         console.print(Text(f"  {reason}"))

@@ -187,7 +187,7 @@ def _against(
 def _stated(pair: Paired, verdict: str | None) -> str:
     if pair.count < FEWEST:
         times = "one repetition" if pair.count == 1 else f"{pair.count} repetitions"
-        return f" in {times}, which is too few to tell it from chance"
+        return f" in {times}, too few to rule out chance"
     return f" ({interval(pair)}, {pair.count} repetitions)" + (f": {verdict}" if verdict else "")
 
 
@@ -196,7 +196,7 @@ def more_repetitions(results: RunResults) -> list[str]:
     advised = enough(results.run)
     if len(results.run.seeds) >= advised:
         return []
-    return [f"More repetitions tell more: {repeat_command(results.run, advised)}"]
+    return [f"For a verdict, run more repetitions: {repeat_command(results.run, advised)}"]
 
 
 def parameter(results: RunResults, name: str) -> str:

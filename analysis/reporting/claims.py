@@ -61,7 +61,7 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
     if headline.direction == "within":
         return _within(results, headline, key)
     if headline.against is None or headline.direction not in ("larger", "smaller", "equal"):
-        raise UsageError("The claim of spec.json compares nothing.", "Run the experiment again.")
+        raise UsageError("The claim of spec.json has no comparison.", "Run the experiment again.")
     subjects = (headline.subject, headline.against)
     first, second = (_name(results, subject, subjects) for subject in subjects)
     of_first, of_second = (_samples(results, key, subject) for subject in subjects)

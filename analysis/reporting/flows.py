@@ -31,7 +31,7 @@ from analysis.reporting.tables import Listing
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
     """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
 
-    `group` is `flows` for all of them, `tcp` for those beside a UDP flow
+    `group` is `flows` for all of them, `tcp` for those next to a UDP flow
     (analysis.measures.readings). None for a single flow.
     """
     if len(results.run.flows) < 2:
@@ -156,7 +156,7 @@ def all_flows(trials: Sequence[Measured], link: float | None) -> list[GraphGroup
 
 
 def per_second(flow: FlowMeasures, seconds: int) -> Numbers:
-    """What the client sent in each of the first `seconds`, in kbit/s.
+    """Return the rate of the client in each of the first `seconds`, in kbit/s.
 
     A longer last interval counts for all its seconds.
     """

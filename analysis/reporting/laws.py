@@ -19,10 +19,10 @@ from topologies.foundation.errors import UsageError
 
 @dataclass(frozen=True)
 class LawComparison:
-    """A run beside a law.
+    """Run compared with a law.
 
     `head` names what a point's name is, and the quantity with its unit; points of one name share a
-    row of the table. `graph` is None if nothing was measured, and `caption` says what to look for.
+    row of the table. `graph` is None without a measurement, and `caption` says what to look for.
     `assumptions` are sentences about what the law takes for granted, true of this run.
     """
 
@@ -65,9 +65,9 @@ class LawComparison:
 
 
 def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> StudyReport:
-    """Return the report of a study whose run `compare` puts beside `law`.
+    """Return the report of a study whose run `compare` compares with `law`.
 
-    A run that does not say what its path was, or whose samples are broken, has nothing to compare.
+    A run that does not say what its path was, or whose samples are broken, cannot be compared.
     """
 
     def compared(results: RunResults) -> LawComparison:

@@ -23,7 +23,7 @@ from analysis.reporting.tables import ReportQuantity, ReportTable, build_row
 
 
 def plain_table(results: RunResults) -> ReportTable:
-    """Return all quantities that were measured, ours alone.
+    """Return all quantities that were measured, without published values.
 
     Without a capture those that come from one are left out.
     """
@@ -37,9 +37,9 @@ def plain_table(results: RunResults) -> ReportTable:
 
 
 def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
-    """What is measured of this flow, from its own files.
+    """Return the quantities of this flow, from its files.
 
-    A UDP sender's TCP counters are those of nobody: 0.
+    A UDP sender's TCP counters are 0.
     """
     own = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
     for quantity in (*TRANSFER, *own):

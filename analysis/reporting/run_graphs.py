@@ -104,7 +104,7 @@ _STEPS = 100
 _IN_SIGHT = 5
 """The link's rate is drawn up to so many times the fastest second.
 
-Beyond, it would leave nothing else to see.
+Beyond, it would hide all else.
 """
 
 

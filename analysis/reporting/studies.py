@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StudyReport:
-    """How an experiment's results become its tables, its graphs and its answers.
+    """Functions from an experiment's results to its tables, graphs and answers.
 
     `verdict` is that of the claim, which by default is the headline of the spec; None if there is
     no claim (analysis.statistics.claims has the ways to judge one).
     `listings` are tables that only this experiment has; of these and of `graphs` the clearest
     comes first. `short` are the quantities that the terminal shows; the usual ones if it is empty.
-    `extra_files` are names and contents that lie beside the report.
+    `extra_files` are names and contents that lie next to the report.
 
     The last two are for a sweep's page: tables of the experiment's own, from the runs of each cell
     of the grid; and what the page has if the sweep is the study itself (None if it is not).

@@ -24,7 +24,7 @@ class PublishedOrder:
     """A table in the columns and the order of a published one.
 
     `head` and `rows` are the original's; the published cells of each row, under `published_head`,
-    stand beside.
+    are next to them.
     """
 
     title: str

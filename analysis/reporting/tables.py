@@ -63,7 +63,7 @@ class Published:
 class TableRow:
     """One row as text: a cell per condition in each of the last three.
 
-    The last two are empty if nothing was published.
+    The last two are empty without published values.
     """
 
     name: str

@@ -12,13 +12,15 @@ import pytest
 from analysis.measures.readings import TrialReadings
 from analysis.network import findings, losses, queues, round_trips, spacing
 from analysis.network.losses import LEVEL, DrawnLoss
-from analysis.network.verdict import CARE, GOOD, UNUSABLE, NetworkVerdict, judge_network
+from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from tests.analysis.made_networks import COUNT, MadeNetwork
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel, HostReordering
+
+GOOD, CARE, UNUSABLE = Usability
 
 TRIAL = "raw/seed-1/only"
 
@@ -40,7 +42,7 @@ def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
     assert measured[queues.BOUND] == "at most 20"
     assert measured[queues.FULL].endswith("met a full queue")
     assert measured[spacing.RATE] == "10mbit"
-    assert verdict.reasons == ("All that was measured is as it was asked for.",)
+    assert verdict.reasons == ("The network matched the specification.",)
 
 
 WRONG = {

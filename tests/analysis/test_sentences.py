@@ -129,7 +129,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"^Enough repetitions:", lambda run: run.claims and run.seeds < FEWEST),
     (r"95 % interval [\d.]", lambda run: run.seeds >= FEWEST),
     (r"\d repetitions\)?: (larger|smaller|not shown to differ)", lambda run: run.seeds >= FEWEST),
-    (r"which is too few to tell it from chance", lambda run: run.seeds < FEWEST),
+    (r"too few to rule out chance", lambda run: run.seeds < FEWEST),
     (r"in one repetition", lambda run: run.seeds == 1),
     (r"marked failed", lambda run: run.manifest["status"] == "failed"),
     (r"not proved, so nothing is", lambda run: not run.proved),

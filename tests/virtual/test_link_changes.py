@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.network.verdict import CARE, judge_network
+from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.play.columns import packets
 from experiments.harness.play.settings import PlaySettings
@@ -44,5 +44,5 @@ def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> 
     ]
     assert limits == [33, 33]
     verdict = judge_network(run_of(tmp_path, data))
-    assert verdict.verdict == CARE
+    assert verdict.verdict == Usability.CARE
     assert "The link changes" in verdict.reasons[-1]

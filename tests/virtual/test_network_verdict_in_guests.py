@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.network.verdict import GOOD, judge_network
+from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
 from topologies.chain import chain
@@ -63,7 +63,7 @@ def test_a_network_of_the_lab_kernel_is_good(in_guest: InGuest, name: str) -> No
     folder, _ = in_guest(spec)
     verdict = judge_network(run_of(folder, to_data(spec)))
     outcomes = {check.what: check.outcome for check in verdict.checks}
-    assert verdict.verdict == GOOD, verdict.reasons
+    assert verdict.verdict == Usability.GOOD, verdict.reasons
     assert {outcomes[what] for what in MEASURED} == {"ok"}
 
 
@@ -83,7 +83,7 @@ def test_a_queue_that_marks_packets_is_good(in_guest: InGuest, algorithm: str) -
     counted = json.loads((folder / algorithm / "counters.json").read_text())["after"]["h2"]
     assert counted["IpExtInCEPkts"] > 0
     verdict = judge_network(run_of(folder, to_data(spec)))
-    assert verdict.verdict == GOOD, verdict.reasons
+    assert verdict.verdict == Usability.GOOD, verdict.reasons
 
 
 def test_a_wrong_network_is_not_good(in_guest: InGuest) -> None:

@@ -60,7 +60,7 @@ Marks = dict[ValueSource, list[RangedValue]]
 
 
 def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
-    """The graph of a study, the `number`-th; None if it wants none or nothing can be drawn."""
+    """The graph of a study, the `number`-th; None without a drawable row."""
     drawable = [judged for judged in one.rows if judged.outcome.word != Word.LISTED]
     drawable = [judged for judged in drawable if not judged.row.needs and _is_drawable(judged)]
     kind = one.study.plot.kind
@@ -160,7 +160,7 @@ def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: 
 
 def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:
     if is_ratio:
-        return ratio_axis("ours divided by the published number", numbers)
+        return ratio_axis("measured divided by published number", numbers)
     return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
 
 
@@ -191,7 +191,7 @@ def _quantity(judged: Judged) -> str:
 
 
 def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = False) -> Marks:
-    """The values of each source that has any; the hollow marks come last and hide nothing."""
+    """The values of each source that has any; the hollow marks come last, so they hide no other."""
     marks: Marks = {source: [] for source in (PERIOD_KERNEL, PERIOD, TODAY, PUBLISHED)}
     for judged, at in zip(shown, places, strict=True):
         unit = judged.row.published if is_ratio and judged.row.published else 1.0
@@ -224,7 +224,7 @@ def _ours(ours: Ours | None, at: float, unit: float, name: str) -> list[RangedVa
 
 
 def _title(study: JudgedStudy) -> str:
-    return f"Published and ours: {study.study.name}"
+    return f"Published and measured: {study.study.name}"
 
 
 def _caption(left_out: int, how: str) -> str:

@@ -59,7 +59,7 @@ class ReproductionReport:
         told = [
             (
                 unrun,
-                f"{numbered(unrun, 'row was', 'rows were')} not run: nothing is claimed there.",
+                f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there.",
             ),
             (few, f"{numbered(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
             (failed, f"{numbered(failed, 'run failed', 'runs failed')}, without a value."),
@@ -80,7 +80,7 @@ class ReproductionReport:
 
     @property
     def how_whole(self) -> str:
-        """How complete the page is."""
+        """Completeness of the page, as a sentence."""
         facts, later = self.reproduction.facts, self.counts.later
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = (
@@ -115,7 +115,7 @@ class ReproductionReport:
 def headline(counts: Counts, mode: str) -> str:
     """Main result: the first answer of a study, else the differences."""
     if not counts.rows:
-        return "No published number is listed: there is nothing to compare."
+        return "No published number is listed: no comparison is possible."
     those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
     later = f" ({those}only in --full)" if counts.later else ""
     listed = [
@@ -141,8 +141,7 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     """Judges the reproduction in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
-    nothing can be written. Whatever else is missing or broken is told on the page and in
-    `problems`.
+    the page cannot be written. The page and `problems` name all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
     reproduction = read_reproduction(path, problems)
@@ -250,7 +249,7 @@ def _kernels(report: ReproductionReport) -> Iterator[str]:
 
 
 def _table(report: ReproductionReport) -> Table:
-    table = Table(title=Text("Published numbers and ours"))
+    table = Table(title=Text("Published and measured numbers"))
     table.add_column("study", no_wrap=True)
     for name in (
         "rows",

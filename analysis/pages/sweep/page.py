@@ -171,8 +171,7 @@ def make_sweep_report(
     """Analyse the sweep in `path` and writes its page into `out`, by default into `path`.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
-    nothing can be written. Whatever else is missing or broken is told on the page and in
-    `problems`.
+    the page cannot be written. The page and `problems` name all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
     sweep = read_sweep(path, problems)
@@ -338,7 +337,7 @@ def _print_sentences(report: SweepReport, console: Console) -> None:
 
 
 def _table(report: SweepReport) -> Table:
-    """The compared levels beside each other, and a row for each combination of the other factors.
+    """Return a table: a column for each compared level, a row for each other combination.
 
     Of more levels than combinations each has a row: more columns than rows seldom fit a terminal.
     """
