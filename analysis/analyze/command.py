@@ -25,7 +25,7 @@ _GROUPS = {
     ),
     "Two captures of one flow": ("match", "align", "mss"),
     "Growing captures": ("live", "interval"),
-    "Reading": ("partial", "engine", "help"),
+    "Reading": ("partial", "engine"),
 }
 
 
@@ -33,10 +33,13 @@ class _Grouped(click.Command):
     """Command whose help lists the options in groups."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        records = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        options = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        records = {option.name: option.get_help_record(ctx) for option in options}
         for title, names in _GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([row for name in names if (row := records.get(name))])
+                formatter.write_dl([row for name in names if (row := records.pop(name))])
+        with formatter.section("Other"):
+            formatter.write_dl([row for row in records.values() if row])
 
 
 @click.command(cls=_Grouped)

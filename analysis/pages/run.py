@@ -43,7 +43,7 @@ def shared_luck(run: RunRecord, evidence: Evidence) -> str:
     """Say that the conditions of one seed lose the same packets, if the kernel could do that."""
     if len(run.conditions) < 2 or not evidence.same_draws:
         return ""
-    return "Every condition of a seed has the same random losses, so pairs are compared."
+    return "Every condition of a seed has the same random draws, so pairs are compared."
 
 
 def kind_of_link(evidence: Evidence) -> str:

@@ -38,7 +38,7 @@ def test_where_nothing_differs_it_says_so(alone: Path) -> None:
     conversation().write(alone)
     (alone / "notes.txt").write_text("no capture")
     result = _run(alone)
-    assert (result.exit_code, "No difference in 2 files." in result.output) == (0, True)
+    assert (result.exit_code, "Nothing differs in 2 files." in result.output) == (0, True)
 
 
 def test_an_engine_that_differs_is_named(alone: Path, monkeypatch: pytest.MonkeyPatch) -> None:

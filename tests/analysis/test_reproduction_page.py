@@ -172,7 +172,7 @@ def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) 
     run(write(tmp_path, study(row(10.0, period=[], today=[10.0] * 6))))
     page = (tmp_path / "reproduction.html").read_text()
     assert "0 agree with ours" in page
-    assert "No run has the settings of its time: ours are today" in page
+    assert "No run has the settings of its time: the values are of today" in page
 
 
 @pytest.mark.parametrize(

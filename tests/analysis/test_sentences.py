@@ -134,7 +134,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"marked failed", lambda run: run.manifest["status"] == "failed"),
     (r"not proved, so nothing is", lambda run: not run.proved),
     # the network
-    (r"Chance begins anew, and alike", lambda run: run.environment.get("same_draws")),
+    (r"has the same random draws", lambda run: run.environment.get("same_draws")),
     (r"Links were token buckets", lambda run: run.environment.get("lines") is False),
     # how the page counts
     (r"^Repetitions: 1 \(seed \d", lambda run: run.seeds == 1),
@@ -167,7 +167,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"The congestion window and,.*sampled", lambda run: run.sampled),
     (r"was not sampled", lambda run: not run.sampled),
     (r"No graph could be drawn: there is", lambda run: not (run.captured or run.sampled)),
-    (r"No graph could be drawn: nothing", lambda run: not run.trials),
+    (r"No graph: the run has no measurement", lambda run: not run.trials),
     (r"There is no graph of these flows", lambda run: run.captured or run.sampled),
     (r"Graphs for xplot are in graphs/", lambda run: any((run.out / "graphs").rglob("*.xpl"))),
     (r"the same captures, byte for byte", lambda run: run.virtual and run.spec["captures"]),
