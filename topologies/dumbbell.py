@@ -16,10 +16,11 @@ MOST_PAIRS = 200
 def dumbbell(pairs: int, channel: Channel) -> TopologySpec:
     """`pairs` hosts h1..hn on the left, as many r1..rn on the right; all flows cross s1-s2.
 
-    >>> from topologies.foundation.units import Duration, Rate
-    >>> link = Channel(Rate.parse("10mbit"), Duration.parse("40ms"))
-    >>> [node.name for node in dumbbell(1, link).nodes]
-    ['h1', 'r1', 's1', 's2']
+    Examples:
+        >>> from topologies.foundation.units import Duration, Rate
+        >>> link = Channel(Rate.parse("10mbit"), Duration.parse("40ms"))
+        >>> [node.name for node in dumbbell(1, link).nodes]
+        ['h1', 'r1', 's1', 's2']
     """
     if not 1 <= pairs <= MOST_PAIRS:
         raise UsageError(

@@ -15,10 +15,11 @@ def two_hosts(channel: Channel, back: Channel | None = None) -> TopologySpec:
 
     The round trip takes the delays of both.
 
-    >>> from topologies.foundation.units import Duration, Rate
-    >>> link = Channel(Rate.parse("10mbit"), Duration.parse("40ms"))
-    >>> [node.name for node in two_hosts(link).nodes]
-    ['h1', 'h2', 's1']
+    Examples:
+        >>> from topologies.foundation.units import Duration, Rate
+        >>> link = Channel(Rate.parse("10mbit"), Duration.parse("40ms"))
+        >>> [node.name for node in two_hosts(link).nodes]
+        ['h1', 'h2', 's1']
     """
     nodes = (Node("h1", "host"), Node("h2", "host"), Node("s1", "switch"))
     links = (Link("h1", "s1", leftward=back or channel), Link("s1", "h2", rightward=channel))

@@ -73,10 +73,11 @@ class Quantity:
 
         Raises UsageError with the units or choices there are.
 
-        >>> Rate.parse("10mbit").base
-        10000000
-        >>> str(Duration.parse("0.04s"))
-        '40ms'
+        Examples:
+            >>> Rate.parse("10mbit").base
+            10000000
+            >>> str(Duration.parse("0.04s"))
+            '40ms'
         """
         match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST else None
         unit = (match[2] or cls.default_unit) if match else None
