@@ -54,7 +54,7 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         ),
         Command(
             "analyze",
-            "What TCP did in any capture: analyze trace.pcap; --out FOLDER adds graphs and tables.",
+            "Show what TCP did in a capture; --out FOLDER adds graphs and tables.",
             f"{PREFIX}analysis.analyze.command:analyze",
         ),
         Command(
