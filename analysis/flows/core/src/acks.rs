@@ -119,7 +119,7 @@ fn proceed(
         }
         let from = before.max(1);
         if other.may_tell(from)
-            && other.rare.as_deref().is_some_and(|rare| rare.losses.may_be_echoed(from))
+            && other.rare.as_deref().map_or(false, |rare| rare.losses.may_be_echoed(from))
         {
             echoed(segment, other, from, rows.as_deref_mut());
         }

@@ -245,8 +245,9 @@ impl Read for Lz4Frames {
             if made > 0 {
                 return Ok(made);
             }
-            let Some((mut rest, ended)) = self.frame.take().map(lz4::Decoder::finish) else {
-                break;
+            let (mut rest, ended) = match self.frame.take().map(lz4::Decoder::finish) {
+                Some(finished) => finished,
+                None => break,
             };
             // The library calls it an interruption, after which one tries again.
             ended.map_err(|_| io::Error::from(io::ErrorKind::UnexpectedEof))?;

@@ -254,7 +254,7 @@ impl Direction {
 
     /// Bytes of payload that were not sent before.
     pub fn unique_bytes(&self) -> u64 {
-        self.data_bytes.wrapping_add_signed(-self.known_bytes)
+        self.data_bytes.wrapping_sub(self.known_bytes as u64)
     }
 
     /// Payload sent and neither acknowledged nor SACKed.
@@ -273,7 +273,7 @@ impl Direction {
     #[inline(always)]
     pub fn repairs(&self) -> bool {
         self.may_tell(self.acknowledged)
-            && self.rare.as_deref().is_some_and(|rare| self.acknowledged < rare.losses.recover)
+            && self.rare.as_deref().map_or(false, |rare| self.acknowledged < rare.losses.recover)
     }
 
     /// Whether the sender had no more than this payload: it is not full. A full one has what both

@@ -90,7 +90,7 @@ impl Fragments {
 
     /// Gives up what has waited too long.
     fn forget(&mut self, time: i64) {
-        while self.order.front().is_some_and(|(begun, _)| time - begun > PATIENCE) {
+        while self.order.front().map_or(false, |(begun, _)| time - begun > PATIENCE) {
             self.drop_oldest();
         }
     }
@@ -104,7 +104,7 @@ impl Fragments {
     fn drop_oldest(&mut self) {
         if let Some((begun, key)) = self.order.pop_front() {
             // The key may have been completed, and come again since.
-            if self.waiting.get(&key).is_some_and(|waiting| waiting.begun == begun) {
+            if self.waiting.get(&key).map_or(false, |waiting| waiting.begun == begun) {
                 self.size -= self.waiting.remove(&key).map_or(0, |waiting| waiting.size);
             }
         }
@@ -152,7 +152,7 @@ impl Waiting {
         self.pieces
             .range(..=begin)
             .next_back()
-            .is_some_and(|(at, piece)| end <= at + piece.length && begin < end)
+            .map_or(false, |(at, piece)| end <= at + piece.length && begin < end)
     }
 
     fn contradicts(&self, part: &FragmentPart, length: u32) -> bool {
@@ -163,9 +163,9 @@ impl Waiting {
         length == 0
             || end > LONGEST
             || part.has_more && length % 8 != 0
-            || before.is_some_and(|(at, piece)| at + piece.length > part.offset)
-            || after.is_some_and(|(at, _)| *at < end)
-            || self.total.is_some_and(|total| end > total || !part.has_more)
+            || before.map_or(false, |(at, piece)| at + piece.length > part.offset)
+            || after.map_or(false, |(at, _)| *at < end)
+            || self.total.map_or(false, |total| end > total || !part.has_more)
             || !part.has_more && last > end
     }
 

@@ -98,7 +98,7 @@ impl PacketParser {
                 back(facts, last - record.time);
             }
         }
-        if self.period.is_some_and(|period| !period.holds(record.time, first)) {
+        if self.period.map_or(false, |period| !period.holds(record.time, first)) {
             ignore(facts, Ignored::Outside);
             return false;
         }

@@ -8,7 +8,7 @@ use crate::networks::Network;
 use crate::segment::{Address, Ends};
 use hashbrown::HashTable;
 use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 /// Pairs that are found by their ports alone, if none since had ports that fall on the same place.
 const RECENT: usize = 1024;
@@ -56,11 +56,16 @@ pub struct Pairs {
 impl Default for Pairs {
     fn default() -> Pairs {
         let state = RandomState::new();
+        let seed = |number: u8| {
+            let mut hasher = state.build_hasher();
+            hasher.write_u8(number);
+            hasher.finish()
+        };
         Pairs {
             known: Vec::new(),
             places: HashTable::new(),
             newest: HashTable::new(),
-            seeds: [state.hash_one(1u8), state.hash_one(2u8)],
+            seeds: [seed(1), seed(2)],
             recent: vec![0; RECENT],
         }
     }

@@ -41,8 +41,9 @@ impl UsualSamples {
     #[inline(always)]
     fn add(&mut self, time: u32) -> bool {
         let wide = u64::from(time);
-        let Some(squares) = self.squares.checked_add(wide * wide) else {
-            return false;
+        let squares = match self.squares.checked_add(wide * wide) {
+            Some(squares) => squares,
+            None => return false,
         };
         if self.count == 0 || time < self.min {
             self.min = time;
