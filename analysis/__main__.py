@@ -25,9 +25,6 @@ class _LazyCommands(click.Group):
 
     ELSEWHERE: ClassVar = {
         "analyze": f"{__package__}.analyze.command",
-        "bench": f"{__package__}.bench.bench_command",
-        "compare": f"{__package__}.agreement.compare_command",
-        "corpus": f"{__package__}.agreement.corpus_command",
     }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -190,7 +187,7 @@ def _load(report_of: ReportOf, study: str | None) -> None:
     from analysis.pages import run
     from analysis.rendering import page_files
 
-    flows.find_engine("auto")
+    flows.load_engine()
     graphs.page("", [])  # the first page compiles its templates
     for name in run.TEMPLATES:
         page_files.load(name)

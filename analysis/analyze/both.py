@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.flows.both_ends import MatchedConnection
-from analysis.flows.clock_drift import ClockDrift
+from analysis.flows.clocks import ClockDrift
+from analysis.flows.ends import MatchedConnection
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
 from analysis.tabular.table import ColumnTable
 

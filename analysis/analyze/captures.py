@@ -67,7 +67,7 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
             " follow without these options and analyse the file afterwards.",
         )
     console = Console(highlight=False, emoji=False, stderr=options.as_json)
-    capture = live.follow(str(paths[0]), options.engine, options.interval, console)
+    capture = live.follow(str(paths[0]), options.interval, console)
     return _end([files.as_data(capture)], _faults(capture.file), options)
 
 
@@ -83,7 +83,6 @@ def _read(path: Path, options: AnalyzeOptions) -> Reading:
         return read(
             path,
             packets=options.packets,
-            engine=options.engine,
             compatible=options.compatible,
             period=options.period,
         )
@@ -94,7 +93,6 @@ def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     with _telling(path):
         handed = columns(
             path,
-            engine=options.engine,
             compatible=options.compatible,
             period=options.period,
         )
@@ -171,7 +169,7 @@ def _end(data: list[dict[str, Any]], faults: Sequence[str], options: AnalyzeOpti
 
 def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
     from analysis.analyze import both
-    from analysis.flows.both_ends import match_readings
+    from analysis.flows.ends import match_readings
 
     readings = [_read(path, options) for path in paths]
     if options.choice:

@@ -132,13 +132,6 @@ class _Grouped(click.Command):
     help="Exit with 0 even if a damaged file could only be read in part.",
 )
 @click.option(
-    "--engine",
-    type=click.Choice(["auto", "compiled", "plain"]),
-    default="auto",
-    show_default=True,
-    help="Implementation that reads captures.",
-)
-@click.option(
     "--tcptrace-compatible",
     "compatible",
     is_flag=True,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.packet_events import events
+from analysis.flows.events import events
 from analysis.flows.reader import Reading
 from analysis.tabular.table import ColumnTable
 

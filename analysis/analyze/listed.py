@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-from analysis.flows.columns import connection_names
-from analysis.flows.engine_columns import Handed, listed
+from analysis.flows.columns import Handed, connection_names, listed
 from analysis.flows.reader import FileFacts, Reading
 
 if TYPE_CHECKING:

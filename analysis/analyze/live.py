@@ -25,8 +25,7 @@ from rich.text import Text
 from analysis.analyze import short_numbers
 from analysis.analyze.listed import ListedCapture, of_engine
 from analysis.analyze.terminal import MOST, show
-from analysis.flows.followed import FollowedCapture
-from analysis.flows.installed_engines import Engine
+from analysis.flows.reader import FollowedCapture
 from topologies.foundation.errors import TcplabError, UsageError
 
 _PIECE = 1 << 20
@@ -205,13 +204,13 @@ _BESIDE = 16
 Draw = Callable[[FollowedCapture], None]
 
 
-def follow(name: str, engine: Engine, interval: float, console: Console) -> ListedCapture:
+def follow(name: str, interval: float, console: Console) -> ListedCapture:
     """Follows what is called `name` until its end or Ctrl-C; prints and returns the last tables.
 
     `interval` is in seconds. Raises TcplabError if it cannot be followed, or no more, after the
     tables of what came before.
     """
-    capture = FollowedCapture("standard input" if name == "-" else name, engine)
+    capture = FollowedCapture("standard input" if name == "-" else name)
     try:
         with growing_source(name) as source, _asked_to_stop() as is_stopped:
             with _drawing(console) as draw:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from analysis.analyze import files
 from analysis.analyze.connections import ConnectionChoice
-from analysis.flows.installed_engines import Engine
 from analysis.flows.reader import CaptureMoment, CapturePeriod
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -51,7 +50,6 @@ class AnalyzeOptions:
     events: bool
     since: str | None
     until: str | None
-    engine: Engine
     compatible: bool
     partial: bool
     connection: tuple[int, ...]

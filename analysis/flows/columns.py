@@ -1,10 +1,16 @@
-"""What analysis.flows measures: every column with its type, unit, definition and source.
+"""Columns of connections and packets: type, unit, definition and source.
 
-columns.csv beside this file is the table. Columns of a connection stand alone; columns of a
+columns.csv is the table. Columns of a connection stand alone; columns of a
 direction come twice, with `_a2b` (what a sent) and `_b2a`. The table `tcptrace` has the names and
 the order of `tcptrace -n -l -r -W --csv`, 7 of the connection and 70 of each direction, 147
-together. If tcptrace 6.6.7 is wrong, ours is right, and the definition says how;
-`compatible=True` gives tcptrace's own value. Times are whole nanoseconds if the unit is ns.
+together. For each of these the table says how far the value agrees with that of tcptrace 6.6.7:
+
+* `exact`: the same.
+* `tolerance`: the same within `allowed` (in the column's unit, as tcptrace prints it).
+* `repaired`: tcptrace is wrong in the case that `why` names. `compatible=True` gives tcptrace's
+  value, within `allowed`.
+
+Times are whole nanoseconds if the unit is ns.
 """
 
 from __future__ import annotations
@@ -12,12 +18,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast
 
 _MISPRINTED = {"RTT_full_sz_stdev_a2b": "RTT full_sz_stdev_a2b"}
 """tcptrace prints this one with a space; the column is found by that name."""
 
 Type = Literal["integer", "unsigned", "float", "text", "truth"]
+Agreement = Literal["exact", "tolerance", "repaired", ""]
+_RIGHT: dict[Agreement, str] = {
+    "exact": "the same",
+    "tolerance": "the same but for rounding",
+    "repaired": "ours is right",
+}
 
 
 class Column(NamedTuple):
@@ -29,6 +41,16 @@ class Column(NamedTuple):
     definition: str
     source: str
     directed: bool
+    agreement: Agreement
+    """Agreement with tcptrace; empty for a column that tcptrace lacks."""
+    allowed: float
+    why: str
+
+    @property
+    def beside_tcptrace(self) -> str:
+        """Phrase for the reference of columns: which value is right, and why."""
+        right = _RIGHT[self.agreement]
+        return f"{right}: {self.why}" if self.why else right
 
     def names(self) -> tuple[str, ...]:
         """The names in the frame: two for a column of a direction, one otherwise."""
@@ -42,8 +64,17 @@ def _rows(name: str) -> Iterator[dict[str, str]]:
 
 
 def _column(row: dict[str, str]) -> Column:
-    kind, directed = cast(Type, row["type"]), row["of"] == "direction"
-    return Column(row["name"], kind, row["unit"], row["definition"], row["source"], directed)
+    return Column(
+        name=row["name"],
+        type=cast(Type, row["type"]),
+        unit=row["unit"],
+        definition=row["definition"],
+        source=row["source"],
+        directed=row["of"] == "direction",
+        agreement=cast(Agreement, row["agreement"]),
+        allowed=float(row["allowed"] or 0),
+        why=row["why"],
+    )
 
 
 _COLUMNS = [(row["table"], _column(row)) for row in _rows("columns.csv")]
@@ -73,3 +104,37 @@ def connection_names() -> list[str]:
     of_direction = [column for column in OURS if column.directed]
     columns = (*of_connection, *TCPTRACE, *of_direction)
     return [name for column in columns for name in column.names()]
+
+
+Handed = tuple[str, Any, bytes]
+"""A column as the engine hands it over: (type, values, valid).
+
+The type is NumPy's name, and the values are bytes; or it is "text" and they are a list of strings.
+`valid` has a byte per value, 0 for a missing one, or is empty if all values are there. One value,
+or one byte of `valid`, may stand for all rows.
+"""
+
+_CODES = {
+    "uint64": "Q",
+    "int64": "q",
+    "uint32": "I",
+    "uint16": "H",
+    "uint8": "B",
+    "bool": "?",
+    "float64": "d",
+}
+"""The formats of the standard library's `struct`, by NumPy's names of the types."""
+
+
+def listed(kind: str, values: Any, valid: bytes, rows: slice = slice(None)) -> list[Any]:
+    """Return the column's values in some rows, or one value that stands for all.
+
+    A missing value is None. For few rows this is quicker than to load NumPy.
+    """
+    numbers = values if kind == "text" else memoryview(values).cast(_CODES[kind])  # type: ignore[call-overload]
+    cells = list(numbers if len(numbers) == 1 else numbers[rows])
+    valid = valid if len(valid) == 1 else valid[rows]
+    if 0 not in valid:
+        return cells
+    shared = len(cells) == 1
+    return [cells[0 if shared else row] if present else None for row, present in enumerate(valid)]

@@ -1,22 +1,33 @@
-"""Reads a capture with the engine that is there, and makes tables of what the engine gives."""
+"""Captures read by the engine: files in one pass, and streams that grow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from analysis.flows.faults import FAULTS
-from analysis.flows.installed_engines import Engine, handed_over
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     import polars
 
-    from analysis.tabular.table import ColumnTable
+    from analysis.flows.columns import Handed
+    from analysis.tabular.column_table import ColumnTable
+
+MOST = 20_000
+"""Connections that a FollowedCapture remembers."""
+FAULTS = {
+    "cut": "it is cut short: the last record is not whole",
+    "length": "a record claims an impossible length",
+    "block": "a block is damaged, or a packet names an interface that was not described",
+    "unpacking": "its compressed data is damaged or cut short",
+}
+"""Sentences for the engine's names of damage."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +44,9 @@ class CaptureMoment:
 
 @dataclass(frozen=True)
 class CapturePeriod:
-    """From one moment to another, both included: packets outside are left out.
+    """A period between two moments, both included.
 
-    The figures are those of a capture that begins and ends there.
+    Figures of a period are those of a capture that begins and ends there.
     """
 
     since: CaptureMoment = CaptureMoment(0)
@@ -43,14 +54,14 @@ class CapturePeriod:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no packet can be in it; without the capture that is known of like moments."""
+        """True if no packet can be in it. Moments of different kinds need the capture: False."""
         alike = self.since.is_relative == self.until.is_relative
         return alike and self.until.nanoseconds < self.since.nanoseconds
 
 
 @dataclass(frozen=True)
 class FileFacts:
-    """What the file says of itself.
+    """Facts of a capture file.
 
     Times are ns since 1970; `fault_offset` counts bytes of the unpacked stream. `backwards` counts
     the records whose time is before the previous record's; `longest_back` is the longest such step
@@ -78,9 +89,9 @@ class FileFacts:
 class Reading:
     """One capture, read, with the facts of the file.
 
-    A row of `connection_table` is a connection, a row of `packet_table` a TCP segment, if these
-    were asked for. `connections` and `packets` are the same as data frames of Polars, for who has
-    it installed; else they raise UsageError.
+    `connection_table` has a row per connection; `packet_table` has a row per TCP segment, if asked
+    for. `connections` and `packets` are data frames of Polars; without Polars they raise
+    UsageError.
     """
 
     connection_table: ColumnTable
@@ -96,26 +107,69 @@ class Reading:
         return None if self.packet_table is None else self.packet_table.to_polars()
 
 
+class _Follower(Protocol):
+    """The engine's reader of a stream. Beyond `most` it forgets the longest silent half."""
+
+    def __init__(self, most: int, /) -> None: ...
+
+    def feed(self, octets: bytes, /) -> None:
+        """Take the next octets. Raises ValueError for a stream that is no capture."""
+
+    def end(self) -> None:
+        """Take an incomplete record for damage from now on."""
+
+    def results(self) -> dict[str, Any]:
+        """Return the results so far, with `connections_in_all`: forgotten ones included."""
+
+
+class CaptureEngine(Protocol):
+    """Functions of the compiled module `_core`."""
+
+    Follower: type[_Follower]
+
+    def analyse(
+        self,
+        path: str,
+        packets: bool,
+        compatible: bool,
+        period: tuple[tuple[int, bool], tuple[int, bool]] | None = None,
+    ) -> dict[str, Any]:
+        """Return the file's facts, `connections` as columns, and `packets_pieces`."""
+
+    def lines(self, columns: Sequence[Handed]) -> str:
+        """Return columns of connections as lines of CSV."""
+
+
+def load_engine() -> CaptureEngine:
+    """Load the engine. Raises TcplabError if it is not compiled."""
+    try:
+        engine: CaptureEngine = import_module(f"{__package__}._core")
+    except ImportError as error:
+        raise TcplabError(
+            f"The engine that reads captures is not compiled ({error}).",
+            "Start ./tcplab, which compiles it, or install a release.",
+        ) from error
+    return engine
+
+
 def read(
     path: str | PathLike[str],
     packets: bool = False,
     partial: bool = True,
-    engine: Engine = "auto",
     compatible: bool = False,
     period: CapturePeriod | None = None,
 ) -> Reading:
-    """The connections (and `packets`) in the capture at `path`, or in a period of it.
+    """Read the connections (and `packets`) in the capture at `path`, or in a period of it.
 
-    pcap or pcapng, plain, gzip, zstd, bzip2, xz or lz4; also a pipe.
+    The format is pcap or pcapng, plain, gzip, zstd, bzip2, xz or lz4; a pipe is read too.
 
-    A damaged file gives what precedes the damage, and says so in `file.fault`; with `partial=False`
-    it is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns. Raises
-    TcplabError if the file cannot be read, UsageError for an engine that is not there.
+    A damaged file is read up to the damage, with the reason in `file.fault`; with `partial=False`
+    damage is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
+    Raises TcplabError if the file cannot be read.
     """
-    results, facts = columns(path, packets, partial, engine, compatible, period)
-    # NumPy takes longer to load than a million packets to read: a caller without tables does
-    # without it.
-    from analysis.flows.engine_tables import connections_table, packets_table
+    results, facts = columns(path, packets, partial, compatible, period)
+    # NumPy takes longer to load than a million packets to read.
+    from analysis.flows.tables import connections_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
     return Reading(connections_table(results["connections"]), table, facts)
@@ -125,14 +179,25 @@ def columns(
     path: str | PathLike[str],
     packets: bool = False,
     partial: bool = True,
-    engine: Engine = "auto",
     compatible: bool = False,
     period: CapturePeriod | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
-    """As `read`, but the columns as the engine hands them over: analysis.flows.engine_columns."""
+    """As `read`, with the columns as the engine hands them over (analysis.flows.columns.Handed)."""
     path = Path(path)
     handed = (period.since.handed, period.until.handed) if period else None
-    results = handed_over(path, packets, engine, compatible, handed)
+    try:
+        with _seekable(path) as file:
+            results = load_engine().analyse(str(file), packets, compatible, handed)
+    except OSError as error:
+        raise TcplabError(
+            f"{path} cannot be read ({error.strerror or error}).", "Check the path."
+        ) from error
+    except ValueError as error:
+        why = "" if str(error) == "no capture" else f" ({error})"
+        raise TcplabError(
+            f"{path} is no capture{why}.",
+            "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
+        ) from error
     facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
@@ -142,30 +207,61 @@ def columns(
     return results, facts
 
 
-_SAME = (
-    "format",
-    "compression",
-    "snaplen",
-    "packets",
-    "tcp_segments",
-    "bytes",
-    "first",
-    "last",
-    "backwards",
-    "longest_back",
-)
-"""What the engines hand over as FileFacts has it."""
+@contextmanager
+def _seekable(path: Path) -> Iterator[Path]:
+    """Copy a pipe to a temporary file first: the engine goes back in its file."""
+    if not path.is_fifo():
+        yield path
+        return
+    # A small capture is read in less time than these load.
+    import shutil
+    from tempfile import NamedTemporaryFile
+
+    with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
+        shutil.copyfileobj(pipe, kept)
+        kept.flush()
+        yield Path(kept.name)
+
+
+_FACTS = tuple(name for name in FileFacts.__dataclass_fields__ if name != "path")
 
 
 def file_facts(path: Path | str, results: Mapping[str, Any]) -> FileFacts:
-    """Of what an engine hands over."""
-    same = {name: results[name] for name in _SAME}
-    fault = results["fault"]
-    return FileFacts(
-        path=str(path),
-        link_types=tuple(results["link_types"]),
-        ignored=dict(results["ignored"]),
-        fault=FAULTS[fault] if fault else None,
-        fault_offset=results["fault_offset"],
-        **same,
-    )
+    """Take the facts of a file out of the engine's results."""
+    facts = {name: results[name] for name in _FACTS}
+    facts["link_types"], facts["ignored"] = tuple(facts["link_types"]), dict(facts["ignored"])
+    facts["fault"] = FAULTS[facts["fault"]] if facts["fault"] else None
+    return FileFacts(str(path), **facts)
+
+
+class FollowedCapture:
+    """A capture that is fed in pieces; memory does not grow with its length.
+
+    Beyond `most` connections the half that was silent longest is forgotten.
+    """
+
+    def __init__(self, name: str, most: int = MOST) -> None:
+        self.name = name
+        self._follower = load_engine().Follower(most)
+
+    def feed(self, octets: bytes) -> None:
+        """Take the next octets. Raises TcplabError for a stream that is no capture."""
+        try:
+            self._follower.feed(octets)
+        except ValueError as error:
+            raise TcplabError(
+                f"{self.name} is no capture that can be followed.",
+                "It must be pcap or pcapng, not compressed: as tcpdump -U -w writes it.",
+            ) from error
+
+    def end(self) -> None:
+        """Take an incomplete record for damage from now on."""
+        self._follower.end()
+
+    def columns(self) -> tuple[dict[str, Any], FileFacts, int]:
+        """As `columns`, with the number of connections, forgotten ones included.
+
+        The file's `format` is empty until its header came.
+        """
+        results = self._follower.results()
+        return results, file_facts(self.name, results), results["connections_in_all"]

@@ -120,7 +120,7 @@ QUEUED = (
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
     """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
 
-    `trips` are all that went the way of this direction, as analysis.flows.both_ends.journeys has
+    `trips` are all that went the way of this direction, as analysis.flows.ends.journeys has
     them.
     """
     some = trips.rows(trips["arrived"].is_known)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.both_ends import journeys
+from analysis.flows.ends import journeys
 from analysis.graphs import ladder, timelines
 from analysis.graphs.capture import Capture, CaptureDirection, all_directions, of_connections
 from analysis.graphs.layers import Axis, Graph, Layer, graph

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 
 from analysis.flows import Reading, read
-from analysis.flows.both_ends import match_readings
+from analysis.flows.ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunRecord, Trial

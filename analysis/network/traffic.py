@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.flows.plain.packet_records import FileHeaders, RecordBatch, read_pcap, recognise
-from analysis.flows.plain.stream import open_source
+from analysis.flows.pcap import RecordBatch, read_pcap
 from analysis.network.trials import TrialNetwork, Way
 from topologies.foundation import untrusted
+from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import Port
 
 Whole = npt.NDArray[np.int64]
@@ -88,14 +88,8 @@ def sightings(folder: Path, name: str) -> Sightings | None:
     """Return the packets of the capture `name`; None if there is no capture, or a damaged one."""
     try:
         with untrusted.opened(folder, name) as file:
-            source, _ = open_source(file)
-            recognised = recognise(source)
-            if recognised is None or recognised[0] == "pcapng":
-                return None
-            batches = read_pcap(source, *recognised, FileHeaders())
-            parts = [_of_batch(batch) for batch in batches]
-            return None if source.window or source.broken else joined(parts)
-    except (OSError, untrusted.StrangeFile):
+            return joined([_of_batch(batch) for batch in read_pcap(file)])
+    except (OSError, TcplabError):
         return None
 
 

@@ -10,10 +10,8 @@ from pathlib import Path
 from testbed.host.naming import CODE
 
 _LIBRARIES = (
-    *(("backports",) if sys.version_info < (3, 14) else ()),  # backports.zstd
     "click",
     "jinja2",
-    "lz4",
     "markdown_it",
     "matplotlib",
     "msgspec",

@@ -11,10 +11,8 @@ from typing import Any
 import pytest
 
 from analysis import flows
-from analysis.flows.installed_engines import engines
 from tests.analysis.browser import Page, browser
 from tests.analysis.captures import MadeCapture, MadeFlow
-from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.looking import Look
 
 SAMPLE = Path(__file__).parent / "data" / "run"
@@ -77,31 +75,14 @@ def build_capture() -> Callable[[list[Packet]], bytes]:
     return build
 
 
-def _skip_unless_built(engine: str) -> None:
-    if engine not in engines():
-        assert engine != "compiled" or shutil.which("cargo") is None, (
-            "cargo is here, so the compiled engine must be"
-        )
-        pytest.skip(NOT_COMPILED)
-
-
-@pytest.fixture(params=["compiled", "plain"])
-def engine(request: pytest.FixtureRequest) -> str:
-    """Each engine in turn."""
-    _skip_unless_built(request.param)
-    return str(request.param)
-
-
 @pytest.fixture
-def look(engine: str, tmp_path: Path) -> Look:
-    """Reads a made capture (or flow, or a file's bytes) with the engine under test, with
-    packets.
-    """
+def look(tmp_path: Path) -> Look:
+    """Read a made capture (or flow, or a file's bytes) with packets."""
 
     def looked(made: MadeCapture | MadeFlow | bytes, **settings: Any) -> flows.Reading:
         capture = made.capture if isinstance(made, MadeFlow) else made
         path = tmp_path / "made.pcap"
         path.write_bytes(capture if isinstance(capture, bytes) else capture.pcap())
-        return flows.read(path, **{"packets": True, "engine": engine, **settings})
+        return flows.read(path, **{"packets": True, **settings})
 
     return looked

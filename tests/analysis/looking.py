@@ -11,7 +11,7 @@ from analysis import flows
 from analysis.flows.columns import KINDS
 
 Look = Callable[..., "flows.Reading"]
-"""The fixture `look`: the reading of a capture, a flow or a file's bytes by the tested engine."""
+"""The fixture `look`: the reading of a capture, a flow or a file's bytes by the engine."""
 
 
 def only_connection(read: flows.Reading) -> dict[str, Any]:

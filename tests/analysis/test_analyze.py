@@ -18,13 +18,12 @@ from analysis.__main__ import main
 from analysis.analyze import files, short_numbers
 from analysis.analyze.facts import CALLED, connection
 from analysis.analyze.terminal import MOST
-from analysis.bench import made_captures
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
-from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.test_flows_formats import conversation
 from tests.analysis.wrappings import vxlan, wrapped
+from tests.tools import made_captures
 
 BOTH = [SAMPLE / "raw" / "seed-5" / "sack_on" / f"{host}-eth0.pcap" for host in ("h1", "h2")]
 """The sender's capture and the receiver's."""
@@ -52,7 +51,6 @@ def test_the_sender_s_capture_names_what_was_sent_again_and_why() -> None:
 
 @pytest.mark.parametrize("words", [[], ["--json"]])
 def test_what_is_printed_loads_neither_polars_nor_numpy(words: list[str]) -> None:
-    pytest.importorskip("analysis.flows._core", reason=NOT_COMPILED)
     code = (
         "import atexit, sys; from analysis.__main__ import main;"
         " atexit.register(lambda: print(*sys.modules)); main(sys.argv[1:])"

@@ -14,14 +14,13 @@ from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
-from analysis.agreement.comparing import compare
 from analysis.analyze.doubts import doubts
 from analysis.analyze.listed import of_reading
-from analysis.flows.installed_engines import Engine
 from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
+from tests.tools.agreement import compare
 from topologies.foundation.errors import CommandError, TcplabError
 
 REAL = sorted(SAMPLE.rglob("*.pcap"))
@@ -100,15 +99,13 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_what_is_doubtful_is_said_in_one_sentence(
-    tmp_path: Path, engine: Engine, name: str
-) -> None:
+def test_what_is_doubtful_is_said_in_one_sentence(tmp_path: Path, name: str) -> None:
     content, sentence = ODD[name]
     path = tmp_path / "odd.pcap"
     path.write_bytes(content)
-    doubts_found = doubts(of_reading(flows.read(path, engine=engine)))
+    doubts_found = doubts(of_reading(flows.read(path)))
     assert [doubt.startswith(sentence) for doubt in doubts_found] == [True], doubts_found
-    assert doubts(of_reading(flows.read(path, packets=True, engine=engine))) == doubts_found
+    assert doubts(of_reading(flows.read(path, packets=True))) == doubts_found
     assert f"Note: {sentence}" in analyze(path)
     assert (
         json.loads(CliRunner().invoke(main, ["analyze", "--json", str(path)]).stdout)["captures"][
@@ -277,9 +274,9 @@ def test_a_pair_of_captures_is_matched_for_one_connection(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["-", "/dev/stdin"])
-def test_a_capture_comes_through_a_pipe(engine: Engine, name: str) -> None:
+def test_a_capture_comes_through_a_pipe(name: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "analysis", "analyze", "--json", "--engine", engine, name],
+        [sys.executable, "-m", "analysis", "analyze", "--json", name],
         input=REAL[0].read_bytes(),
         stdout=subprocess.PIPE,
         check=True,
@@ -289,33 +286,33 @@ def test_a_capture_comes_through_a_pipe(engine: Engine, name: str) -> None:
     assert capture["connections"] == flows.read(REAL[0]).connections.to_dicts()
 
 
-def test_a_fifo_is_read_to_its_end(engine: Engine, tmp_path: Path) -> None:
+def test_a_fifo_is_read_to_its_end(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["/bin/sh", "-c", 'cat "$0" > "$1"', str(REAL[0]), str(pipe)]) as writer:
-        read = flows.read(pipe, engine=engine)
+        read = flows.read(pipe)
     assert writer.returncode == 0
-    assert read.connections.equals(flows.read(REAL[0], engine=engine).connections)
+    assert read.connections.equals(flows.read(REAL[0]).connections)
     assert read.file.path == str(pipe)
 
 
-def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
+def test_what_tcptrace_cannot_read_is_one_clear_error(tmp_path: Path) -> None:
     records = talk().capture.sorted()
     (tmp_path / "new.pcapng").write_bytes(frames.pcapng(records))
     with pytest.raises(
         TcplabError, match=r"is pcapng, which tcptrace cannot read\. .*editcap -F pcap"
     ):
-        compare(tmp_path / "new.pcapng", engine)
+        compare(tmp_path / "new.pcapng")
     with pytest.raises(CommandError, match="tcptrace may not know this kind of capture"):
-        compare(talk(MadeCapture(link=LINUX_COOKED_2)).capture.write(tmp_path), engine)
+        compare(talk(MadeCapture(link=LINUX_COOKED_2)).capture.write(tmp_path))
     for missing in (tmp_path / "none.pcap", tmp_path):
         with pytest.raises(TcplabError, match="cannot be read"):
-            compare(missing, engine)
+            compare(missing)
 
 
 def test_a_damaged_capture_is_compared_up_to_the_damage_which_is_told(tmp_path: Path) -> None:
     path = talk().capture.write(tmp_path)
     path.write_bytes(path.read_bytes()[:-10])
-    done = CliRunner().invoke(main, ["compare", str(path)], env={"COLUMNS": "200"})
-    assert done.exit_code == 0, done.output
-    assert "made.pcap is damaged: it is cut short: the last record is not whole." in done.output
+    comparison = compare(path)
+    assert comparison.sound
+    assert comparison.fault == "it is cut short: the last record is not whole"

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from analysis.flows.both_ends import MatchedConnection, match_captures
+from analysis.flows.ends import MatchedConnection, match_captures
 from tests.analysis.captures import START, MadeCapture
 from tests.analysis.test_analyze import analyze
 

@@ -1,4 +1,4 @@
-"""Our own columns of a connection, one fact a test, for each engine.
+"""Our own columns of a connection, one fact a test.
 
 analysis/flows/columns.csv defines them.
 """

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.flows.both_ends import MatchedConnection, journeys, match_captures
-from analysis.flows.installed_engines import Engine
+from analysis.flows.ends import MatchedConnection, journeys, match_captures
 from analysis.flows.matching import summary
 from tests.analysis.captures import MadeCapture
 from topologies.foundation.errors import TcplabError
@@ -63,7 +62,7 @@ def only(connections: tuple[MatchedConnection, ...]) -> MatchedConnection:
     return connections[0]
 
 
-def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engine) -> None:
+def test_what_was_lost_is_known_in_both_directions(tmp_path: Path) -> None:
     path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("a", "send", 0.101, seq=1001, lost=True)
@@ -72,27 +71,25 @@ def test_what_was_lost_is_known_in_both_directions(tmp_path: Path, engine: Engin
     path.put("b", "ack", 0.37, to=2001)
     path.put("a", "ack", 0.5, to=1)
     path.put("b", "ack", 0.6, to=2001)
-    connection = only(match_captures(*path.write(tmp_path), engine=engine))
+    connection = only(match_captures(*path.write(tmp_path)))
     assert connection.forward.packets["lost"].to_list() == [False, False, False, True, False, False]
     assert connection.back.packets["lost"].to_list() == [False, True, False, False]
     assert set(connection.forward.packets["delay"].known) == {20 * MS}
     assert summary(connection.back).lost == 1
 
 
-def test_the_order_of_the_captures_says_whose_way_is_forward(
-    tmp_path: Path, engine: Engine
-) -> None:
+def test_the_order_of_the_captures_says_whose_way_is_forward(tmp_path: Path) -> None:
     path = MatchedWire()
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     near, far = path.write(tmp_path)
-    connection = only(match_captures(far, near, engine=engine))
+    connection = only(match_captures(far, near))
     assert connection.forward.packets["payload"].values.sum() == 0
     assert connection.back.packets["payload"].values.sum() == 1000
     assert connection.back.packets["delay"].known.min() == 20 * MS
 
 
-def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engine: Engine) -> None:
+def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path) -> None:
     """The far capture has no handshake, and the ACK first.
 
     Its a is the near one's b, and its numbers start elsewhere.
@@ -102,26 +99,23 @@ def test_a_capture_that_began_later_is_matched_all_the_same(tmp_path: Path, engi
         path.put("a", "send", 0.1 + number * 0.1, seq=1 + 1000 * number, lost=number == 15)
         path.put("b", "ack", 0.12 + number * 0.1, to=1001 + 1000 * number - 1000 * (number >= 15))
     path.ends[1].capture.records = path.ends[1].capture.sorted()[14:]
-    connection = only(match_captures(*path.write(tmp_path), engine=engine))
+    connection = only(match_captures(*path.write(tmp_path)))
     assert summary(connection.forward).lost == 1
 
 
-def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path, engine: Engine) -> None:
+def test_the_clocks_offset_cancels_or_is_taken_out(tmp_path: Path) -> None:
     path = MatchedWire(ahead=-3.0)
     path.put("a", "send", 0.1, seq=1)
     path.put("b", "ack", 0.12, to=1001)
     files = path.write(tmp_path)
-    assert (
-        only(match_captures(*files, engine=engine)).forward.packets["delay"].to_list()[0]
-        == -2980 * MS
-    )
-    aligned = only(match_captures(*files, engine=engine, aligned=True))
+    assert only(match_captures(*files)).forward.packets["delay"].to_list()[0] == -2980 * MS
+    aligned = only(match_captures(*files, aligned=True))
     assert aligned.offset == -3000 * MS
     for way in (aligned.forward, aligned.back):
         assert way.packets["delay"].to_list()[0] == 20 * MS
 
 
-def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Engine) -> None:
+def test_ports_used_again_are_matched_in_their_order(tmp_path: Path) -> None:
     captures = [MadeCapture(), MadeCapture()]
     for place, capture in enumerate(captures):
         for begin, first in ((0.0, 1000), (100.0, 2**31)):
@@ -132,7 +126,6 @@ def test_ports_used_again_are_matched_in_their_order(tmp_path: Path, engine: Eng
             flow.b.fin(begin + 0.26 - place * DELAY)
     connections = match_captures(
         *(capture.write(tmp_path, name=str(place)) for place, capture in enumerate(captures)),
-        engine=engine,
     )
     assert (
         [connection.near["connection"] for connection in connections]
@@ -166,9 +159,9 @@ def _both_ways(folder: Path) -> tuple[Path, Path]:
     return near_file, far_file
 
 
-def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine: Engine) -> None:
+def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path) -> None:
     files = _both_ways(tmp_path)
-    near, far = (flows.read(path, packets=True, engine=engine) for path in files)
+    near, far = (flows.read(path, packets=True) for path in files)
     assert far.connections["host_a"].to_list() == [
         "10.0.0.1",
         "10.0.0.1",
@@ -185,15 +178,15 @@ def test_every_packet_is_told_by_the_side_it_was_sent_on(tmp_path: Path, engine:
     ]
 
 
-def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path, engine: Engine) -> None:
+def test_captures_of_different_flows_have_nothing_in_common(tmp_path: Path) -> None:
     first = MadeCapture().flow(ports=(1, 2)).open().capture.write(tmp_path, name="one")
     other = MadeCapture().flow(ports=(3, 4), firsts=(5_000_000, 6_000_000))
     second = other.open(at=7.0).capture.write(tmp_path, name="two")  # no NAT: other timestamps
-    assert match_captures(first, second, engine=engine) == ()
+    assert match_captures(first, second) == ()
 
 
-def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path, engine: Engine) -> None:
+def test_a_file_that_is_no_capture_is_one_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_text("no capture\n" * 9)
     with pytest.raises(TcplabError, match=r"\w"):
-        match_captures(path, path, engine=engine)
+        match_captures(path, path)

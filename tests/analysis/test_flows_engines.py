@@ -1,4 +1,5 @@
-"""Both engines give the same frames for any capture, and no damage makes either crash.
+"""The engine reads any capture in the same way with and without rows of packets, and no damage
+makes it crash.
 
     TCPLAB_FUZZ_MINUTES=10 ./tcplab test -n 2 tests/analysis/test_flows_engines.py
 
@@ -12,7 +13,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,56 +20,61 @@ from hypothesis import HealthCheck, given, settings
 from polars.testing import assert_frame_equal
 
 from analysis import flows
-from analysis.bench.made_captures import bulk
-from analysis.flows.installed_engines import ENGINES, Engine, engines
+from tests.analysis.brute_force import assert_as_counted
 from tests.analysis.captures import MadeCapture
-from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
 from tests.analysis.zstd_packing import zstd_packed
+from tests.tools import made_captures
 from topologies.foundation.errors import TcplabError
 
 MINUTES = float(os.environ.get("TCPLAB_FUZZ_MINUTES", "0"))
 CASES = 150
+IN_ONE_FOLDER = [HealthCheck.function_scoped_fixture]
 
 
-@pytest.fixture
-def both() -> None:
-    if len(engines()) < 2:
-        pytest.skip(NOT_COMPILED)
+def assert_consistent(path: Path, compatible: bool = False) -> flows.Reading:
+    """Without rows of packets the engine has a copy of the steps, compiled apart."""
+    read = flows.read(path, packets=True, compatible=compatible)
+    alone = flows.read(path, compatible=compatible)
+    assert read.file == alone.file
+    assert_frame_equal(alone.connections, read.connections, check_exact=True)
+    _assert_sums_agree(read, compatible)
+    return read
 
 
-def assert_same(path: Path, compatible: bool = False) -> None:
-    compiled, plain = (
-        flows.read(path, packets=True, engine=engine, compatible=compatible)
-        for engine in ("compiled", "plain")
-    )
-    assert compiled.file == plain.file
-    assert_frame_equal(compiled.packets, plain.packets)
-    assert_frame_equal(compiled.connections, plain.connections, rel_tol=1e-9, abs_tol=1e-9)
-    # Without rows of packets the compiled engine has a copy of the steps of its own.
-    alone = flows.read(path, engine="compiled", compatible=compatible).connections
-    assert_frame_equal(alone, compiled.connections, check_exact=True)
+def _assert_sums_agree(read: flows.Reading, compatible: bool) -> None:
+    """The rows of packets add up to the columns of connections."""
+    assert read.packets is not None
+    sums = read.connections.select("total_packets_a2b", "total_packets_b2a")
+    assert sum(sums.sum_horizontal()) == len(read.packets) == read.file.tcp_segments
+    data = read.connections.select("actual_data_bytes_a2b", "actual_data_bytes_b2a")
+    assert compatible or sum(data.sum_horizontal()) == read.packets["payload"].sum()
 
 
-@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("compatible", [False, True])
 @given(capture=conversations())
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_both_engines_say_the_same(tmp_path: Path, compatible: bool, capture: MadeCapture) -> None:
-    assert_same(capture.write(tmp_path), compatible)
-
-
-@pytest.mark.usefixtures("both")
-@pytest.mark.parametrize("name", ["h1-eth0", "h2-eth0"])
-@pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
-@pytest.mark.parametrize("compatible", [False, True])
-def test_both_engines_say_the_same_of_real_captures(
-    run_directory: Path, condition: str, name: str, compatible: bool
+@settings(max_examples=100, deadline=None, suppress_health_check=IN_ONE_FOLDER)
+def test_captures_by_chance_are_read_consistently(
+    tmp_path: Path, compatible: bool, capture: MadeCapture
 ) -> None:
-    assert_same(run_directory / "raw" / "seed-5" / condition / f"{name}.pcap", compatible)
+    assert_consistent(capture.write(tmp_path), compatible)
+
+
+@pytest.mark.parametrize("compatible", [False, True])
+@pytest.mark.parametrize("path", REAL, ids=lambda path: "-".join(path.parts[-2:]))
+def test_real_captures_are_read_consistently(path: Path, compatible: bool) -> None:
+    assert_consistent(path, compatible)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_brute_force_reader_counts_the_same(tmp_path: Path, seed: int) -> None:
+    assert_as_counted(by_chance(seed, decent=True).write(tmp_path))
+
+
+@pytest.mark.parametrize("path", REAL, ids=lambda path: "-".join(path.parts[-2:]))
+def test_a_brute_force_reader_counts_the_same_in_real_captures(path: Path) -> None:
+    assert_as_counted(path)
 
 
 def _seeds() -> Iterator[int]:
@@ -81,26 +86,6 @@ def _seeds() -> Iterator[int]:
     while time.monotonic() < begun + 60 * MINUTES:
         seed += 1
         yield seed
-
-
-def _said(path: Path, engine: Engine, compatible: bool = False) -> flows.Reading | str:
-    try:
-        return flows.read(path, packets=True, engine=engine, compatible=compatible)
-    except TcplabError as error:
-        return str(error)
-
-
-def _assert_alike(left: flows.Reading | str, right: flows.Reading | str, seed: int) -> None:
-    try:
-        if isinstance(left, flows.Reading) and isinstance(right, flows.Reading):
-            assert left.file == right.file
-            assert_frame_equal(left.packets, right.packets)
-            assert_frame_equal(left.connections, right.connections, rel_tol=1e-9, abs_tol=1e-9)
-        else:
-            assert left == right
-    except AssertionError as error:
-        error.add_note(f"of the file file_by_chance({seed})")
-        raise
 
 
 def test_the_files_that_are_damaged_are_worth_it() -> None:
@@ -122,26 +107,25 @@ def test_damaged_files_are_read_to_the_damage_or_refused_in_words(tmp_path: Path
     path, tried, readable = tmp_path / "damaged.pcap", 0, 0
     for seed in _seeds():
         path.write_bytes(file_by_chance(seed))
-        results = [_said(path, engine, compatible=bool(seed % 2)) for engine in engines()]
-        assert results, "no engine is built"
-        for left, right in pairwise(results):
-            _assert_alike(left, right, seed)
-        tried, readable = (
-            tried + 1,
-            readable + (isinstance(results[0], flows.Reading) and results[0].file.tcp_segments > 0),
-        )
+        tried += 1
+        try:
+            readable += assert_consistent(path, bool(seed % 2)).file.tcp_segments > 0
+        except TcplabError as error:
+            assert "is no capture" in str(error) or "is empty" in str(error), seed
+        except AssertionError as error:
+            error.add_note(f"of the file file_by_chance({seed})")
+            raise
     assert readable > tried / 2, (
         f"only {readable} of {tried} files hold a segment: what reads segments is hardly tried"
     )
 
 
-@pytest.mark.usefixtures("both")
 @pytest.mark.parametrize("pack", [gzip.compress, zstd_packed])
 def test_of_packed_files_all_is_read_that_precedes_the_damage(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     plain, path = tmp_path / "plain.pcap", tmp_path / "packed.pcap"
-    bulk(plain, 9000)
+    made_captures.bulk(plain, 9000)
     packed = pack(plain.read_bytes())
     flipped = bytearray(packed)
     flipped[len(packed) // 2] ^= 16
@@ -152,21 +136,32 @@ def test_of_packed_files_all_is_read_that_precedes_the_damage(
         packed + packed[:1],
     ):
         path.write_bytes(content)
-        readings = [flows.read(path, packets=True, engine=engine) for engine in ENGINES]
-        assert all(read.file.fault and read.file.packets > 3000 for read in readings)
-        _assert_alike(*readings, seed=len(content))
+        read = assert_consistent(path)
+        assert read.file.fault and read.file.packets > 3000
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_what_is_counted_twice_is_the_same(engine: Engine, tmp_path: Path, seed: int) -> None:
-    """The rows of packets add up to the columns of connections."""
-    read = flows.read(by_chance(seed).write(tmp_path), packets=True, engine=engine)
-    assert read.packets is not None
-    sums = read.connections.select(
-        name for name in read.connections.columns if name.startswith("total_packets")
-    )
-    assert sum(sums.sum_horizontal()) == len(read.packets) == read.file.tcp_segments
-    data = read.connections.select(
-        name for name in read.connections.columns if name.startswith("actual_data_bytes")
-    )
-    assert sum(data.sum_horizontal()) == read.packets["payload"].sum()
+def test_the_made_capture_is_the_same_every_time_and_as_large_as_asked(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("one.pcap", "two.pcap")]
+    assert {made_captures.bulk(path, 9000, connections=3) for path in paths} == {9 + 9000}
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_the_made_capture_loses_a_segment_a_period(tmp_path: Path) -> None:
+    path = tmp_path / "made.pcap"
+    packets = made_captures.bulk(path, 9000, connections=3)
+    read = flows.read(path)
+    rows, segments = read.connections, 2000
+    assert (read.file.packets, read.file.fault) == (packets, None)
+    lost = segments // made_captures.PERIOD
+    assert rows["rexmt_data_pkts_a2b"].to_list() == [lost] * 3
+    assert rows["unique_bytes_sent_a2b"].to_list() == [(segments - lost) * made_captures.MSS] * 3
+    assert rows["retransmissions_sack_a2b"].to_list() == rows["rexmt_data_pkts_a2b"].to_list()
+    assert rows["dsacks_b2a"].to_list() == [0] * 3
+
+
+def test_idle_connections_only_opened(tmp_path: Path) -> None:
+    path = tmp_path / "idle.pcap"
+    assert made_captures.idle(path, 100) == 300
+    rows = flows.read(path).connections
+    assert rows["syns_a2b"].to_list() == rows["syns_b2a"].to_list() == [1] * 100
+    assert rows["actual_data_pkts_a2b"].sum() == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
-from analysis.flows.packet_events import EVENTS, events
+from analysis.flows.events import EVENTS, events
 from tests.analysis.captures import MadeCapture, MadeFlow, opened
 from tests.analysis.looking import Look
 

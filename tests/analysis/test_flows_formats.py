@@ -8,6 +8,7 @@ import lzma
 import shutil
 import struct
 import subprocess
+import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -31,7 +32,7 @@ from tests.analysis.frames import (
 )
 from tests.analysis.looking import Look, only_connection, sent
 from tests.analysis.zstd_packing import zstd_packed
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError
 
 FACTS = (
     "total_packets_a2b",
@@ -461,17 +462,20 @@ def test_what_is_no_capture_is_one_clear_error(look: Look, content: bytes) -> No
         look(content)
 
 
-def test_a_file_that_is_not_there_is_one_clear_error(engine: str, tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     for path in (tmp_path / "none.pcap", tmp_path):
         with pytest.raises(TcplabError) as raised:
-            flows.read(path, engine=engine)
+            flows.read(path)
         assert str(path) in raised.value.problem
         assert raised.value.remedy
 
 
-def test_an_engine_that_does_not_exist_is_one_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no engine 'fast'"):
-        flows.read(tmp_path, engine="fast")  # type: ignore[arg-type]
+def test_an_engine_that_is_not_compiled_is_one_clear_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "analysis.flows._core", None)
+    with pytest.raises(TcplabError, match=r"is not compiled .*Start \./tcplab"):
+        flows.read(conversation().write(tmp_path))
 
 
 def test_an_absurd_record_ends_the_reading_with_a_fault(look: Look) -> None:

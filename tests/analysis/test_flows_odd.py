@@ -20,8 +20,6 @@ from scapy.packet import Packet, Raw
 from scapy.utils import wrpcap
 
 from analysis import flows
-from analysis.flows.installed_engines import Engine, engines
-from tests.analysis.compiled_engine import NOT_COMPILED
 from tests.analysis.looking import kinds
 
 OLD, NEW = (1_000_000, 5_000_000), (700_000_000, 900_000_000)
@@ -95,13 +93,13 @@ Read = Callable[..., flows.Reading]
 
 
 @pytest.fixture
-def read(engine: Engine, tmp_path: Path) -> Read:
-    """Writes packets as they stand, and reads them with the engine under test."""
+def read(tmp_path: Path) -> Read:
+    """Writes packets as they stand, and reads them with the engine."""
 
     def written(made: Sequence[Packet], **settings: Any) -> flows.Reading:
         path = tmp_path / "odd.pcap"
         wrpcap(str(path), made)
-        return flows.read(path, **{"packets": True, "engine": engine, **settings})
+        return flows.read(path, **{"packets": True, **settings})
 
     return written
 
@@ -290,7 +288,7 @@ def test_in_order_none_goes_back(read: Read) -> None:
     assert (facts.backwards, facts.longest_back) == (0, 0)
 
 
-# Both engines
+# By chance
 
 
 def _by_chance(seed: int) -> list[Packet]:
@@ -308,21 +306,13 @@ def _by_chance(seed: int) -> list[Packet]:
     return wire.packets
 
 
-@pytest.mark.skipif(len(engines()) < 2, reason=NOT_COMPILED)
-def test_the_engines_agree_on_ports_used_again_by_chance(tmp_path: Path) -> None:
+def test_small_connections_are_the_same_with_and_without_packets(tmp_path: Path) -> None:
     path, alone = tmp_path / "chance.pcap", 0
     for seed in range(150):
         wrpcap(str(path), _by_chance(seed))
-        one, other = (
-            flows.read(path, packets=True, engine=engine) for engine in ("compiled", "plain")
-        )
-        assert one.packets is not None and other.packets is not None
-        assert one.file == other.file
-        assert_frame_equal(one.packets, other.packets)
-        assert_frame_equal(one.connections, other.connections, check_exact=True)
-        kept = flows.read(
-            path, engine="compiled"
-        )  # without rows the packets of small connections are only kept
+        one = flows.read(path, packets=True)
+        # Without rows the packets of small connections are only kept.
+        kept = flows.read(path)
         assert_frame_equal(one.connections, kept.connections, check_exact=True)
         alone += one.connections["syns_a2b"].to_list().count(0)
     assert alone > 30

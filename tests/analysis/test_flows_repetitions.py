@@ -1,4 +1,4 @@
-"""Retransmissions, their causes, and what only looks like one: a fact a test, for each engine."""
+"""Retransmissions, their causes, and what only looks like one: a fact a test."""
 
 from __future__ import annotations
 

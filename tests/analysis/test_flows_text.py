@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.bench import made_captures
 from analysis.flows import __main__ as text
-from analysis.flows.engine_columns import Handed, listed
-from analysis.flows.installed_engines import Engine, find_engine
+from analysis.flows.columns import Handed, listed
 from analysis.flows.reader import columns
-from tests.analysis.compiled_engine import NOT_COMPILED
+from tests.tools import made_captures
 
 
 @pytest.fixture
@@ -38,7 +36,7 @@ def test_the_text_has_every_cell_of_the_frame(
     assert any("" in row for row in rows)
 
 
-def test_engines_write_cells_as_python_does(engine: Engine) -> None:
+def test_the_engine_writes_cells_as_python_does() -> None:
     floats = [0.0, -0.0, 1.0, 0.1, 1e-4, 9e-5, -1.5e-7, 123456.789, 9e15, 1e16, 2.5e300]
     height = len(floats)
     columns: list[Handed] = [
@@ -47,14 +45,14 @@ def test_engines_write_cells_as_python_does(engine: Engine) -> None:
         ("uint64", array("Q", [2**64 - 1]).tobytes(), b"\0"),
         ("text", ["plain", 'VLAN 7, "two"', "", "a\nb"] + [" "] * (height - 4), b""),
     ]
-    lines = find_engine(engine).lines(columns)
+    lines = flows.load_engine().lines(columns)
     written = list(csv.reader(io.StringIO(lines)))
     assert [row[0] for row in written] == [repr(value) for value in floats]
     assert [row[1] for row in written] == [str(-(2**63)), ""] * (height // 2) + [str(-(2**63))]
     assert {row[2] for row in written} == {""}
     assert [row[3] for row in written] == columns[3][1]
     assert lines.splitlines()[1] == '-0.0,,,"VLAN 7, ""two"""'
-    assert find_engine(engine).lines([]) == ""
+    assert flows.load_engine().lines([]) == ""
 
 
 def test_the_text_of_nothing_is_its_head(
@@ -86,7 +84,6 @@ def test_what_cannot_be_read_is_one_error(
 
 
 def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:
-    pytest.importorskip("analysis.flows._core", reason=NOT_COMPILED)
     code = (
         "import sys; from analysis.flows import __main__ as text; text.main(sys.argv[1:]);"
         " print(*sys.modules)"
@@ -99,8 +96,8 @@ def test_the_text_loads_neither_polars_nor_numpy(capture: Path) -> None:
     assert not {"polars", "numpy", "click", "rich"} & loaded
 
 
-def test_the_columns_as_lists_are_those_of_the_table(capture: Path, engine: Engine) -> None:
-    handed, _ = columns(capture, engine=engine)
-    for name, values in flows.read(capture, engine=engine).connection_table.columns.items():
+def test_the_columns_as_lists_are_those_of_the_table(capture: Path) -> None:
+    handed, _ = columns(capture)
+    for name, values in flows.read(capture).connection_table.columns.items():
         cells = listed(*handed["connections"][name])
         assert values.to_list() == (cells if len(cells) == len(values) else cells * len(values))

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analysis.flows.both_ends import match_captures
+from analysis.flows.ends import match_captures
 from analysis.flows.matching import summary
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.test_analyze import analyze

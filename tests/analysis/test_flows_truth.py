@@ -1,4 +1,4 @@
-"""What TCP did, in captures whose truth is known: one fact a test, for each engine."""
+"""What TCP did, in captures whose truth is known: one fact a test."""
 
 from __future__ import annotations
 

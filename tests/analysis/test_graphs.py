@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import graphs
-from analysis.agreement import tcptrace
-from analysis.flows.both_ends import journeys
+from analysis.flows.ends import journeys
 from analysis.graphs import ladder, mark_rows, timelines, views, webpage
 from analysis.graphs import xplot as xplot_files
 from analysis.graphs.capture import CaptureDirection, all_directions
@@ -24,6 +23,7 @@ from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from tests.analysis.tables_of_frames import table_of
+from tests.tools import tcptrace
 from topologies.foundation.errors import TcplabError
 
 SVG = b"<svg"

@@ -18,12 +18,11 @@ import pytest
 from analysis import flows
 from analysis.analyze.listed import of_engine
 from analysis.analyze.live import GrowingFile
-from analysis.bench import made_captures
-from analysis.flows.followed import FollowedCapture
-from analysis.flows.installed_engines import Engine, engines
+from analysis.flows.reader import FollowedCapture
 from tests.analysis.captures import opened
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.mutations import file_by_chance
+from tests.tools import made_captures
 from topologies.foundation.errors import TcplabError
 
 CAPTURE = SAMPLE / "raw" / "seed-5" / "sack_on" / "h1-eth0.pcap"
@@ -73,16 +72,16 @@ def _tables(*words: object) -> str:
     return done.stdout.partition("\n")[2]
 
 
-def test_fed_octet_by_octet_it_counts_as_the_whole_file(engine: Engine) -> None:
+def test_fed_octet_by_octet_it_counts_as_the_whole_file() -> None:
     octets = CAPTURE.read_bytes()
-    capture = FollowedCapture("made", engine)
+    capture = FollowedCapture("made")
     for at in range(len(octets)):
         capture.feed(octets[at : at + 1])
         if at % 3000 == 0:
             capture.columns()  # a look changes nothing
     capture.end()
     results, file, in_all = capture.columns()
-    whole, facts = flows.reader.columns(CAPTURE, engine=engine)
+    whole, facts = flows.reader.columns(CAPTURE)
     assert results["connections"] == whole["connections"]
     assert (file.packets, file.tcp_segments, file.bytes) == (
         facts.packets,
@@ -93,30 +92,28 @@ def test_fed_octet_by_octet_it_counts_as_the_whole_file(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("number", range(40))
-def test_files_by_chance_are_followed_as_they_are_read(
-    number: int, engine: Engine, tmp_path: Path
-) -> None:
+def test_files_by_chance_are_followed_as_they_are_read(number: int, tmp_path: Path) -> None:
     octets = file_by_chance(number)
     path = tmp_path / "chance.pcap"
     path.write_bytes(octets)
     try:
-        whole, facts = flows.reader.columns(path, engine=engine)
+        whole, facts = flows.reader.columns(path)
     except TcplabError:
         with pytest.raises(TcplabError, match="no capture"):
-            _fed(octets, engine)
+            _fed(octets)
         return
     if facts.compression:
         with pytest.raises(TcplabError, match="not compressed"):
-            _fed(octets, engine)
+            _fed(octets)
         return
-    results, file, _ = _fed(octets, engine)
+    results, file, _ = _fed(octets)
     assert results["connections"] == whole["connections"]
     assert (file.fault, file.fault_offset) == (facts.fault, facts.fault_offset)
     assert (file.packets, file.ignored) == (facts.packets, facts.ignored)
 
 
-def _fed(octets: bytes, engine: Engine) -> tuple[dict[str, object], flows.FileFacts, int]:
-    capture = FollowedCapture("made", engine)
+def _fed(octets: bytes) -> tuple[dict[str, object], flows.FileFacts, int]:
+    capture = FollowedCapture("made")
     for at in range(0, len(octets), 777):
         capture.feed(octets[at : at + 777])
     capture.end()
@@ -131,18 +128,14 @@ def test_of_too_many_connections_the_latest_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "handshakes.pcap"
     made_captures.idle(path, most + 1)
     octets, more = path.read_bytes(), opened(ports=(9, 9)).capture.pcap()[24:]
-    seen = []
-    for engine in engines():
-        capture = FollowedCapture("made", engine, most)
-        capture.feed(octets)
-        capture.feed(more)
-        listed, file, in_all = _rows(capture)
-        assert (file.packets, in_all) == (3 * (most + 1) + 3, most + 2)
-        numbers = [row["connection"] for row in listed]
-        assert numbers == [*range(most // 2 + 2, most + 3)]
-        assert {row["connect_time"] is None for row in listed} == {False}
-        seen.append(listed)
-    assert all(each == seen[0] for each in seen)
+    capture = FollowedCapture("made", most)
+    capture.feed(octets)
+    capture.feed(more)
+    listed, file, in_all = _rows(capture)
+    assert (file.packets, in_all) == (3 * (most + 1) + 3, most + 2)
+    numbers = [row["connection"] for row in listed]
+    assert numbers == [*range(most // 2 + 2, most + 3)]
+    assert {row["connect_time"] is None for row in listed} == {False}
 
 
 def _rows(capture: FollowedCapture) -> tuple[list[dict[str, object]], flows.FileFacts, int]:
@@ -192,12 +185,9 @@ def test_a_pipe_that_is_cut_ends_with_what_came_and_the_damage(start: Started) -
     assert capture["connections"][0]["unique_bytes_sent_a2b"] > 0
 
 
-@pytest.mark.parametrize("engine_name", engines())
 @pytest.mark.parametrize("octets", [b"hello, world", b"\x1f\x8b\x08\0", b""])
-def test_what_cannot_be_followed_is_one_sentence(
-    octets: bytes, engine_name: Engine, start: Started
-) -> None:
-    process = start("-", "--engine", engine_name, stdin=subprocess.PIPE, text=False)
+def test_what_cannot_be_followed_is_one_sentence(octets: bytes, start: Started) -> None:
+    process = start("-", stdin=subprocess.PIPE, text=False)
     output, errors = process.communicate(octets, timeout=LIMIT)
     assert (process.returncode, output) == (1, b"")
     wanted = b"is no capture that can be followed" if octets else b"No packets came from standard"

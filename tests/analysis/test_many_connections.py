@@ -17,7 +17,6 @@ from click.testing import CliRunner
 from analysis import flows, graphs
 from analysis.analyze.command import analyze
 from analysis.analyze.files import json_pieces
-from analysis.flows.installed_engines import engines
 from analysis.graphs import webpage
 from tests.analysis.captures import START, MadeCapture
 from tests.analysis.frames import ACK, RST
@@ -64,7 +63,6 @@ def most_memory(*words: object) -> int:
     return int(done.stderr.split()[-1]) * 1024
 
 
-@pytest.mark.skipif("compiled" not in engines(), reason="needs the compiled engine")
 @pytest.mark.parametrize(
     "words", [["--out", "--write", "html,csv"], ["--json"], ["--out", "--write", "json"], []]
 )

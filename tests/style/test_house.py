@@ -123,7 +123,6 @@ NAMED = {
     "testbed.virtual.run": "the same",
     "experiments.harness.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
-    "analysis.flows.installed_engines": "its own, from which the prefix follows",
     "testbed.host.naming": "its own, from which the prefix follows",
 }
 

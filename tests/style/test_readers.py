@@ -28,10 +28,8 @@ PLACES = (
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
     "analysis/analyze/live.py": "a capture that is named on the command line",
-    "analysis/bench": "captures that the benchmark made",
     "analysis/flows/columns.py": "the package's own tables",
-    "analysis/flows/plain": "a capture, of an adopted folder or named on the command line",
-    "analysis/flows/installed_engines.py": "a pipe that is named on the command line",
+    "analysis/flows/reader.py": "a pipe that is named on the command line",
     "analysis/measures/metrics.py": "the package's own list of counters",
     "analysis/reporting/tables.py": "a study's own table",
     "analysis/rendering/page_files.py": "files that are written",

@@ -17,8 +17,6 @@ PACKAGES = ("topologies", "testbed", "analysis", "experiments")
 NOT_FOR_STUDIES = (
     "analysis.pages",
     "analysis.analyze",
-    "analysis.agreement",
-    "analysis.bench",
 )
 SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.harness.published")
 STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
@@ -28,8 +26,7 @@ OTHER_MEANINGS = {
     "analysis/graphs/layers.py": "sack: a series of a graph",
     "analysis/graphs/timelines.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",
-    "analysis/flows/packet_events.py": "sack: a kind of retransmission",
-    "analysis/agreement/corpus.py": "sack: a kind of retransmission",
+    "analysis/flows/events.py": "sack: a kind of retransmission",
     "analysis/analyze/facts.py": "sack: a kind of retransmission",
     "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
 }

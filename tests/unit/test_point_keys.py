@@ -76,9 +76,7 @@ def test_what_measuring_needs_is_in_the_key() -> None:
         ROWS.partition(":")[0]
     )
     # The verdict on the network is among the rows, and it reads captures.
-    assert {"analysis/flows/reader.py", "analysis/flows/plain/losses.py"} <= names(
-        ROWS.partition(":")[0]
-    )
+    assert {"analysis/flows/reader.py", "analysis/flows/pcap.py"} <= names(ROWS.partition(":")[0])
     assert {"analysis/flows/columns.csv", "analysis/flows/kinds.csv"} <= names(
         ROWS.partition(":")[0]
     )

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.agreement.kernel_counts import truths
 from analysis.records.problems import Problems
 from analysis.records.run_directory import read_run
 from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
+from tests.tools.kernel_counts import truths
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate, Share
 

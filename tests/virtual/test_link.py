@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from analysis.flows.both_ends import journeys
+from analysis.flows.ends import journeys
 from analysis.flows.reader import Reading
 from analysis.flows.reader import read as read_capture
 from experiments.sack import SackParameters, experiment

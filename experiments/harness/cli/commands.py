@@ -105,11 +105,6 @@ GROUPS: dict[str, tuple[Command, ...]] = {
         Command(
             "image", "The lab kernel and the guest's image.", f"{PREFIX}testbed.lab.ready:commands"
         ),
-        Command(
-            "bench",
-            "Measure runs here: virtual seconds per CPU second, CPU microseconds per packet.",
-            f"{_CLI}.machine:bench",
-        ),
     ),
     "Rare": (
         Command(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from html import escape
 
-from analysis.agreement.policy import policy
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE, Column
 from analysis.measures.metrics import columns, measures
 
@@ -75,7 +74,7 @@ def _compared() -> Iterator[str]:
     head, line, *rows = _columns(TCPTRACE)
     yield from (f"{head} tcptrace 6.6.7 |", f"{line} --- |")
     for column, row in zip(TCPTRACE, rows, strict=True):
-        yield f"{row} {cell(policy(column.name).sentence)} |"
+        yield f"{row} {cell(column.beside_tcptrace)} |"
 
 
 def _kinds() -> Iterator[str]:

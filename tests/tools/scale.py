@@ -1,8 +1,10 @@
-"""How the cost of a guest grows with its hosts, its flows, their rate and their duration.
+"""Growth of a guest's cost with its hosts, flows, rate and duration, and of two guests at once.
+
+    .venv/bin/python -m tests.tools.scale --times 3
 
 Each series changes one thing. The sizes of a series take turns, so that a change of the machine's
-speed meets all of them, and the figure of a size is the median of its runs. Nothing is captured:
-captures cost by the packet.
+speed meets all of them, and the figure of a size is the median of its runs. No packets are
+captured: captures cost by the packet.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Callable
+from argparse import ArgumentParser
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.bench.workloads import sack_study
+from experiments import sack
 from experiments.harness.running.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Limits, Usage
-from testbed.lab.ready import Lab
+from testbed.lab.ready import Lab, lab
 from testbed.virtual.run import run_in_guest
 from topologies.dumbbell import dumbbell
 from topologies.foundation.data import to_data
@@ -94,44 +96,24 @@ class SizeCost:
         return self.usage.wall_seconds - self.startup_wall
 
 
-@dataclass(frozen=True)
-class GrowthSeries:
-    """One thing that grows: the name of its field in NetworkSize, and all its sizes."""
-
-    grows: str
-    shapes: tuple[NetworkSize, ...]
-
-    def sizes(self) -> list[int]:
-        return [int(getattr(shape, self.grows)) for shape in self.shapes]
-
-
-def all_series(quick: bool) -> tuple[GrowthSeries, ...]:
-    """All series that are measured, or `quick` ones that take under a minute."""
-    hosts = (2, 20, 50) if quick else (2, 20, 50, 100, 200)
-    flows = (1, 10, 50) if quick else (1, 10, 100, 1000)
-    rates = (1, 10, 100) if quick else (1, 10, 100, 1000)
-    durations = (1, 10, 50) if quick else (1, 10, 100)
-    return (
-        GrowthSeries("hosts", tuple(NetworkSize(hosts=number) for number in hosts)),
-        GrowthSeries(
-            "flows",
-            tuple(NetworkSize(hosts=20, flows=number, rate=100, seconds=2) for number in flows),
-        ),
-        GrowthSeries("rate", tuple(NetworkSize(rate=number, seconds=10) for number in rates)),
-        GrowthSeries("seconds", tuple(NetworkSize(seconds=number) for number in durations)),
-    )
+SERIES = {
+    "hosts": [NetworkSize(hosts=number) for number in (2, 20, 50, 100, 200)],
+    "flows": [
+        NetworkSize(hosts=20, flows=number, rate=100, seconds=2) for number in (1, 10, 100, 1000)
+    ],
+    "rate": [NetworkSize(rate=number, seconds=10) for number in (1, 10, 100, 1000)],
+    "seconds": [NetworkSize(seconds=number) for number in (1, 10, 100)],
+}
+"""The sizes of each series, by the field of NetworkSize that grows."""
 
 
-def measured(
-    series: GrowthSeries, times: int, ready: Lab, tell: Callable[[str], None]
-) -> list[SizeCost]:
-    """The median reading of every size. A size that takes long (_LONG) is measured once."""
-    rounds: list[list[SizeCost]] = [[] for _shape in series.shapes]
-    for turn in range(times):
-        for shape, readings in zip(series.shapes, rounds, strict=True):
+def measured(sizes: list[NetworkSize], times: int, ready: Lab) -> list[SizeCost]:
+    """Measure each size in turns; a size that takes long (_LONG) once. Return the medians."""
+    rounds: list[list[SizeCost]] = [[] for _ in sizes]
+    for _ in range(times):
+        for size, readings in zip(sizes, rounds, strict=True):
             if not readings or readings[0].usage.wall_seconds < _LONG:
-                tell(f"{series.grows} {getattr(shape, series.grows)}, {turn + 1} of {times}")
-                readings.append(_read(shape, ready))
+                readings.append(_read(size, ready))
     return [_median(readings) for readings in rounds]
 
 
@@ -196,22 +178,19 @@ def _packets(qdiscs: Path) -> int:
     return int(sums["after"] - sums["before"])
 
 
-def two_at_once(times: int, ready: Lab, tell: Callable[[str], None]) -> float:
-    """How many times as many guests end in a second if two run at once as if one does.
+def two_at_once(times: int, ready: Lab) -> float:
+    """Return the median ratio of guests a second: two at once to one at a time.
 
-    The median of `times`. Each guest is pinned to a processor of its own, so the ratio is that of
-    two processors of this machine to one.
+    Each guest is pinned to a processor, so the ratio is that of two processors to one.
     """
-    data = to_data(sack_study())
-    ratios = []
-    for turn in range(times):
-        tell(f"one guest and two at once, {turn + 1} of {times}")
-        ratios.append(_seconds(data, 1, ready) / _seconds(data, 2, ready))
-    return statistics.median(ratios)
+    data = to_data(sack.experiment(sack.SackParameters()))
+    return statistics.median(
+        _seconds(data, 1, ready) / _seconds(data, 2, ready) for _ in range(times)
+    )
 
 
 def _seconds(data: object, at_once: int, ready: Lab) -> float:
-    """Wall seconds that two guests take, `at_once` at a time."""
+    """Return the wall seconds of two guests, `at_once` at a time."""
 
     def run(seed: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
@@ -223,3 +202,49 @@ def _seconds(data: object, at_once: int, ready: Lab) -> float:
     with ThreadPoolExecutor(at_once) as pool:
         list(pool.map(run, (1, 2)))
     return time.monotonic() - begun
+
+
+def fit(points: list[tuple[float, float]]) -> tuple[float, float]:
+    """Return (fixed cost, cost of one more) of the line with the least relative deviations.
+
+    Costs span three orders of magnitude, and the smallest determine the fixed part.
+    """
+    weights = [1 / cost**2 for _, cost in points]
+    total = sum(weights)
+    middle = sum(w * size for w, (size, _) in zip(weights, points, strict=True)) / total
+    height = sum(w * cost for w, (_, cost) in zip(weights, points, strict=True)) / total
+    along = sum(w * (size - middle) ** 2 for w, (size, _) in zip(weights, points, strict=True))
+    both = sum(
+        w * (size - middle) * (cost - height)
+        for w, (size, cost) in zip(weights, points, strict=True)
+    )
+    each = both / along
+    return height - each * middle, each
+
+
+def main(times: int) -> None:
+    """Print each series and the growth of its CPU seconds."""
+    ready = lab()
+    for grows, sizes in SERIES.items():
+        costs = measured(sizes, times, ready)
+        for size, cost in zip(sizes, costs, strict=True):
+            print(
+                f"{grows} {getattr(size, grows)}: start-up {cost.startup_cpu:.2f} CPU s,", end=" "
+            )
+            print(
+                f"then {cost.after_cpu:.2f}, wall {cost.startup_wall + cost.after_wall:.2f} s,",
+                end=" ",
+            )
+            print(f"{cost.usage.memory / 1e6:.0f} MB, {cost.packets:,} packets,", end=" ")
+            print(f"results of {cost.results} of {size.flows} flows")
+        numbers = [float(getattr(size, grows)) for size in sizes]
+        fixed, each = fit(list(zip(numbers, [cost.cpu for cost in costs], strict=True)))
+        memory = fit(list(zip(numbers, [cost.usage.memory for cost in costs], strict=True)))[1]
+        print(f"{grows}: {fixed:.3f} CPU s and {each:.6f} for each, {memory:,.0f} bytes for each")
+    print(f"two guests at once: {two_at_once(times, ready):.2f} times as many runs a second")
+
+
+if __name__ == "__main__":
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=3)
+    main(**vars(parser.parse_args()))

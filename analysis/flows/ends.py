@@ -14,8 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.clock_drift import ClockDrift, clock_drift
-from analysis.flows.installed_engines import Engine
+from analysis.flows.clocks import ClockDrift, clock_drift
 from analysis.flows.matching import (
     FLOW,
     CaptureSpan,
@@ -26,7 +25,7 @@ from analysis.flows.matching import (
     match,
 )
 from analysis.flows.reader import Reading, read
-from analysis.flows.translated_ends import translated
+from analysis.flows.translation import translated
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
@@ -76,7 +75,7 @@ class MatchedConnection:
 
 
 def match_captures(
-    near: Path, far: Path, engine: Engine = "auto", mss: int | None = None, aligned: bool = False
+    near: Path, far: Path, mss: int | None = None, aligned: bool = False
 ) -> tuple[MatchedConnection, ...]:
     """Matches every connection that both captures have, in the near one's order.
 
@@ -84,7 +83,7 @@ def match_captures(
     end is the near capture's is told by the two directions' delays together, in which the offset
     cancels. Raises TcplabError as `flows.read`.
     """
-    readings = [read(path, packets=True, engine=engine) for path in (near, far)]
+    readings = [read(path, packets=True) for path in (near, far)]
     return match_readings(readings[0], readings[1], mss, aligned)
 
 

@@ -1,4 +1,4 @@
-"""What a trial's kernels and tools counted, beside what its captures show, in the order of trust.
+"""Counts of a trial's kernels and tools next to its captures, in the order of trust.
 
 First the sender's own count of retransmissions, then the bytes that the sending program
 handed over, then the switch's drops and the duplicates that the receiver reported.
@@ -11,58 +11,52 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis import flows
-from analysis.agreement.policy import EXACT, Policy
-from analysis.flows.both_ends import MatchedConnection, match_captures
-from analysis.flows.installed_engines import Engine
+from analysis.flows.ends import MatchedConnection, match_captures
 from analysis.records import iperf
 from analysis.records.problems import Problems
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.trial_files import CountersFile
 
-_PRINTED = Policy(
-    "tolerance", "iperf prints three digits, and counts what the kernel still held back", 1.0
-)
-"""In percent."""
+_PRINTED = 1.0
+"""Percent: iperf prints three digits, and counts what the kernel still held back."""
 _KBYTE = 1024
 
 
 @dataclass(frozen=True)
 class Truth:
-    """One figure of `trial`: as `source` counted it and as the captures show it."""
+    """One figure of `trial`: by the count of `source` and in the captures."""
 
     trial: str
     name: str
     source: str
     counted: float
     shown: float
-    policy: Policy
+    percent: float = 0.0
+    """The difference that is allowed."""
 
     @property
     def agrees(self) -> bool:
-        if self.policy.kind == "exact":
-            return self.counted == self.shown
-        return abs(self.counted - self.shown) <= self.policy.allowed / 100 * max(
-            self.counted, self.shown
-        )
+        larger = max(self.counted, self.shown)
+        return abs(self.counted - self.shown) <= self.percent / 100 * larger
 
 
-def truths(run: RunRecord, problems: Problems, engine: Engine = "auto") -> tuple[Truth, ...]:
-    """Every figure of every trial that has what it needs."""
-    return tuple(truth for trial in run.trials for truth in _trial(run, trial, problems, engine))
+def truths(run: RunRecord, problems: Problems) -> tuple[Truth, ...]:
+    """Compare every figure of every trial that has the files for it."""
+    return tuple(truth for trial in run.trials for truth in _trial(run, trial, problems))
 
 
-def _trial(run: RunRecord, trial: Trial, problems: Problems, engine: Engine) -> Iterator[Truth]:
+def _trial(run: RunRecord, trial: Trial, problems: Problems) -> Iterator[Truth]:
     nstat = trial.files.counters(problems)
     paths = [_capture(run, trial, host) for host in (run.flow.sender, run.flow.receiver)]
     hosts = {flow.sender for flow in run.flows} | {flow.receiver for flow in run.flows}
     if paths[0] is None or hosts != {run.flow.sender, run.flow.receiver}:
         return  # a host's counters cover all its flows, and only these two have captures
-    near = flows.read(paths[0], engine=engine)
+    near = flows.read(paths[0])
     yield from _sender(run, trial, nstat, near)
     yield from _bytes(run, trial, near)
     if paths[1] is not None:
-        yield from _path(run, trial, problems, match_captures(paths[0], paths[1], engine))
-        yield from _duplicates(run, trial, nstat, near, flows.read(paths[1], engine=engine))
+        yield from _path(run, trial, problems, match_captures(paths[0], paths[1]))
+        yield from _duplicates(run, trial, nstat, near, flows.read(paths[1]))
 
 
 def _capture(run: RunRecord, trial: Trial, host: str) -> Path | None:
@@ -72,7 +66,7 @@ def _capture(run: RunRecord, trial: Trial, host: str) -> Path | None:
 
 
 def _sent(read: flows.Reading, port: int, column: str, back: bool = False) -> float:
-    """A column of what went to `port` (or with `back`, came from it), all connections added."""
+    """Add up a column over all connections: towards `port`, or with `back` from it."""
     rows, total = read.connection_table, 0.0
     for side, towards in (
         ("port_b", "b2a" if back else "a2b"),
@@ -101,7 +95,6 @@ def _sender(
         source,
         counted.get("TcpRetransSegs", 0.0),
         shown,
-        EXACT,
     )
 
 
@@ -143,7 +136,6 @@ def _path(
             f"drops of {seen.port}",
             counted,
             lost,
-            EXACT,
         )
 
 
@@ -155,9 +147,7 @@ def _duplicates(
         grown = nstat.growth(host)
         counted = sum(grown.get(name, 0.0) for name in _dsack_counters(ending))
         shown = sum(_sent(read, flow.port, "dsacks", back=True) for flow in _ports(run))
-        yield Truth(
-            trial.name, f"DSACKs {verb}", f"{host} TCPDSACK*{ending}", counted, shown, EXACT
-        )
+        yield Truth(trial.name, f"DSACKs {verb}", f"{host} TCPDSACK*{ending}", counted, shown)
 
 
 def _dsack_counters(ending: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Tables of the columns that an engine hands over (see engine_columns.py).
+"""Tables of the columns that an engine hands over (analysis.flows.columns.Handed).
 
 The bytes of a column become an array as they are. One value that stands for all rows is kept once.
 """
@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from analysis.flows.columns import OURS, PACKETS, TCPTRACE, connection_names
-from analysis.flows.engine_columns import Handed
-from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
+from analysis.flows.columns import OURS, PACKETS, TCPTRACE, Handed, connection_names
+from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
 
 _TYPES: dict[str, DTypeLike] = {
     "integer": np.int64,

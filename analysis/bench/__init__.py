@@ -1,1 +1,0 @@
-"""What reading a capture costs: ours beside tcptrace, tshark, dpkt and Scapy, if installed."""
