@@ -43,7 +43,9 @@ IMAGE = {
 }
 PACKETDRILL = {"git": "git"}
 COMPARISON = {"tcptrace": "tcptrace"}
-"""What our own reading of captures is held against: in tests, and by `analysis compare`."""
+"""Tests compare the engine with it."""
+ENGINE = {"cargo": "cargo"}
+"""Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
 KINDS = {
     "light": ALWAYS,
     "run": {**ALWAYS, **VIRTUAL},
@@ -70,6 +72,7 @@ TOOLS = {
     **KERNEL,
     **IMAGE,
     **PACKETDRILL,
+    **ENGINE,
 }
 
 

@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 from testbed.host.packages import (
+    ENGINE,
     IMAGE,
     KERNEL,
     KINDS,
@@ -34,7 +35,7 @@ BUILDING = ("run", "docs", "test")
 
 def missing(kind: str) -> list[str]:
     """Return the packages that a command of this kind needs and that are not installed."""
-    needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {})}
+    needed = {**KINDS[kind], **(build_tools() if kind in BUILDING else {}), **compiler()}
     brought = VIRTUAL if kind in ("run", "docs") and bubblewrap_recipe().place.exists() else {}
     return of_tools(tool for tool in needed if tool not in brought and not present(tool))
 
@@ -47,6 +48,12 @@ def welcome(kind: str) -> list[str]:
     if kind != "test" or os.geteuid() != 0:
         return []
     return of_tools(tool for tool in MORE_TESTS if not present(tool))
+
+
+def compiler() -> dict[str, str]:
+    """Return the distribution's cargo, unless the user's PATH or rustup's folder has one."""
+    home = Path(os.environ.get("CARGO_HOME") or Path("~/.cargo").expanduser())
+    return {} if shutil.which("cargo") or (home / "bin/cargo").exists() else ENGINE
 
 
 def build_tools() -> dict[str, str]:

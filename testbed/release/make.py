@@ -40,7 +40,7 @@ def make_wheel(work: Path, entries: Sequence[Entry]) -> Path:
     (tree,) = (work / "wheel").iterdir()
     engine = next((tree / HOME).rglob("_core*.so"), None)
     if not engine:
-        raise TcplabError("The engine was not compiled.", "Install cargo, which compiles it.")
+        raise TcplabError("The wheel has no engine.", "Check that cargo compiles it.")
     for entry in entries:
         add_entry(entry, tree / HOME / "brought")
     wheel = _packed(tree, work / "dist", platform_tag(engine))
@@ -78,6 +78,8 @@ def _of_code(work: Path) -> Path:
     moved = {str(source): "/tcplab", crates: "/cargo"}
     flags = [f"--remap-path-prefix={old}={new}" for old, new in moved.items()]
     environment = {
+        "CARGO_PROFILE_RELEASE_LTO": "fat",
+        "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
         "RUSTFLAGS": " ".join([*flags, "-C strip=symbols"]),
         "CFLAGS": " ".join(f"-ffile-prefix-map={old}={new}" for old, new in moved.items()),
         "CARGO_TARGET_DIR": str(work / "target"),

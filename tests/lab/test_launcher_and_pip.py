@@ -99,7 +99,7 @@ def test_a_half_installed_venv_is_not_taken_for_the_one_before(checkout: SmallCh
     checkout.lock("2.0")
     project.write_text(whole.replace("small_backend", "no_backend"))
     failed = checkout.start()
-    assert failed.returncode == 1 and "pip failed" in failed.stderr
+    assert failed.returncode == 1 and "could not be installed" in failed.stderr
     checkout.lock("1.0")
     project.write_text(whole)
     assert checkout.start().stdout == "1.0\n"
@@ -110,11 +110,21 @@ def test_another_home_or_cache_installs_nothing(checkout: SmallCheckout, tmp_pat
     assert checkout.ran_without_installing("1.0", TCPLAB_CACHE=str(tmp_path / "cache"))
 
 
-def test_only_a_cargo_that_comes_installs_again(checkout: SmallCheckout, tmp_path: Path) -> None:
+def test_a_cargo_that_comes_or_goes_installs_nothing(
+    checkout: SmallCheckout, tmp_path: Path
+) -> None:
     cargo = tmp_path / "bin" / "cargo"
     cargo.parent.mkdir()
     cargo.symlink_to("/bin/true")
-    path = f"{cargo.parent}:{checkout.programs}"
-    assert "installing" in checkout.start(PATH=path).stderr
+    assert checkout.ran_without_installing("1.0", PATH=f"{cargo.parent}:{checkout.programs}")
     assert checkout.ran_without_installing("1.0")
-    assert checkout.ran_without_installing("1.0", PATH=path)
+
+
+def test_an_engine_that_cannot_be_compiled_names_cargo(checkout: SmallCheckout) -> None:
+    backend = checkout.tree / "small_backend.py"
+    backend.write_text("raise SystemExit('error: no crates')\n")
+    (checkout.tree / "setup.py").touch()
+    (checkout.tree / "pyproject.toml").write_text((checkout.tree / "pyproject.toml").read_text() + "\n")
+    failed = checkout.start()
+    assert failed.returncode == 1 and not failed.stdout
+    assert "Check that cargo works" in failed.stderr and "error: no crates" in failed.stderr
