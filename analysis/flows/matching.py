@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.reordering import reordering
+from analysis.flows.displacement import reordering
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 from topologies.foundation.errors import TcplabError

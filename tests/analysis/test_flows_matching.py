@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from analysis.flows.matching import align_clocks, match, summary
-from analysis.flows.reordering import reordering
+from analysis.flows.displacement import reordering
 from analysis.tabular.table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
 from topologies.foundation.errors import TcplabError

@@ -124,7 +124,9 @@ def test_an_engine_that_cannot_be_compiled_names_cargo(checkout: SmallCheckout) 
     backend = checkout.tree / "small_backend.py"
     backend.write_text("raise SystemExit('error: no crates')\n")
     (checkout.tree / "setup.py").touch()
-    (checkout.tree / "pyproject.toml").write_text((checkout.tree / "pyproject.toml").read_text() + "\n")
+    (checkout.tree / "pyproject.toml").write_text(
+        (checkout.tree / "pyproject.toml").read_text() + "\n"
+    )
     failed = checkout.start()
     assert failed.returncode == 1 and not failed.stdout
     assert "Check that cargo works" in failed.stderr and "error: no crates" in failed.stderr
