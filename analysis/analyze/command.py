@@ -25,7 +25,7 @@ _GROUPS = {
     ),
     "Two captures of one flow": ("match", "align", "mss"),
     "Growing captures": ("live", "interval"),
-    "Reading": ("partial", "engine"),
+    "Reading": ("partial",),
 }
 
 

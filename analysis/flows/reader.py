@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars
 
     from analysis.flows.columns import Handed
-    from analysis.tabular.column_table import ColumnTable
+    from analysis.tabular.table import ColumnTable
 
 MOST = 20_000
 """Connections that a FollowedCapture remembers."""

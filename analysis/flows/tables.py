@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from analysis.flows.columns import OURS, PACKETS, TCPTRACE, Handed, connection_names
-from analysis.tabular.column_table import ColumnTable, ListColumn, TableColumn
+from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
 
 _TYPES: dict[str, DTypeLike] = {
     "integer": np.int64,

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.flows.matching import align_clocks, match, summary
 from analysis.flows.displacement import reordering
+from analysis.flows.matching import align_clocks, match, summary
 from analysis.tabular.table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
 from topologies.foundation.errors import TcplabError

@@ -1,7 +1,6 @@
-"""`tcplab bench`, and the commands of the analysis, which are processes of their own.
-The commands about this computer: `tcplab doctor`, `tcplab clean`.
+"""`tcplab report`, `tcplab doctor` and `tcplab clean`.
 
-./tcplab starts them without these libraries.
+./tcplab starts the last two without these libraries.
 """
 
 from __future__ import annotations
