@@ -27,6 +27,7 @@ from labs.definition.runs import (
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.drawings import LabDrawings, read_drawings
+from labs.student.notebook import notebook
 from labs.templates.rendering import TEMPLATES, markdown_page, render
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.topology_spec import TopologySpec
@@ -196,6 +197,7 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
         FILE: assignment_text(variant, lab.language),
         **handout_files(lab, variant),
         ANSWERS: sheet_text(lab, variant),
+        f"{lab.name}.ipynb": notebook(lab, variant),
     }
     folder.mkdir(parents=True, exist_ok=True)
     write(folder, ((name, text.encode()) for name, text in files.items()), f"lab start {lab.name}")

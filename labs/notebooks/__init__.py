@@ -1,1 +1,0 @@
-"""Notebooks: each lab through the Python API, written from its spec."""
