@@ -225,11 +225,12 @@ def key_command(
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
     from labs.measuring.ranges import carry_out
+    from labs.measuring.references import Machine
 
     with one_clear_message():
         spec = catalogue.find(name)
         own_variant = variant(read_course(course_file), spec, student)
-        key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
+        key = carry_out(spec, [own_variant], out, Machine(ready_lab), module)[0].key(spec)
         marker = Marker(spec, key, {}, {}, {}, {})
         for number, question in enumerate(spec.questions, 1):
             answer = marker.expected(question) or "any prediction that was made before the run"
@@ -257,9 +258,10 @@ def key_command(
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
+    from labs.measuring.references import Machine
 
     with one_clear_message():
-        corners = check_ranges(catalogue.find(name), seeds, out, workers)
+        corners = check_ranges(catalogue.find(name), seeds, out, Machine(ready_lab, workers))
         for corner in corners:
             if not corner.lesson:
                 values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
@@ -317,14 +319,20 @@ def grade(
     """
     with one_clear_message():
         from labs.grading.files import CourseFiles
-        from labs.grading.grade import grade_all
+        from labs.grading.grade import ClassRequest, grade_all
         from labs.grading.gradescope import read_submission
         from labs.grading.roster import read_roster
+        from labs.measuring.references import Machine
 
-        course = read_course(course_file)
-        people = read_roster(roster) if roster else []
-        submission = read_submission(gradescope_metadata) if gradescope_metadata else None
-        given = CourseFiles(worksheet, roster)
-        lab = catalogue.find(name)
-        folder = grade_all(submissions, lab, course, people, out, workers, given, submission)
+        request = ClassRequest(
+            submissions,
+            catalogue.find(name),
+            read_course(course_file),
+            out,
+            people=read_roster(roster) if roster else (),
+            given=CourseFiles(worksheet, roster),
+            submission=read_submission(gradescope_metadata) if gradescope_metadata else None,
+            machine=Machine(ready_lab, workers),
+        )
+        folder = grade_all(request)
         click.echo(f"{folder / 'class.html'}")

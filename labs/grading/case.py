@@ -19,6 +19,7 @@ from labs.grading.roster import Person
 from labs.grading.script_trials import ScriptTrial
 from labs.measuring.measures import Values
 from testbed.packetdrill.scripts import Script
+from topologies.foundation.errors import TcplabError
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,13 @@ class Case:
     notes: list[str] = field(default_factory=list)
     digest: str = ""
     """Of what was handed in (labs.grading.inspection): what people decided is bound to it."""
+
+    @property
+    def own_variant(self) -> Variant:
+        """The variant of a case whose owner is known. Raises TcplabError for another."""
+        if self.variant is None:
+            raise TcplabError("It is unknown whose hand-in this is.", "Look at it by hand.")
+        return self.variant
 
     @property
     def student(self) -> str:

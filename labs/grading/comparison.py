@@ -27,7 +27,6 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
 
     Those of a run in real time always have to: it could be one in virtual time under another label.
     """
-    assert case.variant is not None
     handed_in = case.inspected.runs.get(run.name)
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
     if handed_in is None:
@@ -48,7 +47,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
         handed_in.files.get(name) == digest for name, digest in digests.items()
     )
     if not case.authentic[run.name]:
-        for sentence in other_settings(run, case.variant, handed_in, case.own):
+        for sentence in other_settings(run, case.own_variant, handed_in, case.own):
             case.flag("other settings", f"Run {run.name}: {sentence}.")
     return not case.authentic[run.name]
 
@@ -151,8 +150,7 @@ def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> 
             "real time",
             f"Run {run.name} was made in real time, which this course does not accept unseen.",
         )
-    assert case.variant is not None
-    for sentence in other_settings(run, case.variant, handed_in, case.own):
+    for sentence in other_settings(run, case.own_variant, handed_in, case.own):
         case.flag("other settings", f"Run {run.name}: {sentence}.")
     _measure(case, run, handed_in)
     by_condition = {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.harness.running.lab import lab_facts, ready_lab
+from experiments.harness.running.lab import lab_facts
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.run import PointRunner, way_to_workers
@@ -36,7 +37,7 @@ from labs.grading.marking import tolerances
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
-from labs.measuring.references import References, place_of
+from labs.measuring.references import THIS_MACHINE, Machine, References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
 from testbed.lab.packetdrill.recipe import packetdrill
@@ -49,24 +50,32 @@ CasePoints = Mapping[Case, dict[LabRun, list[Point]]]
 """The points of each run of a hand-in."""
 
 
-def grade_all(
-    submissions: Path,
-    lab: LabSpec,
-    course: Course,
-    people: Sequence[Person],
-    out: Path,
-    workers: int | None,
-    given: CourseFiles | None = None,
-    submission: Submission | None = None,
-) -> Path:
+@dataclass(frozen=True)
+class ClassRequest:
+    """A class to grade: its hand-ins, lab, course and people, and the folder for the grades.
+
+    `given` are files of course systems to fill, `submission` names who submitted the only hand-in
+    to Gradescope.
+    """
+
+    submissions: Path
+    lab: LabSpec
+    course: Course
+    out: Path
+    people: Sequence[Person] = ()
+    given: CourseFiles = field(default_factory=CourseFiles)
+    submission: Submission | None = None
+    machine: Machine = THIS_MACHINE
+
+
+def grade_all(request: ClassRequest) -> Path:
     """Grade everything and return the folder of grades. Raises UsageError before anything is run.
 
-    A hand-in that cannot be graded says why; the others are graded. `given` are files of course
-    systems to fill, `submission` is who submitted the only hand-in to Gradescope.
+    A hand-in that cannot be graded names the reason; the others are graded.
     """
+    lab, out = request.lab, request.out
     out.mkdir(parents=True, exist_ok=True)
-    given = given or CourseFiles()
-    files.check_given(given, lab)
+    files.check_given(request.given, lab)
     overrides, acceptances = read_overrides(out, lab), read_acceptances(out)
     with (
         TemporaryDirectory() as modules,
@@ -74,35 +83,38 @@ def grade_all(
         results(out) as memory,
         watching(f"grade {lab.name}") as watch,
     ):
-        intake = receive(submissions, work / "class")
+        intake = receive(request.submissions, work / "class")
         module = example_module(Path(modules))
-        way = _way(lab, workers, module)
-        grading = ClassGrading(lab, course, people, References(way, memory, watch), work, module)
+        references = References(_runner(request, module), memory, watch)
+        grading = ClassGrading(lab, request.course, request.people, references, work, module)
         counting = counting_hand_ins(list(opened_cases(intake.hand_ins, grading)))
         cases = counting.cases
-        require_course(cases, course)
+        require_course(cases, request.course)
         grade_cases(cases, grading)
         for case in cases:
             with failure_domain(case, Stage.DECIDE):
-                if submission:
-                    check_submitter(case, people, submission)
+                if request.submission:
+                    check_submitter(case, request.people, request.submission)
                 apply_overrides(case, lab, overrides)
                 apply_acceptances(case, acceptances)
         report = report_on(intake, counting)
-        graded_class = GradedClass(lab, course, people, cases, overrides, acceptances, report)
-        for notice in [*files.write(out, graded_class, given), *report.terminal_lines()]:
+        graded_class = GradedClass(
+            lab, request.course, request.people, cases, overrides, acceptances, report
+        )
+        for notice in [*files.write(out, graded_class, request.given), *report.terminal_lines()]:
             watch.note(notice)
     return out
 
 
-def _way(lab: LabSpec, workers: int | None, module: Path) -> PointRunner:
-    """To workers that are large enough for the last value of each range."""
+def _runner(request: ClassRequest, module: Path) -> PointRunner:
+    """Return workers that are large enough for the last value of each range."""
+    lab, machine = request.lab, request.machine
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
     own = examples_of(lab, module)
     specs = [combination_of(run, largest, own).spec for run in lab.runs]
-    ready = ready_lab(spec.kernel for spec in specs)
-    return way_to_workers(ready, specs, workers, None, _WALL_SECONDS)
+    ready = machine.ready(spec.kernel for spec in specs)
+    return way_to_workers(ready, specs, machine.workers, None, _WALL_SECONDS)
 
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
@@ -138,9 +150,8 @@ def _planned(
 ) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
     """The points of each hand-in that has a variant."""
     for case in _open(cases):
-        assert case.variant is not None
         with failure_domain(case, Stage.PLAN):
-            yield case, points_of(case, case.variant)
+            yield case, points_of(case, case.own_variant)
 
 
 def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:
@@ -221,10 +232,9 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
 
 def _mark(case: Case, grading: ClassGrading, tolerance: Mapping[str, float]) -> Marked | None:
     """Mark the answers; None if they cannot be marked."""
-    assert case.variant is not None
     with failure_domain(case, Stage.MARK):
         real_time = has_real_time(case)
-        spread = grading.spread(case.variant, case.own.module) if real_time else []
+        spread = grading.spread(case.own_variant, case.own.module) if real_time else []
         marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread)
         case.bands, case.marks = marked.bands, marked.marks
         for flag in marked.flags:
@@ -257,5 +267,4 @@ def _find_shared_work(
 
 def _ruler(case: Case, key: Key) -> Ruler:
     """The run's numbers alone: a key may name thousands of frames."""
-    assert case.variant is not None
-    return Ruler(Key(key.numbers, {}, key.mistakes), case.variant)
+    return Ruler(Key(key.numbers, {}, key.mistakes), case.own_variant)

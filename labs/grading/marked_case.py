@@ -86,15 +86,14 @@ def mark(
     case: Case, lab: LabSpec, tolerance: Mapping[str, float], spread: Sequence[RunValues]
 ) -> Any:
     """Return a Marked as plain data. `spread` are the values of a real-time run's repetitions."""
-    assert case.variant is not None
     known = list(case.flags)
     key = _key(case, lab)
-    keys = [each for values in spread if (each := key_of(lab, values, case.variant))]
+    keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
     case.bands = bands_of(lab, keys)
     check_bands(case, key)
     unreadable = any(flag.kind == "unreadable" for flag in case.flags)
     marker = replace(
-        _marker(lab, key or Key(), tolerance, case.variant),
+        _marker(lab, key or Key(), tolerance, case.own_variant),
         pictures=case.inspected.pictures,
         bands=case.bands if unreadable else {},
         recorded=case.inspected.predictions,
@@ -116,14 +115,13 @@ def fits(
 
 def _key(case: Case, lab: LabSpec) -> Key | None:
     """The key by what was handed in, else by the repeated run."""
-    assert case.variant is not None
-    key = key_of(lab, case.runs, case.variant)
+    key = key_of(lab, case.runs, case.own_variant)
     if key is None:
         case.flag(
             "unreadable",
             "What was handed in gives no key; the answers are marked by the repeated run.",
         )
-        key = key_of(lab, case.repeated, case.variant)
+        key = key_of(lab, case.repeated, case.own_variant)
     return _finite(key) if key else None
 
 

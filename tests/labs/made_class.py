@@ -23,9 +23,10 @@ from labs.definition.answers import record
 from labs.definition.assignment import Course, variant
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
-from labs.grading.grade import grade_all
+from labs.grading.grade import ClassRequest, grade_all
 from labs.grading.roster import Person
 from labs.measuring.measures import MeasuredRun, values_of
+from labs.measuring.references import Machine
 from labs.student.hand_in import safe_name
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
@@ -115,14 +116,15 @@ def _run(student: Student, lab: LabSpec, folder: Path) -> None:
 
 def grade(made: MadeClass, workers: int | None = None) -> Path:
     """Grade it as an instructor does."""
-    return grade_all(
+    request = ClassRequest(
         made.hand_ins,
         catalogue.find(LAB),
         COURSE,
-        made.people(),
         made.folder / "grades",
-        workers,
+        made.people(),
+        machine=Machine(workers=workers),
     )
+    return grade_all(request)
 
 
 def disagreements(made: MadeClass) -> Iterator[str]:

@@ -20,6 +20,7 @@ from labs.grading.class_grading import key_of
 from labs.grading.roster import Person
 from labs.measuring import contained
 from labs.measuring.measures import values_of
+from labs.measuring.references import Machine
 from labs.student.hand_in import pack
 from labs.student.handout import start
 from tests.labs import native_run
@@ -98,7 +99,16 @@ class Grader:
         in_order = [uploads[upload] for upload in sorted(uploads)]
         self.sabotage = Sabotage(in_order, seeds, self.failures)
         self.patch.setattr(contained, "contained", self.sabotage)
-        return grade.grade_all(place / "class", LAB, self.course, self.people, place / "grades", 2)
+        return grade.grade_all(
+            grade.ClassRequest(
+                place / "class",
+                LAB,
+                self.course,
+                place / "grades",
+                self.people,
+                machine=Machine(workers=2),
+            )
+        )
 
 
 def results(grades: Path, student: str) -> Mapping[str, Any]:
