@@ -5,9 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from experiments.harness.running.verify import Difference
 from labs.definition.answers import OwnParts
@@ -22,29 +23,83 @@ from testbed.packetdrill.scripts import Script
 from topologies.foundation.errors import TcplabError
 
 
+class Verdict(StrEnum):
+    """Verdict on an answer."""
+
+    RIGHT = "right"
+    FOLLOWS = "follows"
+    UNIT = "unit"
+    FACTOR = "factor"
+    MISTAKE = "mistake"
+    WRONG = "wrong"
+    PART = "part"
+    EMPTY = "empty"
+    UNREADABLE = "unreadable"
+    READ = "read"
+    GIVEN = "given"
+    LATE = "late"
+    BY_HAND = "by hand"
+
+
+class FlagKind(StrEnum):
+    """Reason for a person to look at a hand-in."""
+
+    TWICE = "twice"
+    WHOSE = "whose"
+    NOT_REAL_TIME = "not real time"
+    REAL_TIME = "real time"
+    BAND = "band"
+    UNREADABLE = "unreadable"
+    NEW_HAND_IN = "new hand-in"
+    NO_RUN = "no run"
+    MANIFEST = "manifest"
+    OTHER_SETTINGS = "other settings"
+    CAPTURES = "captures"
+    CUT_SHORT = "cut short"
+    FILES = "files"
+    WITNESSES = "witnesses"
+    SAME_CAPTURES = "same captures"
+    OTHER_VARIANT = "other variant"
+    SAME_TEXT = "same text"
+
+
+class State(StrEnum):
+    """State of a hand-in after grading."""
+
+    GRADED = "graded"
+    LOOK = "look"
+    MARKED_BY_HAND = "marked by hand"
+    COULD_NOT_GRADE = "could not grade"
+
+
 @dataclass(frozen=True)
 class AnswerMark:
-    """What an answer earned: `points` is None if a person is to read it.
-
-    `verdict` is right, follows, unit, factor, mistake, wrong, part, empty, unreadable, read, given,
-    late or by hand.
-    """
+    """The mark of an answer: `points` is None if a person is to read it."""
 
     question: str
     given: str
     expected: str
     points: float | None
-    verdict: str
+    verdict: Verdict
     note: str = ""
     mistake: str = ""
 
+    def for_person(self, note: str, verdict: Verdict = Verdict.READ) -> AnswerMark:
+        """Return the mark of an answer that a person is to read."""
+        return replace(self, points=None, verdict=verdict, note=note)
 
-State = Literal["graded", "look", "marked by hand", "could not grade"]
+    def earning(self, share: float, most: int, note: str = "") -> AnswerMark:
+        """Return the mark of an answer that earns a share of its points."""
+        verdict = Verdict.RIGHT if share == 1 else Verdict.PART if share else Verdict.WRONG
+        return replace(self, points=round(share * most, 2), verdict=verdict, note=note)
+
 
 _FOR_THE_STUDENT = {
-    "twice": "There is another hand-in under your name.",
-    "whose": "It was handed in by somebody else than the student whom it names.",
-    "not real time": "It says that it was made in real time, and not all of its files say so.",
+    FlagKind.TWICE: "There is another hand-in under your name.",
+    FlagKind.WHOSE: "It was handed in by somebody else than the student whom it names.",
+    FlagKind.NOT_REAL_TIME: (
+        "It says that it was made in real time, and not all of its files say so."
+    ),
 }
 _OF_ANOTHER = "Parts of it are the same as another student's, or fit another student's run."
 
@@ -53,7 +108,7 @@ _OF_ANOTHER = "Parts of it are the same as another student's, or fit another stu
 class Flag:
     """Why a person should look. `with_whom` names the other hand-in of a pair."""
 
-    kind: str
+    kind: FlagKind
     text: str
     with_whom: str = ""
 
@@ -126,20 +181,20 @@ class Case:
     @property
     def state(self) -> State:
         if self.refused:
-            return "marked by hand" if self.marks else "could not grade"
-        return "look" if self.flags else "graded"
+            return State.MARKED_BY_HAND if self.marks else State.COULD_NOT_GRADE
+        return State.LOOK if self.flags else State.GRADED
 
     @property
     def points(self) -> float | None:
         """The points so far; None if it could not be graded."""
-        if self.state == "could not grade":
+        if self.state is State.COULD_NOT_GRADE:
             return None
         return round(sum(mark.points or 0.0 for mark in self.marks), 2)
 
     @property
     def final(self) -> float | None:
         """The points that course systems get; None while something waits for a person."""
-        waits = self.open or self.state in ("look", "could not grade")
+        waits = self.open or self.state in (State.LOOK, State.COULD_NOT_GRADE)
         return None if waits else self.points
 
     @property
@@ -153,7 +208,7 @@ class Case:
         middle = abs(low + high) / 2
         return 100 * (high - low) / middle if middle else 0.0
 
-    def flag(self, kind: str, text: str, with_whom: str = "") -> None:
+    def flag(self, kind: FlagKind, text: str, with_whom: str = "") -> None:
         """Mark it for a look."""
         flag = Flag(kind, text, with_whom)
         if flag not in self.flags:
@@ -162,7 +217,7 @@ class Case:
     def refuse(self, problem: str) -> None:
         """Record why it cannot be graded. Points that a person gave stay, and all others go."""
         self.refused = problem
-        self.marks = [mark for mark in self.marks if mark.verdict == "by hand"]
+        self.marks = [mark for mark in self.marks if mark.verdict is Verdict.BY_HAND]
 
     def described(self) -> dict[str, Any]:
         """For report.json."""

@@ -15,7 +15,7 @@ from labs.definition.key import Key
 from labs.definition.runs import MODULE, combination_of, is_possible, seeds_of, variables_of
 from labs.definition.scripts import handed_in_script
 from labs.definition.spec import LabRun, LabSpec
-from labs.grading.case import Case
+from labs.grading.case import Case, FlagKind
 from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
 from labs.grading.intake import HandIn
@@ -163,7 +163,7 @@ def _identify(case: Case, grading: ClassGrading) -> None:
         _believe(case, grading)
     elif claimed and student_id(claimed) != case.person.id:
         reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
-        case.flag("whose", reason, claimed)
+        case.flag(FlagKind.WHOSE, reason, claimed)
     case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
 
 
@@ -180,7 +180,7 @@ def _believe(case: Case, grading: ClassGrading) -> None:
         remedy = "Start the lab with the id of the course."
         raise TcplabError(f"'{student}' is not in the class.", remedy)
     if reason := ownership_doubt(case.hand_in, grading.people, case.person):
-        case.flag("whose", reason, claimed)
+        case.flag(FlagKind.WHOSE, reason, claimed)
 
 
 def require_course(cases: Sequence[Case], course: Course) -> None:

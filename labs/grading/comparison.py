@@ -11,7 +11,7 @@ from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course, Variant
 from labs.definition.runs import NO_PARTS, seeds_of, settings
 from labs.definition.spec import LabRun
-from labs.grading.case import Case
+from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import HandedInRun
 from labs.grading.real_time import check_label, inconsistencies
 from labs.measuring.contained import contained_as
@@ -31,14 +31,14 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
     if handed_in is None:
         case.flag(
-            "no run",
+            FlagKind.NO_RUN,
             f"The run {run.name} was not handed in; the answers are marked by the repeated run.",
         )
         return False
     if handed_in.misfits:
         more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
         listed = ", ".join(handed_in.misfits[:_SHOWN]) + more
-        case.flag("manifest", f"Run {run.name}: not what its manifest says: {listed}.")
+        case.flag(FlagKind.MANIFEST, f"Run {run.name}: not what its manifest says: {listed}.")
     if handed_in.testbed == "native":
         _native(case, run, handed_in, course)
         return True
@@ -48,7 +48,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     )
     if not case.authentic[run.name]:
         for sentence in other_settings(run, case.own_variant, handed_in, case.own):
-            case.flag("other settings", f"Run {run.name}: {sentence}.")
+            case.flag(FlagKind.OTHER_SETTINGS, f"Run {run.name}: {sentence}.")
     return not case.authentic[run.name]
 
 
@@ -104,13 +104,13 @@ def settle(
         raw = str(reference / "raw")
         differing = contained_as(list[Difference], differences, raw, str(place), names)
     except TcplabError as error:
-        case.flag("captures", f"Run {run.name}: the captures could not be compared. {error}")
+        case.flag(FlagKind.CAPTURES, f"Run {run.name}: the captures could not be compared. {error}")
         return
     case.compared[run.name] = differing
     only_cut = (
         bool(differing) and all(difference.cut for difference in differing) and not other_files
     )
-    kind = "cut short" if only_cut else "captures" if differing else "files"
+    kind = FlagKind.CUT_SHORT if only_cut else FlagKind.CAPTURES if differing else FlagKind.FILES
     sentences = [difference.sentence for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
@@ -128,7 +128,7 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
         values = contained_as(MeasuredFolder, values_of, place).values
     except TcplabError as error:
         case.flag(
-            "unreadable",
+            FlagKind.UNREADABLE,
             f"Run {run.name}: it cannot be analysed ({error}); marked by the repeated run.",
         )
         return
@@ -147,14 +147,14 @@ def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> 
     )
     if not course.native:
         case.flag(
-            "real time",
+            FlagKind.REAL_TIME,
             f"Run {run.name} was made in real time, which this course does not accept unseen.",
         )
     for sentence in other_settings(run, case.own_variant, handed_in, case.own):
-        case.flag("other settings", f"Run {run.name}: {sentence}.")
+        case.flag(FlagKind.OTHER_SETTINGS, f"Run {run.name}: {sentence}.")
     _measure(case, run, handed_in)
     by_condition = {
         name: measured for values in case.runs[run.name] for name, measured in values.items()
     }
     for sentence in inconsistencies(by_condition):
-        case.flag("witnesses", f"Run {run.name}, {sentence}.")
+        case.flag(FlagKind.WITNESSES, f"Run {run.name}, {sentence}.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case
+from labs.grading.case import AnswerMark, Case, FlagKind, Verdict
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import UsageError
 
@@ -104,12 +104,12 @@ def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
 
 
 def _given(mark: AnswerMark, line: Override) -> AnswerMark:
-    return replace(mark, points=line.points, verdict="by hand", note=line.comment)
+    return replace(mark, points=line.points, verdict=Verdict.BY_HAND, note=line.comment)
 
 
 def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[AnswerMark]:
     """Marks for what no program could read. Questions without a line wait, unless REST has one."""
-    unread = AnswerMark("", "", "", None, "read", "It is marked by a person.")
+    unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
     for question in lab.questions:
         mark = replace(unread, question=question.id)
         if question.id in lines:
@@ -166,7 +166,7 @@ def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
         if case.digest and line.hand_in == case.digest:
             _take_off(case, line)
     if case.flags and lines and all(line.hand_in != case.digest for line in lines):
-        case.flag("new hand-in", _ANOTHER)
+        case.flag(FlagKind.NEW_HAND_IN, _ANOTHER)
 
 
 def _take_off(case: Case, line: Acceptance) -> None:

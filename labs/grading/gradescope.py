@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from analysis.records.json_reader import typed
 from labs.definition.spec import LabSpec
-from labs.grading.case import AnswerMark, Case
+from labs.grading.case import AnswerMark, Case, FlagKind, State
 from labs.grading.roster import Person
 from topologies.foundation.errors import UsageError
 
@@ -62,7 +62,9 @@ def check_submitter(case: Case, people: Sequence[Person], submission: Submission
     if not case.refused and not submitted:
         submitters = ", ".join(submission.emails)
         case.flag(
-            "whose", f"It was submitted by {submitters} and is of {case.student}.", submitters
+            FlagKind.WHOSE,
+            f"It was submitted by {submitters} and is of {case.student}.",
+            submitters,
         )
 
 
@@ -83,7 +85,7 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
 
     Answers that a person reads are left out: their points are given on Gradescope.
     """
-    if case.state in ("could not grade", "look"):
+    if case.state in (State.COULD_NOT_GRADE, State.LOOK):
         return {"output": _waits(case), "output_format": "text", "tests": []}
     marked = [mark for mark in case.marks if mark.points is not None]
     score = round(sum(mark.points or 0.0 for mark in marked), 2)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
-from typing import Literal
+from enum import StrEnum
 
 from labs.definition.assignment import student_id
 from labs.definition.files import displayable
-from labs.grading.case import Case
+from labs.grading.case import Case, FlagKind
 from labs.grading.intake import Intake
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -66,7 +66,8 @@ def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
             reason = _reason(case, first)
             counting.superseded.append((case, f"{reason}; what counts is {first.hand_in.label}"))
             first.flag(
-                "twice", f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+                FlagKind.TWICE,
+                f"{case.hand_in.label} was uploaded too and is not graded: {reason}.",
             )
     counting.cases += settled
 
@@ -105,7 +106,16 @@ INTAKE = "intake.csv"
 _PASSED = "no file that a hand-in needs"
 _SHOWN = 300
 _NAMED = 20  # lines in the terminal
-FileFate = Literal["graded", "could not grade", "not graded", "ignored", "refused"]
+
+
+class FileFate(StrEnum):
+    """Fate of a file of a download: that of its hand-in, or of a file outside of hand-ins."""
+
+    GRADED = "graded"
+    COULD_NOT_GRADE = "could not grade"
+    NOT_GRADED = "not graded"
+    IGNORED = "ignored"
+    REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,7 @@ class DownloadReport:
         """The sums, in a line."""
         count = Counter(line.became for line in self.lines)
         parts = [f"{_number(self.hand_ins, 'hand-in')} of {_number(self.students, 'student')}"]
-        if (inside := count["graded"]) != self.hand_ins:
+        if (inside := count[FileFate.GRADED]) != self.hand_ins:
             parts[0] += f" in {_number(inside, 'file')}"
         if self.unreadable:
             parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
@@ -152,7 +162,11 @@ class DownloadReport:
             parts.append(
                 f"{_number(self.superseded, 'other hand-in')} of the same students not graded"
             )
-        parts += [f"{count[became]} {became}" for became in ("ignored", "refused") if count[became]]
+        parts += [
+            f"{count[became]} {became}"
+            for became in (FileFate.IGNORED, FileFate.REFUSED)
+            if count[became]
+        ]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
     def terminal_lines(self) -> list[str]:
@@ -196,13 +210,9 @@ class _Outcome:
 
     @property
     def became(self) -> FileFate:
-        return (
-            "not graded"
-            if self.superseded
-            else "could not grade"
-            if self.case.refused
-            else "graded"
-        )
+        if self.superseded:
+            return FileFate.NOT_GRADED
+        return FileFate.COULD_NOT_GRADE if self.case.refused else FileFate.GRADED
 
 
 def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> IntakeLine | None:
@@ -210,7 +220,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
     if hand_in is None and reason:
-        became: FileFate = "refused" if file.problem else "ignored"
+        became = FileFate.REFUSED if file.problem else FileFate.IGNORED
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
     outcome = outcomes.get(id(hand_in))
@@ -218,7 +228,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
         return None
     student = _shown(outcome.case.student)
     if index in intake.passed:
-        return IntakeLine(name, student, file.size, "ignored", _PASSED)
+        return IntakeLine(name, student, file.size, FileFate.IGNORED, _PASSED)
     why = _shown(outcome.superseded or outcome.case.refused)
     return IntakeLine(name, student, file.size, outcome.became, why, bool(why))
 

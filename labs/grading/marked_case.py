@@ -21,7 +21,7 @@ from labs.definition.key import Key
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.definition.written import in_digits
-from labs.grading.case import AnswerMark, Case, Flag
+from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.class_grading import RunValues, key_of
 from labs.grading.marking import Marker
 
@@ -54,7 +54,7 @@ def check_bands(case: Case, key: Key | None) -> None:
         value = key.numbers.get(name) if key else None
         if value is not None and not low <= value <= high:
             case.flag(
-                "band",
+                FlagKind.BAND,
                 f"{name}: {in_digits(value)} was captured, and repeated runs lie between"
                 f" {in_digits(low)} and {in_digits(high)}.",
             )
@@ -91,7 +91,7 @@ def mark(
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
     case.bands = bands_of(lab, keys)
     check_bands(case, key)
-    unreadable = any(flag.kind == "unreadable" for flag in case.flags)
+    unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in case.flags)
     marker = replace(
         _marker(lab, key or Key(), tolerance, case.own_variant),
         pictures=case.inspected.pictures,
@@ -118,7 +118,7 @@ def _key(case: Case, lab: LabSpec) -> Key | None:
     key = key_of(lab, case.runs, case.own_variant)
     if key is None:
         case.flag(
-            "unreadable",
+            FlagKind.UNREADABLE,
             "What was handed in gives no key; the answers are marked by the repeated run.",
         )
         key = key_of(lab, case.repeated, case.own_variant)

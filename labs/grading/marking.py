@@ -17,7 +17,7 @@ from labs.definition.key import Key, Variables
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, Number, in_digits, parse_number, unit_named
 from labs.grading import thinking
-from labs.grading.case import AnswerMark
+from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
@@ -48,7 +48,7 @@ _FACTORS = {
     "share": _OF_SHARES,
 }
 """Known factors by what is asked for; a number of things can be off by none of them."""
-_RIGHT = ("right", "follows")
+_RIGHT = (Verdict.RIGHT, Verdict.FOLLOWS)
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
@@ -97,27 +97,16 @@ class Marker:
         return {
             mark.question
             for mark in marks
-            if mark.verdict in ("right", "unit")
+            if mark.verdict in (Verdict.RIGHT, Verdict.UNIT)
             and self.lab.question(mark.question).kind == "number"
         }
 
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
         given = answers.get(question.id, [])
-        empty = AnswerMark(
-            question.id,
-            ", ".join(given),
-            self.expected(question),
-            0.0,
-            "empty",
-            "Nothing was given.",
-        )
+        shown, expected = ", ".join(given), self.expected(question)
+        empty = AnswerMark(question.id, shown, expected, 0.0, Verdict.EMPTY, "Nothing was given.")
         if question.kind == "module":
-            return replace(
-                empty,
-                points=0.0 if not given else None,
-                verdict="read" if given else "empty",
-                note="",
-            )
+            return empty.for_person("") if given else replace(empty, note="")
         if question.kind == "script":
             return thinking.script(question, given, self.trials.get(question.id), empty)
         if question.kind == "prediction":
@@ -173,7 +162,7 @@ class Marker:
             return replace(
                 empty, note=f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
             )
-        return replace(empty, points=None, verdict="read", note="It is read by a person.")
+        return empty.for_person("It is read by a person.")
 
     def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
         right = self.key.choices.get(question.id, set())
@@ -181,24 +170,21 @@ class Marker:
         share = _ticked(given, right, wrong) if right else float(not given)
         if question.kind == "choice":
             share = float(given == right or bool(given & right and len(given) == 1))
-        verdict = "right" if share == 1 else "part" if share else "wrong"
         texts = {option.id: option.text for option in question.options}
         ticked = "; ".join(texts.get(option_id, option_id[:60]) for option_id in sorted(given))
-        return replace(
-            empty, given=ticked, points=_rounded(share * question.points), verdict=verdict, note=""
-        )
+        return replace(empty, given=ticked).earning(share, question.points)
 
     def _number(
         self, question: Question, text: str, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
         if question.id not in self.key.numbers:
             note = "No key could be computed; a person looks at it."
-            return replace(empty, points=None, verdict="read", note=note)
+            return empty.for_person(note)
         try:
             number = parse_number(text)
         except ValueError as error:
             note = f"{_sentence(error)}. A person reads it."
-            return replace(empty, points=None, verdict="unreadable", note=note)
+            return empty.for_person(note, Verdict.UNREADABLE)
         mark = self._best(question, number, answers, empty)
         if mark.points == question.points or not number.others:
             return mark
@@ -206,7 +192,7 @@ class Marker:
             other = self._best(question, replace(number, value=value), answers, empty)
             if (other.points or 0.0) > (mark.points or 0.0):
                 note = f"'{number.written}' may mean {value:g}. A person reads it."
-                return replace(empty, points=None, verdict="unreadable", note=note)
+                return empty.for_person(note, Verdict.UNREADABLE)
         return mark
 
     def _best(
@@ -215,43 +201,46 @@ class Marker:
         """What the number earns: the first of its readings that is right, else the last."""
         readings = _readings(question, number)
         marks = [self._judged(question, reading, answers, empty) for reading in readings]
-        return next((mark for mark in marks if mark.verdict in (*_RIGHT, "unit")), marks[-1])
+        return next((mark for mark in marks if mark.verdict in (*_RIGHT, Verdict.UNIT)), marks[-1])
 
     def _judged(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
         close = _Closeness(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
-        share, verdict, note, mistake = self._judge(question, reading.value, close, answers)
-        if verdict in _RIGHT and reading.note:
-            share, verdict, note = reading.most, "unit", reading.note
-        points = _rounded(share * question.points)
-        return replace(empty, points=points, verdict=verdict, note=note, mistake=mistake)
+        share, mark = self._judge(question, reading.value, close, answers, empty)
+        if mark.verdict in _RIGHT and reading.note:
+            share, mark = reading.most, replace(mark, verdict=Verdict.UNIT, note=reading.note)
+        return replace(mark, points=round(share * question.points, 2))
 
     def _judge(
-        self, question: Question, value: float, close: _Closeness, answers: Answers
-    ) -> tuple[float, str, str, str]:
-        """Share of the points, verdict, note and known mistake."""
+        self,
+        question: Question,
+        value: float,
+        close: _Closeness,
+        answers: Answers,
+        empty: AnswerMark,
+    ) -> tuple[float, AnswerMark]:
+        """Return the share of the points, and the mark without them."""
         expected = self.key.numbers[question.id]
         low, high = self.bands.get(question.id, (expected, expected))
         if close(value, expected) or (low < high and low <= value <= high):
-            return 1.0, "right", "" if low == high else "It lies in the band of repeated runs.", ""
+            note = "" if low == high else "It lies in the band of repeated runs."
+            return 1.0, replace(empty, verdict=Verdict.RIGHT, note=note)
         followed = self._followed(question, answers)
         if followed is not None and close(value, followed):
-            return (
-                1.0,
-                "follows",
-                "It follows rightly from your earlier answers, which cost their own points.",
-                "",
-            )
+            note = "It follows rightly from your earlier answers, which cost their own points."
+            return 1.0, replace(empty, verdict=Verdict.FOLLOWS, note=note)
         wrong = self.key.mistakes.get(question.id, {})
-        for mistake in question.mistakes:
-            if mistake.id in wrong and close(value, wrong[mistake.id]):
-                return 0.0, "mistake", mistake.note, mistake.id
+        for known in question.mistakes:
+            if known.id in wrong and close(value, wrong[known.id]):
+                mistaken = replace(empty, note=known.note, mistake=known.id)
+                return 0.0, replace(mistaken, verdict=Verdict.MISTAKE)
         dimension = unit_named(question.unit).dimension
         for factor, note in _FACTORS.get(dimension, {}).items():
             if close(value, factor * expected):
-                return BY_A_FACTOR, "factor", note, f"factor {factor:g}"
-        return 0.0, "wrong", "", ""
+                mistaken = replace(empty, note=note, mistake=f"factor {factor:g}")
+                return BY_A_FACTOR, replace(mistaken, verdict=Verdict.FACTOR)
+        return 0.0, replace(empty, verdict=Verdict.WRONG, note="")
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
         """The right value by the student's own earlier answers."""
@@ -324,10 +313,6 @@ def _ticked(given: set[str], right: set[str], wrong: set[str]) -> float:
     hits, misses = len(given & right), len(given - right)
     blind = misses / len(wrong) if wrong else 0.0
     return max(0.0, min((hits - misses) / len(right), hits / len(right) - blind))
-
-
-def _rounded(points: float) -> float:
-    return round(points, 2)
 
 
 def _sentence(words: object) -> str:

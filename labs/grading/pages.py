@@ -9,7 +9,7 @@ from typing import Any
 from labs.definition.assignment import Course
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
-from labs.grading.case import AnswerMark, Case, exported_points
+from labs.grading.case import AnswerMark, Case, State, Verdict, exported_points
 from labs.grading.decisions import REST, Acceptances, Overrides
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
 from labs.grading.roster import Person
@@ -19,43 +19,37 @@ from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
 
 VERDICTS = {
-    "right": "right",
-    "follows": "right, by your earlier answers",
-    "unit": "right number, but the unit",
-    "factor": "off by a known factor",
-    "mistake": "a known mix-up",
-    "wrong": "not right",
-    "part": "partly right",
-    "empty": "not answered",
-    "unreadable": "cannot be read by the program",
-    "read": "read by a person",
-    "given": "a prediction made before the run",
-    "late": "not recorded before the run",
-    "by hand": "points given by a person",
+    Verdict.RIGHT: ("right", ""),
+    Verdict.FOLLOWS: ("right, by your earlier answers", ""),
+    Verdict.UNIT: ("right number, but the unit", "some"),
+    Verdict.FACTOR: ("off by a known factor", "some"),
+    Verdict.MISTAKE: ("a known mix-up", "none"),
+    Verdict.WRONG: ("not right", "none"),
+    Verdict.PART: ("partly right", "some"),
+    Verdict.EMPTY: ("not answered", "none"),
+    Verdict.UNREADABLE: ("cannot be read by the program", "open"),
+    Verdict.READ: ("read by a person", "open"),
+    Verdict.GIVEN: ("a prediction made before the run", ""),
+    Verdict.LATE: ("not recorded before the run", "none"),
+    Verdict.BY_HAND: ("points given by a person", ""),
 }
+"""Words of a page for each verdict, and the class of its share in a bar."""
 _LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
-CLASSES = {
-    "right": "",
-    "follows": "",
-    "unit": "some",
-    "factor": "some",
-    "part": "some",
-    "by hand": "",
-    "given": "",
-    "late": "none",
-    "mistake": "none",
-    "wrong": "none",
-    "empty": "none",
-    "unreadable": "open",
-    "read": "open",
-}
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
     """What was asked and given, what the own run gives, how it is obtained, and the points."""
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
-    return render("feedback.html", {"lab": lab, "case": case, "pairs": pairs, "verdicts": VERDICTS})
+    return render(
+        "feedback.html",
+        {
+            "lab": lab,
+            "case": case,
+            "pairs": pairs,
+            "verdicts": {verdict: words for verdict, (words, _) in VERDICTS.items()},
+        },
+    )
 
 
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
@@ -122,10 +116,10 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
     total = sum(verdicts.values()) or 1
     shares = [
         {
-            "verdict": VERDICTS[name],
+            "verdict": VERDICTS[name][0],
             "count": verdicts[name],
             "share": 100 * verdicts[name] / total,
-            "kind": CLASSES[name],
+            "kind": VERDICTS[name][1],
         }
         for name in VERDICTS
         if verdicts[name]
@@ -170,7 +164,7 @@ def reading_page(
         "queue": [
             (question, answers, _alike(question, answers)) for question, answers in queue if answers
         ],
-        "looks": [case for case in cases if case.state == "look"],
+        "looks": [case for case in cases if case.state is State.LOOK],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
         "decided": to_data(overrides) | to_data(acceptances),

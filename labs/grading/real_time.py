@@ -22,7 +22,7 @@ from analysis.records.trial_files import EnvironmentFile
 from experiments.harness.running.verify import content_if_any, packets
 from experiments.harness.sweep.point import Record
 from labs.definition.spec import LabRun
-from labs.grading.case import Case
+from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import HandedInRun
 from labs.measuring.contained import contained_as
 from testbed.native.realtime import REALTIME
@@ -117,10 +117,10 @@ def check_label(
         captures = str(reference), str(place / "raw"), _captures(records)
         shares = contained_as(dict[str, float], shared_packets, *captures)
     except TcplabError as error:
-        case.flag("real time", f"Run {run.name}: whether it was cannot be told. {error}")
+        case.flag(FlagKind.REAL_TIME, f"Run {run.name}: whether it was cannot be told. {error}")
         return
     for sentence in (*sentences, *_likeness(handed_in, records, shares)):
-        case.flag("not real time", f"Run {run.name}: {sentence}.")
+        case.flag(FlagKind.NOT_REAL_TIME, f"Run {run.name}: {sentence}.")
 
 
 def _captures(records: Sequence[Record]) -> list[str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations, islice
 
 from labs.definition.spec import LabSpec
-from labs.grading.case import Case
+from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import HandedInRun
 
 _ALIKE = 0.7
@@ -94,7 +94,7 @@ def same_captures(cases: Sequence[Case]) -> None:
         if other is not case and not case.authentic.get(run)
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
-        case.flag("same captures", reason, other.student)
+        case.flag(FlagKind.SAME_CAPTURES, reason, other.student)
 
 
 def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
@@ -127,7 +127,7 @@ def other_variants(
     for other, right in zip(strangers, fits(strangers), strict=True):
         if len(right) >= needed and len(set(right) - own) >= _LEAST_FITS - 1:
             reason = f"{len(right)} of {len(numbers)} numbers fit the run of {other.student}."
-            case.flag("other variant", reason, other.student)
+            case.flag(FlagKind.OTHER_VARIANT, reason, other.student)
 
 
 def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
@@ -140,7 +140,7 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
         for text, group in groups.items():
             for case, other in _ordered_pairs(group) if len(text) >= _LEAST_TEXT else ():
                 case.flag(
-                    "same text",
+                    FlagKind.SAME_TEXT,
                     f"The text for {question.id} is that of {other.student}.",
                     other.student,
                 )
@@ -154,7 +154,8 @@ def same_student(cases: Sequence[Case]) -> None:
     for group in groups.values():
         for case, other in _ordered_pairs(group):
             case.flag(
-                "twice", f"There is another hand-in of {case.student}: {other.hand_in.label}."
+                FlagKind.TWICE,
+                f"There is another hand-in of {case.student}: {other.hand_in.label}.",
             )
 
 

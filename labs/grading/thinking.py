@@ -9,7 +9,7 @@ from labs.definition.answers import is_made
 from labs.definition.key import Key
 from labs.definition.spec import Bound, Question
 from labs.definition.written import in_digits, parse_frame
-from labs.grading.case import AnswerMark
+from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
 
 _SHOWN = 3
@@ -22,33 +22,30 @@ def prediction(
     if recorded and is_made(question, recorded):
         texts = {option.id: option.text for option in question.options}
         text = texts.get(recorded[0], recorded[0])
-        return replace(empty, given=text, points=float(question.points), verdict="given", note="")
+        return replace(
+            empty, given=text, points=float(question.points), verdict=Verdict.GIVEN, note=""
+        )
     if given:
-        return replace(empty, verdict="late", note="It was not recorded before the run.")
+        return replace(empty, verdict=Verdict.LATE, note="It was not recorded before the run.")
     return empty
 
 
 def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
     """All points for a frame that proves it; a known wrong one is named."""
     if question.id not in key.frames:
-        return replace(
-            empty,
-            points=None,
-            verdict="read",
-            note="The run has no captures that tell; a person looks at it.",
-        )
+        return empty.for_person("The run has no captures that tell; a person looks at it.")
     try:
         frame = parse_frame(text)
     except ValueError as error:
         note = f"{str(error)[:1].upper()}{str(error)[1:]}. A person reads it."
-        return replace(empty, points=None, verdict="unreadable", note=note)
+        return empty.for_person(note, Verdict.UNREADABLE)
     if frame.among(dict(key.frames[question.id])):
-        return replace(empty, points=float(question.points), verdict="right", note="")
+        return empty.earning(1.0, question.points)
     wrong = key.wrong_frames.get(question.id, {})
     for mistake in question.mistakes:
         if frame.among(dict(wrong.get(mistake.id, {}))):
-            return replace(empty, verdict="mistake", note=mistake.note, mistake=mistake.id)
-    return replace(empty, verdict="wrong", note="")
+            return replace(empty, verdict=Verdict.MISTAKE, note=mistake.note, mistake=mistake.id)
+    return replace(empty, verdict=Verdict.WRONG, note="")
 
 
 def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
@@ -58,13 +55,11 @@ def design(question: Question, text: str, key: Key, empty: AnswerMark) -> Answer
     """
     measured = key.measured.get(question.id)
     if measured is None:
-        return replace(empty, verdict="wrong", note="It could not be run as it is written.")
+        return replace(empty, verdict=Verdict.WRONG, note="It could not be run as it is written.")
     kept = [bound for bound in question.bounds if bound.keeps(measured[bound.id])]
     share = len(kept) / len(question.bounds) if question.bounds else 1.0
-    verdict = "right" if share == 1 else "part" if share else "wrong"
     sentences = [_sentence(bound, measured) for bound in question.bounds]
-    points = round(share * question.points, 2)
-    return replace(empty, points=points, verdict=verdict, note=" ".join(sentences))
+    return empty.earning(share, question.points, " ".join(sentences))
 
 
 def _sentence(bound: Bound, measured: Mapping[str, float]) -> str:
@@ -98,16 +93,16 @@ def script(
         return empty
     if trial is None:
         note = "It was not run: a person reads it."
-        return replace(empty, points=None, verdict="read", note=note)
+        return empty.for_person(note)
     if trial.problem:
         note = f"It could not be run, so a person reads it: {trial.problem}"
-        return replace(empty, points=None, verdict="read", note=note)
+        return empty.for_person(note)
     if trial.refusal:
-        return replace(empty, verdict="wrong", note=trial.refusal)
+        return replace(empty, verdict=Verdict.WRONG, note=trial.refusal)
     if trial.failure:
         place = f", line {trial.failure.line}" if trial.failure.line else ""
         note = f"On the lab's kernel it fails{place}: {trial.failure.what}."
-        return replace(empty, verdict="wrong", note=note)
+        return replace(empty, verdict=Verdict.WRONG, note=note)
     missed = len(trial.unnoticed) + len(trial.elsewhere)
     share = 1 - missed / len(question.others)
     notes = [f"It passes as well on a kernel that {other.text}." for other in trial.unnoticed]
@@ -115,9 +110,7 @@ def script(
         f"On a kernel that {other.text} it fails, but not at a packet that the kernel sends."
         for other in trial.elsewhere
     ]
-    verdict = "right" if share == 1 else "part" if share else "wrong"
-    points = round(share * question.points, 2)
-    return replace(empty, points=points, verdict=verdict, note=" ".join(notes))
+    return empty.earning(share, question.points, " ".join(notes))
 
 
 def script_expected(question: Question) -> str:

@@ -27,8 +27,9 @@ from labs.definition.key import Key, first
 from labs.definition.runs import combination_of, settings, told, variables_of
 from labs.definition.spec import MOST_READING, Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
+from labs.grading.case import Verdict
 from labs.grading.marking import Marker
-from labs.grading.pages import CLASSES, VERDICTS
+from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
 from labs.grading.thinking import expected
 from labs.grading.unpacking import wanted
@@ -291,7 +292,7 @@ def test_sentences_that_are_nearly_alike_stand_side_by_side() -> None:
 
 def test_every_verdict_has_its_words_on_every_page() -> None:
     assert {"given", "late", "right", "part", "mistake", "wrong"} <= VERDICTS.keys()
-    assert VERDICTS.keys() == CLASSES.keys()
+    assert VERDICTS.keys() == {*Verdict}
 
 
 def test_what_was_predicted_is_a_file_of_the_hand_in() -> None:
