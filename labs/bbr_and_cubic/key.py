@@ -1,10 +1,18 @@
-"""The key of the lab about BBR beside CUBIC: who gets how much of three queues."""
+"""The key of the lab about BBR next to CUBIC: who gets how much of three queues."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared, first, full_packets, ratio
+from labs.definition.key import (
+    Key,
+    Variables,
+    calculated,
+    change_effect,
+    first,
+    full_packets,
+    ratio,
+)
 from labs.measuring.measures import MeasuredRun, Runs
 
 CONDITION = "cubic"
@@ -42,7 +50,7 @@ DERIVED = {
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     shallow, middle, deep = runs["shallow"], runs["middle"], runs["deep"]
     numbers = {
         "fits": full_packets(variables["delay"].base / 1e6, variables["bw"]),
@@ -53,10 +61,14 @@ def key(runs: Runs, variables: Variables) -> Key:
         "deep_bbr": deep(CONDITION, BBR),
         "trip": deep(CONDITION, TRIP),
     }
-    numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
+    numbers = calculated(DERIVED, numbers, variables)
     return Key(
         numbers=numbers,
-        choices={"crossing": {_crossing(runs)}, "sign": {"rate"}, **_change(runs)},
+        choices={
+            "crossing": {_crossing(runs)},
+            "sign": {"rate"},
+            **change_effect(runs, "deep", bbr_share),
+        },
         mistakes={
             "fits": {"there_and_back": 2 * numbers["fits"]},
             "shallow_cubic": {"other_flow": numbers["shallow_bbr"]},
@@ -80,20 +92,12 @@ def bbr_share(run: MeasuredRun) -> float:
 
 
 def _crossing(runs: Runs) -> str:
-    """Between which of the three queues CUBIC begins to have more than BBR."""
+    """Find between which two of the three queues CUBIC begins to have more than BBR."""
     if bbr_share(runs["shallow"]) < 50:
         return "before"
     if bbr_share(runs["middle"]) < 50:
         return "first"
     return "second" if bbr_share(runs["deep"]) < 50 else "never"
-
-
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to BBR's share; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    after, before = bbr_share(runs["changed"]), bbr_share(runs["deep"])
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
 
 
 def lesson(runs: Runs) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, full_packets, ratio
+from labs.definition.key import Key, Variables, calculated, full_packets, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
@@ -25,7 +25,7 @@ DERIVED = {"factor": factor, "packets_waiting": packets_waiting}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     long, managed = runs["long"], runs["managed"]
     numbers = {
         "trip_long": long(TOGETHER, TRIP),
@@ -33,7 +33,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         "total_long": long(TOGETHER, TOTAL),
         "total_managed": managed(TOGETHER, TOTAL),
     }
-    numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
+    numbers = calculated(DERIVED, numbers, variables)
     return Key(
         numbers=numbers,
         choices={"which_record": {"least"}, "who_suffers": {"call"}},
@@ -48,7 +48,7 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def _bounds(run: MeasuredRun, variables: Variables) -> dict[str, float]:
-    """What the student's own queue is judged by."""
+    """Return the values that the bounds of the student's queue apply to."""
     link = variables["yours.bw"].base / 1000  # kbit/s
     return {
         "trip": run(TOGETHER, TRIP),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared, ratio
-from labs.measuring.measures import Runs
+from labs.definition.key import Key, Variables, calculated, change_effect, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 RATE = "flow1.goodput_kbit_s"
 _SEGMENT = 1448
@@ -26,7 +26,7 @@ DERIVED = {"factor": factor, "window_rate": window_rate}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     near, far = runs["near"], runs["far"]
     numbers = {
         "near_cubic": near("cubic", RATE),
@@ -35,10 +35,10 @@ def key(runs: Runs, variables: Variables) -> Key:
         "trip": far("reno", "flow1.rtt_median_ms"),
         "window": far("reno", "flow1.cwnd_median_segments"),
     }
-    numbers |= {name: derived(numbers, variables) for name, derived in DERIVED.items()}
+    numbers = calculated(DERIVED, numbers, variables)
     return Key(
         numbers=numbers,
-        choices={"what_limits": {"growth"}, **_change(runs)},
+        choices={"what_limits": {"growth"}, **change_effect(runs, "far", _factor)},
         mistakes={
             "far_cubic": {"other_condition": numbers["far_reno"], "other_run": near("cubic", RATE)},
             "far_reno": {"other_condition": numbers["far_cubic"]},
@@ -50,14 +50,8 @@ def key(runs: Runs, variables: Variables) -> Key:
     )
 
 
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the factor; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    after, before = (
-        ratio(runs[name]("cubic", RATE), runs[name]("reno", RATE)) for name in ("changed", "far")
-    )
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
+def _factor(run: MeasuredRun) -> float:
+    return ratio(run("cubic", RATE), run("reno", RATE))
 
 
 def lesson(runs: Runs) -> bool:

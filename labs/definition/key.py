@@ -1,14 +1,18 @@
-"""What a lab's key gives: the answers of measured runs, and the values of known mistakes."""
+"""The key of a lab: answers of measured runs, and the values of known mistakes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from topologies.foundation.units import Quantity
 
 Variables = Mapping[str, Quantity]
 """The student's parameters by name."""
+Derived = Callable[[Mapping[str, float], Variables], float]
+"""Calculates a number from the answers to other questions."""
+Run = TypeVar("Run")
 Frames = Mapping[int, float]
 """Numbers of frames in a capture, with their times in seconds."""
 FULL_PACKET = 1514
@@ -16,27 +20,44 @@ FULL_PACKET = 1514
 
 
 def percent(share: Quantity) -> float:
-    """A share in percent."""
+    """Return a share in percent."""
     return share.base / 10**8
 
 
 def full_packets(milliseconds: float, rate: Quantity) -> float:
-    """How many full packets a link of that rate sends in that time."""
+    """Return the number of full packets that a link of that rate sends in that time."""
     return milliseconds / 1000 * rate.base / (8 * FULL_PACKET)
 
 
 def ratio(value: float, other: float) -> float:
-    """The larger over the smaller."""
+    """Return the larger over the smaller."""
     return max(value, other) / min(value, other)
 
 
 def compared(after: float, before: float, larger: str, same: str, smaller: str) -> str:
-    """Which of the three words is right, within a twentieth."""
+    """Return the right one of three words, within a twentieth."""
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
 
 
+def change_effect(
+    runs: Mapping[str, Run], before: str, value: Callable[[Run], float]
+) -> dict[str, set[str]]:
+    """Return the effect of the student's change on a value; empty if the change was not run."""
+    if "changed" not in runs:
+        return {}
+    after = value(runs["changed"])
+    return {"change_effect": {compared(after, value(runs[before]), "larger", "same", "smaller")}}
+
+
+def calculated(
+    derived: Mapping[str, Derived], numbers: Mapping[str, float], variables: Variables
+) -> dict[str, float]:
+    """Return the numbers, and those that are calculated from them."""
+    return {**numbers, **{name: each(numbers, variables) for name, each in derived.items()}}
+
+
 def first(frames: Frames) -> Frames:
-    """The first of them alone: of what is frequent, a guess would often be right."""
+    """Return the first frame alone: among frequent ones, a guess would often be right."""
     return {number: frames[number] for number in sorted(frames)[:1]}
 
 

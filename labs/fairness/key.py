@@ -24,7 +24,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     fifo, fair = runs["fifo"], runs["fair"]
     rates = {"udp_fifo": fifo(TOGETHER, UDP), "udp_fair": fair(TOGETHER, UDP)}
     return Key(
@@ -47,7 +47,7 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def _bounds(run: MeasuredRun) -> dict[str, float]:
-    """What the student's own queue is judged by."""
+    """Return the values that the bounds of the student's queue apply to."""
     return {
         "jain": run(TOGETHER, "run.jain_index"),
         "rate": 100 * run(TOGETHER, "run.total_goodput_kbit_s") / _LINK,
@@ -56,7 +56,7 @@ def _bounds(run: MeasuredRun) -> dict[str, float]:
 
 
 def lesson(runs: Runs) -> bool:
-    """UDP loses next to nothing in one queue; in the fair one it gets what a TCP flow gets."""
+    """UDP loses almost no packets in one queue; in the fair one it gets what a TCP flow gets."""
     fifo, fair = runs["fifo"], runs["fair"]
     kept = fifo(TOGETHER, "udp.udp_lost_percent") < 5
     tcp = median(fair(TOGETHER, rate) for rate in _TCP)

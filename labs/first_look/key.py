@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared
+from labs.definition.key import Key, Variables, change_effect
 from labs.measuring.measures import MeasuredRun, Runs
 
 RENO, CAPTURE = "reno", "reno/h1-eth0"
@@ -25,17 +25,13 @@ def first_trip(run: MeasuredRun, capture: str = CAPTURE) -> float:
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     run = runs["first"]
     trip = first_trip(run)
     numbers = {"rate": run(RENO, "server.rate"), "trip": trip}
-    choices = {"whose_capture": {"at_once"}}
-    if "changed" in runs:
-        effect = compared(first_trip(runs["changed"]), trip, "larger", "same", "smaller")
-        choices["change_effect"] = {effect}
     return Key(
         numbers={**numbers, "on_the_way": on_the_way(numbers, variables)},
-        choices=choices,
+        choices={"whose_capture": {"at_once"}, **change_effect(runs, "first", first_trip)},
         mistakes={
             "trip": {"one_way": variables["delay"].base / 1e6},
             "on_the_way": {"bits": 8 * on_the_way(numbers, variables)},

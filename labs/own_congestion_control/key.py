@@ -1,4 +1,4 @@
-"""The key of the lab about a congestion control of one's own: the student's module beside Reno."""
+"""The key of the lab about the student's congestion control: the module compared with Reno."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     run, crowd = runs["lossy"], runs["crowd"]
     reno, mine = run(RENO, RATE), run(MINE, RATE)
     resent_reno, resent_mine = crowd(RENO, RESENT), crowd(MINE, RESENT)

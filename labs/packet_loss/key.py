@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared, percent, ratio
+from labs.definition.key import Key, Variables, change_effect, compared, percent, ratio
 from labs.measuring.measures import Runs
 
 DROPPING, SECONDS, LOST = "dropping", "flow1.client_seconds", "run.lost_percent"
@@ -26,7 +26,7 @@ DERIVED = {"slower": slower, "throughput": throughput}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
     counted, share = runs["few"](DROPPING, LOST), percent(variables["few.loss"])
     times = {"time_none": none, "time_few": few}
@@ -38,7 +38,11 @@ def key(runs: Runs, variables: Variables) -> Key:
             "throughput": throughput(times, variables),
             "counted": counted,
         },
-        choices={"faster_than": {cost_of_more(runs)}, "no_ack_lost": {"back"}, **_change(runs)},
+        choices={
+            "faster_than": {cost_of_more(runs)},
+            "no_ack_lost": {"back"},
+            **change_effect(runs, "few", lambda run: run(DROPPING, SECONDS)),
+        },
         mistakes={
             "time_few": {"other_run": none},
             "slower": {"upside_down": 1 / slower(times, variables)},
@@ -50,16 +54,8 @@ def key(runs: Runs, variables: Variables) -> Key:
     )
 
 
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the time; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    after, before = (runs[name](DROPPING, SECONDS) for name in ("changed", "few"))
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
-
-
 def cost_of_more(runs: Runs) -> str:
-    """How the extra time grew from run `few` to `many` beside the drops: more, the same or less."""
+    """Compare the growth of the extra time from run `few` to `many` with that of the drops."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
     drops = runs["many"](DROPPING, LOST) / runs["few"](DROPPING, LOST)
     return compared((many - none) / (few - none), drops, "more", "same", "less")

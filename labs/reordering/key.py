@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Frames, Key, Variables, compared, ratio
+from labs.definition.key import Frames, Key, Variables, change_effect, ratio
 from labs.measuring.measures import Runs
 
 CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
@@ -25,7 +25,7 @@ def lost(runs: Runs) -> float:
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     steady, varied = runs["steady"](CUBIC, RATE), runs["varied"](CUBIC, RATE)
     counting, patient = runs["counting"](CUBIC, RATE), runs["patient"](CUBIC, RATE)
     resent = runs["varied"](CUBIC, RESENT)
@@ -44,7 +44,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         choices={
             "needless": {"copies" if lost(runs) < resent / 10 else "repairs"},
             "which_counter": {"pair"},
-            **_change(runs),
+            **change_effect(runs, "varied", lambda run: run(CUBIC, RATE)),
         },
         mistakes={
             "varied_rate": {"other_run": steady},
@@ -61,16 +61,8 @@ def _others(frames: Frames, without: Frames) -> dict[int, float]:
     return {number: time for number, time in frames.items() if number not in without}
 
 
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the rate; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    after, before = (runs[name](CUBIC, RATE) for name in ("changed", "varied"))
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
-
-
 def lesson(runs: Runs) -> bool:
-    """Packets overtook each other, nothing was lost, and the sender still slowed down."""
+    """Packets overtook each other, no packet was lost, and the sender still slowed down."""
     varied, steady = runs["varied"], runs["steady"]
     reordered = varied(CUBIC, "run.reorderings") > 0
     needless = lost(runs) == 0 < varied(CUBIC, RESENT)

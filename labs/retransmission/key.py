@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared, first, percent, ratio
-from labs.measuring.measures import Runs
+from labs.definition.key import Key, Variables, change_effect, first, percent, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 OFF, ON = "sack_off", "sack_on"
 
@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     some, rare = runs["some"], runs["rare"]
     on, off = some(ON, "flow1.goodput_kbit_s"), some(OFF, "flow1.goodput_kbit_s")
     resent_on, resent_off = some(ON, "run.resent_percent"), some(OFF, "run.resent_percent")
@@ -42,7 +42,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "rare_off": rare(OFF, "flow1.goodput_kbit_s"),
             "slowest": some(ON, "flow1.slowest_second_kbit_s"),
         },
-        choices={"compare": true, **_change(runs)},
+        choices={"compare": true, **change_effect(runs, "some", _factor)},
         frames={"cut_line": first(some.frames(f"{ON}/h1.sockets", "cut"))},
         measured={"change": {}} if "changed" in runs else {},
         mistakes={
@@ -55,15 +55,8 @@ def key(runs: Runs, variables: Variables) -> Key:
     )
 
 
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the factor; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    rate = "flow1.goodput_kbit_s"
-    after, before = (
-        ratio(runs[name](ON, rate), runs[name](OFF, rate)) for name in ("changed", "some")
-    )
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
+def _factor(run: MeasuredRun) -> float:
+    return ratio(run(ON, "flow1.goodput_kbit_s"), run(OFF, "flow1.goodput_kbit_s"))
 
 
 def lesson(runs: Runs) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from labs.definition.key import Key, Variables, compared, ratio
-from labs.measuring.measures import Runs
+from labs.definition.key import Key, Variables, change_effect, ratio
+from labs.measuring.measures import MeasuredRun, Runs
 
 OFF, ON = "sack_off", "sack_on"
 
@@ -19,7 +19,7 @@ DERIVED = {"factor": factor}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     run = runs["sack"]
     off, on = run(OFF, "server.rate"), run(ON, "server.rate")
     resent, sent, unique = (
@@ -48,7 +48,7 @@ def key(runs: Runs, variables: Variables) -> Key:
             "timeouts_on": timeouts_on,
             "silence_off": run(OFF, "pauses.total"),
         },
-        choices={"where": {"sender"}, "blocks": true, **_change(runs)},
+        choices={"where": {"sender"}, "blocks": true, **change_effect(runs, "sack", _factor)},
         frames={
             "agreed_frame": run.frames(f"{ON}/h2-eth0", "syn_ack"),
             "timeout_frame": run.frames(f"{OFF}/h1-eth0", "rto"),
@@ -78,18 +78,11 @@ def key(runs: Runs, variables: Variables) -> Key:
     )
 
 
-def _change(runs: Runs) -> dict[str, set[str]]:
-    """What the student's own change did to the factor; nothing if it was not run."""
-    if "changed" not in runs:
-        return {}
-    before, after = (
-        ratio(runs[name](ON, "server.rate"), runs[name](OFF, "server.rate"))
-        for name in ("sack", "changed")
-    )
-    return {"change_effect": {compared(after, before, "larger", "same", "smaller")}}
+def _factor(run: MeasuredRun) -> float:
+    return ratio(run(ON, "server.rate"), run(OFF, "server.rate"))
 
 
 def lesson(runs: Runs) -> bool:
-    """Whether the runs show the lab's claim: at most half as many time-outs with SACK."""
+    """At most half as many time-outs occur with SACK."""
     run = runs["sack"]
     return run(ON, "nstat.TcpExtTCPTimeouts") <= 0.5 * run(OFF, "nstat.TcpExtTCPTimeouts")

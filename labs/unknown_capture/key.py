@@ -21,7 +21,7 @@ DERIVED = {"window_most": window_most}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
-    """The values, and what known mistakes lead to."""
+    """Return the answers, and the values that known mistakes lead to."""
     run = runs["unknown"]
     syn, answer = (run.frames(CAPTURE, event) for event in ("syn", "syn_ack"))
     drawn = {name.partition("_fault.")[2] for name in variables if "_fault." in name}
