@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message, ready_lab
+from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import workers_option
 from labs.definition import catalogue
 from labs.definition.assignment import read_course
@@ -48,13 +48,12 @@ def preview_command(
 ) -> None:
     """Show handouts, keys, the spread of answers, and where the points go."""
     from labs.instructor.preview import run_variants, write_preview
-    from labs.measuring.references import Machine
 
     with one_clear_message():
         folder = out or _folder(name)
         folder.mkdir(parents=True, exist_ok=True)
         lab, course = catalogue.find(name), read_course(course_file)
-        found = run_variants(lab, variants, folder, course, Machine(ready_lab, workers))
+        found = run_variants(lab, variants, folder, course, workers)
         click.echo(write_preview(found, folder))
         click.echo(found.summary)
 
@@ -85,15 +84,13 @@ def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[s
     """Of the texts in each language, then of that many variants."""
     from labs.instructor.lint import lint
     from labs.instructor.preview import lint_variants, run_variants
-    from labs.measuring.references import Machine
 
     lab = catalogue.find(name)
     for language in catalogue.languages(catalogue.folder_of(name)):
         for finding in lint(catalogue.find(name, language)):
             yield f"{name} ({language})", finding
     if variants:
-        machine = Machine(ready_lab, workers)
-        found = run_variants(lab, variants, _folder(name), machine=machine)
+        found = run_variants(lab, variants, _folder(name), workers=workers)
         for finding in lint_variants(found):
             yield name, finding
 

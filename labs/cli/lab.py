@@ -225,12 +225,11 @@ def key_command(
     """The instructor's key of one student: do the student's runs and print every answer."""
     from labs.grading.marking import Marker
     from labs.measuring.ranges import carry_out
-    from labs.measuring.references import Machine
 
     with one_clear_message():
         spec = catalogue.find(name)
         own_variant = variant(read_course(course_file), spec, student)
-        key = carry_out(spec, [own_variant], out, Machine(ready_lab), module)[0].key(spec)
+        key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
         marker = Marker(spec, key, {}, {}, {}, {})
         for number, question in enumerate(spec.questions, 1):
             answer = marker.expected(question) or "any prediction that was made before the run"
@@ -258,10 +257,9 @@ def key_command(
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
-    from labs.measuring.references import Machine
 
     with one_clear_message():
-        corners = check_ranges(catalogue.find(name), seeds, out, Machine(ready_lab, workers))
+        corners = check_ranges(catalogue.find(name), seeds, out, workers)
         for corner in corners:
             if not corner.lesson:
                 values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
@@ -322,7 +320,6 @@ def grade(
         from labs.grading.grade import ClassRequest, grade_all
         from labs.grading.gradescope import read_submission
         from labs.grading.roster import read_roster
-        from labs.measuring.references import Machine
 
         request = ClassRequest(
             submissions,
@@ -332,7 +329,7 @@ def grade(
             people=read_roster(roster) if roster else (),
             given=CourseFiles(worksheet, roster),
             submission=read_submission(gradescope_metadata) if gradescope_metadata else None,
-            machine=Machine(ready_lab, workers),
+            workers=workers,
         )
         folder = grade_all(request)
         click.echo(f"{folder / 'class.html'}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from experiments.harness.running.lab import lab_facts
+from experiments.harness.running.lab import lab_facts, ready_lab
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.run import PointRunner, way_to_workers
@@ -37,7 +37,7 @@ from labs.grading.marking import tolerances
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
-from labs.measuring.references import THIS_MACHINE, Machine, References, place_of
+from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
 from testbed.lab.packetdrill.recipe import packetdrill
@@ -65,7 +65,7 @@ class ClassRequest:
     people: Sequence[Person] = ()
     given: CourseFiles = field(default_factory=CourseFiles)
     submission: Submission | None = None
-    machine: Machine = THIS_MACHINE
+    workers: int | None = None
 
 
 def grade_all(request: ClassRequest) -> Path:
@@ -108,13 +108,13 @@ def grade_all(request: ClassRequest) -> Path:
 
 def _runner(request: ClassRequest, module: Path) -> PointRunner:
     """Return workers that are large enough for the last value of each range."""
-    lab, machine = request.lab, request.machine
+    lab = request.lab
     values = tuple((drawn.name, drawn.values[-1]) for drawn in lab.varies)
     largest = Variant(lab.name, "", "", values, 1)
     own = examples_of(lab, module)
     specs = [combination_of(run, largest, own).spec for run in lab.runs]
-    ready = machine.ready(spec.kernel for spec in specs)
-    return way_to_workers(ready, specs, machine.workers, None, _WALL_SECONDS)
+    ready = ready_lab(spec.kernel for spec in specs)
+    return way_to_workers(ready, specs, request.workers, None, _WALL_SECONDS)
 
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:

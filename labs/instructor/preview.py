@@ -24,7 +24,6 @@ from labs.grading.marking import Marker
 from labs.instructor.lint import WORDS_A_MINUTE, LintFinding, lint, working_time
 from labs.instructor.students import KINDS_OF_STUDENTS, TRIES, TriedVariant, tried, unevenness
 from labs.measuring.ranges import VariantRuns, carry_out
-from labs.measuring.references import THIS_MACHINE, Machine
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
 
@@ -105,12 +104,12 @@ def run_variants(
     variants: int,
     out: Path,
     course: Course = SELF_STUDY,
-    machine: Machine = THIS_MACHINE,
+    workers: int | None = None,
 ) -> LabPreview:
     """Run that many variants; `out` remembers what was run. Raises TcplabError if a run fails."""
     drawn = [variant(course, lab, f"student{number}") for number in range(1, variants + 1)]
     begun = time.monotonic()
-    carried = carry_out(lab, drawn, out, machine)
+    carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
     return LabPreview(lab, carried, keys, time.monotonic() - begun)
 

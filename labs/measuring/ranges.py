@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.harness.running.lab import ready_lab
 from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.run import way_to_workers
 from experiments.harness.sweep.store import results
@@ -17,7 +18,7 @@ from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
 from labs.measuring.measures import MeasuredRun
-from labs.measuring.references import THIS_MACHINE, Machine, References
+from labs.measuring.references import References
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import TcplabError
 
@@ -61,15 +62,15 @@ def carry_out(
     lab: LabSpec,
     variants: Sequence[Variant],
     out: Path,
-    machine: Machine = THIS_MACHINE,
+    workers: int | None = None,
     module: Path | None = None,
 ) -> list[VariantRuns]:
     """Run these variants, with `module` or the package's own; `out` remembers what was run."""
     with scratch() as folder, results(out) as memory, watching(lab.name) as watch:
         own = examples_of(lab, module or example_module(folder))
         specs = [combination_of(run, variants[0], own).spec for run in lab.runs]
-        ready = machine.ready(spec.kernel for spec in specs)
-        references = References(way_to_workers(ready, specs, machine.workers, None), memory, watch)
+        ready = ready_lab(spec.kernel for spec in specs)
+        references = References(way_to_workers(ready, specs, workers, None), memory, watch)
         points = {
             (variant, run.name): [
                 references.point(combination_of(run, variant, own), seed)
@@ -116,7 +117,7 @@ def check_ranges(
     lab: LabSpec,
     seeds: int,
     out: Path,
-    machine: Machine = THIS_MACHINE,
+    workers: int | None = None,
     places: Sequence[Values] | None = None,
 ) -> list[LessonResult]:
     """Run every corner, or these places, under that many seeds."""
@@ -126,7 +127,7 @@ def check_ranges(
         for values in chosen
         for seed in range(seeds)
     ]
-    return list(_shown(lab, carry_out(lab, variants, out, machine)))
+    return list(_shown(lab, carry_out(lab, variants, out, workers)))
 
 
 def _shown(lab: LabSpec, carried: Sequence[VariantRuns]) -> Iterator[LessonResult]:

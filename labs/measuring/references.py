@@ -28,7 +28,7 @@ from labs.measuring.measures import measured
 from testbed.engine.tasks import Task
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Progress
-from testbed.lab.ready import Lab, lab_for
+from testbed.lab.ready import Lab
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 
@@ -102,17 +102,6 @@ def _carried(
 
 
 _MEASURES = "labs.measuring.measures"
-
-
-@dataclass(frozen=True)
-class Machine:
-    """The services of this machine: labs with the kernels that specs name, and its workers."""
-
-    ready: Callable[[Iterable[str]], Lab] = lab_for
-    workers: int | None = None
-
-
-THIS_MACHINE = Machine()
 
 
 @dataclass

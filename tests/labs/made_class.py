@@ -26,7 +26,6 @@ from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all
 from labs.grading.roster import Person
 from labs.measuring.measures import MeasuredRun, values_of
-from labs.measuring.references import Machine
 from labs.student.hand_in import safe_name
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
@@ -122,7 +121,7 @@ def grade(made: MadeClass, workers: int | None = None) -> Path:
         COURSE,
         made.folder / "grades",
         made.people(),
-        machine=Machine(workers=workers),
+        workers=workers,
     )
     return grade_all(request)
 

@@ -20,7 +20,6 @@ from labs.grading.class_grading import key_of
 from labs.grading.roster import Person
 from labs.measuring import contained
 from labs.measuring.measures import values_of
-from labs.measuring.references import Machine
 from labs.student.hand_in import pack
 from labs.student.handout import start
 from tests.labs import native_run
@@ -106,7 +105,7 @@ class Grader:
                 self.course,
                 place / "grades",
                 self.people,
-                machine=Machine(workers=2),
+                workers=2,
             )
         )
 

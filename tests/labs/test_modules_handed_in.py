@@ -11,7 +11,6 @@ from labs.definition import catalogue
 from labs.definition.assignment import ANSWERS, variant
 from labs.definition.runs import example_module
 from labs.grading import class_grading, grade
-from labs.measuring.references import Machine
 from labs.student.hand_in import pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
@@ -53,11 +52,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
         else:
             module.write_text(source.replace(old, new, 1))
             assignment.folder.rename(class_folder / name)
-    grade.grade_all(
-        grade.ClassRequest(
-            class_folder, spec, COURSE, tmp_path / "grades", machine=Machine(workers=2)
-        )
-    )
+    grade.grade_all(grade.ClassRequest(class_folder, spec, COURSE, tmp_path / "grades", workers=2))
     report = {
         case["student"]: case
         for case in json.loads((tmp_path / "grades" / "report.json").read_text())
@@ -88,9 +83,7 @@ def test_a_hostile_module_reads_nothing_and_the_class_goes_on(
         (folder / "mine.c").write_text(source(attacks, "mine"))
         (folder / ANSWERS).write_text('[answers]\nsource = "mine.c"\nreno = "1 kbit/s"\n')
     grade.grade_all(
-        grade.ClassRequest(
-            tmp_path / "class", spec, COURSE, tmp_path / "grades", machine=Machine(workers=2)
-        )
+        grade.ClassRequest(tmp_path / "class", spec, COURSE, tmp_path / "grades", workers=2)
     )
     report = {
         case["student"]: case

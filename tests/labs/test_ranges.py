@@ -14,7 +14,6 @@ from labs.definition.key import Key
 from labs.definition.runs import variables_of
 from labs.measuring.measures import Runs
 from labs.measuring.ranges import check_ranges, corners
-from labs.measuring.references import Machine
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, MadeLab, runs_of
 
@@ -99,5 +98,5 @@ def test_a_factor_is_the_larger_over_the_smaller_and_the_other_is_a_known_mix_up
 @pytest.mark.virtual
 def test_the_lesson_shows_in_the_middle(tmp_path: Path) -> None:
     lab = catalogue.find("first_look")
-    corner_results = check_ranges(lab, 1, tmp_path, Machine(workers=1), corners(lab)[-1:])
+    corner_results = check_ranges(lab, 1, tmp_path, 1, corners(lab)[-1:])
     assert [(corner.lesson, corner.problem) for corner in corner_results] == [(True, "")]

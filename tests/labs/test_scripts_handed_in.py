@@ -15,7 +15,6 @@ from labs.definition.scripts import handed_in_script
 from labs.grading import class_grading, grade, thinking
 from labs.grading.case import AnswerMark
 from labs.grading.script_trials import ScriptTrial, tried
-from labs.measuring.references import Machine
 from labs.student.hand_in import check, pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
@@ -142,9 +141,7 @@ def test_a_class_is_graded_with_its_scripts(
             carry_out_run(made, run, "virtual", lambda _kernels: ready)
         pack(made, tmp_path / "class" / f"{student}.zip")
     grade.grade_all(
-        grade.ClassRequest(
-            tmp_path / "class", LAB, COURSE, tmp_path / "grades", machine=Machine(workers=2)
-        )
+        grade.ClassRequest(tmp_path / "class", LAB, COURSE, tmp_path / "grades", workers=2)
     )
     rows: list[dict[str, Any]] = json.loads((tmp_path / "grades/report.json").read_text())
     marks = {

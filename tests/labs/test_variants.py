@@ -9,7 +9,6 @@ import pytest
 from labs.definition import catalogue
 from labs.instructor.preview import run_variants
 from labs.instructor.students import unevenness
-from labs.measuring.references import Machine
 
 MOST_UNEVEN = 5.0
 """Percent of the points that a variant may give over another to the same kind of student."""
@@ -21,8 +20,8 @@ def test_variants_show_the_claim_and_are_even(
     name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """One of each lab takes a minute or two; fifty, `--variants 50`, take hours."""
-    variants, machine = pytestconfig.getoption("--variants"), Machine(workers=1)
-    found = run_variants(catalogue.find(name), variants, tmp_path, machine=machine)
+    variants = pytestconfig.getoption("--variants")
+    found = run_variants(catalogue.find(name), variants, tmp_path, workers=1)
     drawn = [runs.variant.values for runs in found.carried]
     wrong = [values for values, shown in zip(drawn, found.shown, strict=True) if not shown]
     assert wrong == [], "the claim does not hold"
