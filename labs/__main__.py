@@ -1,4 +1,4 @@
-"""`python -m labs`: the same as `tcplab lab`, with `grade` beside it."""
+"""`python -m labs`: the commands of `tcplab lab`, and `grade`."""
 
 from __future__ import annotations
 

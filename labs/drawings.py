@@ -62,7 +62,7 @@ def arrow_head(tip: tuple[float, float], to_the_right: bool, colour: str = INK) 
 
 
 def cross(place: tuple[float, float], colour: str = RED) -> str:
-    """Where something is lost."""
+    """Return a cross at the place of a loss."""
     x, y = place
     return line((x - 5, y - 5), (x + 5, y + 5), colour) + line(
         (x - 5, y + 5), (x + 5, y - 5), colour
@@ -94,7 +94,7 @@ class SequenceDiagram:
 
     def __post_init__(self) -> None:
         if not self.messages:
-            raise UsageError(f"The drawing {self.name} shows nothing.", "Give it messages.")
+            raise UsageError(f"The drawing {self.name} is empty.", "Give it messages.")
 
     def drawn(self) -> str:
         """The drawing as SVG."""
@@ -237,7 +237,7 @@ class LabDrawings:
         return {drawing.name: drawing for drawing in drawings}
 
     def files(self) -> dict[str, str]:
-        """The SVG of each by its path beside the handout."""
+        """The SVG of each by its path from the handout."""
         return {f"{FOLDER}/{name}.svg": each.drawn() for name, each in self.by_name.items()}
 
     def markdown(self, name: str) -> str:

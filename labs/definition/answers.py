@@ -30,7 +30,7 @@ _MOST_DIGITS = 1000
 """Digits of a number that are read: more are no answer, and Python's int() refuses 4301."""
 _TOO_MANY_DIGITS = re.compile(rf"([0-9](?:_?[0-9]){{{_MOST_DIGITS - 1}}})(?:_?[0-9])+")
 Answers = dict[str, list[str]]
-"""Question id to the answer: nothing if it is empty, one text, or the ticked options."""
+"""Question id to the answer: an empty list, one text, or the ticked options."""
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
@@ -58,7 +58,7 @@ def _no_question(near: Sequence[str]) -> str:
 
 
 def _table(file: Path) -> dict[str, Any]:
-    """What stands below [answers]. Raises TcplabError."""
+    """Return the table [answers]. Raises TcplabError."""
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
@@ -82,7 +82,7 @@ def _table(file: Path) -> dict[str, Any]:
 
 
 def _given(value: object, question: Question) -> list[str]:
-    """What was given, cut to a length that a page can show.
+    """Return the answer, cut to a length that a page can show.
 
     Numbers may stand without quotation marks.
     """
@@ -112,7 +112,7 @@ _LONGEST_PREDICTION = 2000  # characters
 
 
 def is_made(question: Question, given: list[str]) -> bool:
-    """Whether this is a prediction: an option that there is, or a sentence."""
+    """Return whether this is a prediction: an option that there is, or a sentence."""
     if question.options:
         return bool(given) and given[0] in {option.id for option in question.options}
     return bool(given) and len(given[0].split()) >= LEAST_WORDS
@@ -170,12 +170,12 @@ class OwnParts:
 
 
 def examples_of(lab: LabSpec, module: Path | None) -> OwnParts:
-    """What shows the lab without a student: the lab's own good choices."""
+    """Return parts that show the lab without a student: the lab's good choices."""
     return OwnParts(module, {run.name: run.example for run in lab.runs if run.chosen})
 
 
 def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
-    """What the answers choose. A run whose answer is blank or wrong has no settings."""
+    """Return the chosen settings; a run whose answer is blank or wrong has none."""
     settings = {}
     for run in lab.runs:
         try:
@@ -186,7 +186,7 @@ def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
 
 
 def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
-    """The settings of a run that the answers choose; none if it has nothing to choose.
+    """Return the settings of a run that the answers choose; none for a run without choices.
 
     Raises UsageError with what is wrong in them.
     """
@@ -222,6 +222,6 @@ def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
 
 
 def _sample(run: LabRun) -> str:
-    """How a choice is written: first values, which are not the run's good choice."""
+    """Return a choice as it is written: first values, which are not the run's good choice."""
     spans = run.chosen[:1] if run.one else run.chosen
     return " ".join(f"{span.name}={span.values[0]}" for span in spans)

@@ -55,7 +55,7 @@ SELF_STUDY = Course("self-study", "the secret of self-study is known to everybod
 
 @dataclass(frozen=True)
 class Variant:
-    """What one student runs.
+    """The parameters and the seed of one student's runs.
 
     `values` are the drawn parameters, name and text, in the order of the lab's ranges.
     """
@@ -142,7 +142,7 @@ def read_course(file: Path | None) -> Course:
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
     """The file for students: every variant of a class.
 
-    Each is under a hash of the id, so the file names nobody.
+    Each is under a hash of the id, so the file holds no id.
     """
     variants = {
         _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}

@@ -1,4 +1,4 @@
-"""What a student runs: the combination and the seeds that a variant makes of each run of a lab."""
+"""The runs of a student: combination and seeds that a variant makes of each run of a lab."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> Combination:
-    """What this student runs.
+    """Return the combination that this student runs.
 
     Raises UsageError if it is impossible, or if its module or its chosen settings are missing.
     """
@@ -60,7 +60,7 @@ def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> C
 
 
 def is_possible(run: LabRun, own: OwnParts) -> bool:
-    """Whether a student has given what only the student can: without it a run is left out."""
+    """Return whether the student chose the settings of a run; without them it is left out."""
     return not run.chosen or run.name in own.settings
 
 
@@ -76,7 +76,7 @@ def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
 
 
 def command_of(run: LabRun, variant: Variant) -> str:
-    """The same by hand, outside the lab's folder."""
+    """Return the command that does a run outside the lab's folder."""
     own = OwnParts(Path(MODULE))
     words = " ".join(f"--set {text}" for text in settings(run, variant.values, own))
     seeds = f"--seed {variant.seed} --repeat {run.seeds}"

@@ -55,7 +55,7 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a student's own configuration has to keep: from `least` to `most`, in `unit`."""
+    """Limits of a value of a student's configuration: from `least` to `most`, in `unit`."""
 
     id: str
     text: str
@@ -64,7 +64,7 @@ class Bound:
     most: float = math.inf
 
     def keeps(self, value: float) -> bool:
-        """Whether a measured value is within the bound."""
+        """Return whether a measured value is within the bound."""
         return self.least <= value <= self.most
 
 
@@ -130,7 +130,7 @@ class Question:
             unit_named(self.unit)
 
     def _contradictions(self) -> tuple[tuple[bool, str], ...]:
-        """What no question may be, each with its sentence."""
+        """Return contradictions, each with its sentence."""
         choosing = self.kind in ("choice", "choices")
         return (
             (
@@ -139,31 +139,31 @@ class Question:
             ),
             (
                 (self.kind == "prediction") != bool(self.before),
-                "a prediction says before which run it is made, and nothing else does.",
+                "a prediction names the run before which it is made, and only predictions do.",
             ),
             (
                 (self.kind in ("evidence", "design")) != bool(self.run),
-                "evidence and designs name their run, and nothing else does.",
+                "evidence and designs name their run, and only they do.",
             ),
             (
                 (self.kind == "evidence") != bool(self.capture),
-                "evidence names its capture, and nothing else does.",
+                "evidence names its capture, and only evidence does.",
             ),
             (bool(self.bounds) and self.kind != "design", "bounds belong to designs."),
             (
                 (self.kind == "script") != bool(self.others),
-                "a script names other kernels, on which it has to fail, and nothing else does.",
+                "a script names other kernels, on which it has to fail, and only scripts do.",
             ),
         )
 
     @property
     def names_a_line(self) -> bool:
-        """Whether evidence is a line of a socket's samples, and no frame of a capture."""
+        """Return whether evidence is a line of a socket's samples, and no frame of a capture."""
         return self.capture.endswith(".sockets")
 
     @property
     def is_reading(self) -> bool:
-        """Whether the answer is read off a file, a counter or a report."""
+        """Return whether the answer is read off a file, a counter or a report."""
         return self.kind == "number" and not self.follows
 
 
@@ -178,7 +178,7 @@ ValueSource = Literal[
 
 @dataclass(frozen=True)
 class Range:
-    """What a parameter is drawn from, or chosen from; all values are equally likely.
+    """Values from which a parameter is drawn or chosen; all values are equally likely.
 
     A value with a = in it is a whole setting, which handouts do not tell: a fault to be found.
     """
@@ -188,7 +188,7 @@ class Range:
 
     @property
     def hidden(self) -> bool:
-        """Whether its values are faults."""
+        """Return whether its values are faults."""
         return any("=" in value for value in self.values)
 
 
@@ -255,7 +255,7 @@ class LabSpec:
             if not {question.before, question.run} - {""} <= {*runs}:
                 yield f"{question.id} is about a run that is not there."
             if question.kind == "design" and not runs[question.run].chosen:
-                yield f"the run of {question.id} has nothing to choose."
+                yield f"the run of {question.id} has no settings to choose."
 
     @property
     def points(self) -> int:
@@ -283,5 +283,5 @@ class LabSpec:
         return next((each for each in designs if each.run == run.name), None)
 
     def predictions_before(self, run: LabRun) -> tuple[Question, ...]:
-        """What has to be predicted before a run is made."""
+        """Return the predictions that are due before a run."""
         return tuple(question for question in self.questions if question.before == run.name)

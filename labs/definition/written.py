@@ -4,7 +4,7 @@ A small b is a bit and a capital B a byte. kB is 1000 bytes and KiB 1024; iperf'
 (iperf(1)).
 
 A text that may mean two things is refused, and a person reads it. So are ranges, two numbers, and
-whatever else stands beside the number, except words without digits in parentheses at the end.
+other text next to the number, except words without digits in parentheses at the end.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class Number:
-    """What was written: `value` as it stands, and the unit, None if none was written.
+    """A number as written: its `value`, and the unit, None if it was left out.
 
     `half_step` is half of its last digit, by which an honest rounding may be off. `others` are the
     values that the same digits may also mean: 1.234 as 1234, or `231 445` as two numbers.
@@ -68,7 +68,7 @@ class Number:
     others: tuple[float, ...] = ()
 
     def scale(self, unit: Unit) -> float:
-        """What the value is multiplied with to be in `unit`."""
+        """Return the factor that converts the value to `unit`."""
         return (self.unit or unit).factor / unit.factor
 
     def within(self, unit: Unit) -> float:
@@ -129,7 +129,7 @@ def unit_named(name: str) -> Unit:
 
 
 def _unit(written: str) -> Unit | None:
-    """What a text names, None if it is not known or may mean two units."""
+    """Return the unit of a text, None if it is not known or may mean two units."""
     text = " ".join(written.split()).rstrip(".,;! ")
     text = re.sub(r" ?/ ?| per (?!cent)", "/", text)
     text = re.sub(r"(?i:/(?:second|sec|s))$|(?<=[bB])ps$", "/s", text)
@@ -212,7 +212,7 @@ def _without_groups(digits: str) -> str:
 
 
 def _other_digits(digits: str) -> Iterator[str]:
-    """What the same digits may also mean: a German 1.234, or two numbers with a space between."""
+    """Yield other meanings of the digits: a German 1.234, or two numbers with a space between."""
     if re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", digits):
         yield digits.replace(".", "")
     if " " in digits:
@@ -233,7 +233,7 @@ class WrittenFrame:
     seconds: float = 0.0
 
     def among(self, frames: dict[int, float]) -> bool:
-        """Whether it is among these frames, numbers with their times."""
+        """Return whether it is among these frames, numbers with their times."""
         if self.number is not None:
             return self.number in frames
         return any(abs(time - self.seconds) <= _CLOSEST for time in frames.values())

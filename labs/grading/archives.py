@@ -1,8 +1,8 @@
-"""What is in a stranger's zip or tar, read within limits.
+"""Files in a stranger's zip or tar, read within limits.
 
-A zip says in its directory what it holds, and what comes out is checked against it. A tar says
-nothing before it is read, and a compressed one may swell without end: its bytes are counted while
-they are read.
+A zip lists its files in its directory, and each extracted file is checked against it. A tar
+has no directory, and a compressed one may swell without end: its bytes are counted while they are
+read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Refusal(TcplabError):
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """How much an archive may hold: files, bytes of one file, bytes of all."""
+    """Limits of an archive: files, bytes of one file, bytes of all."""
 
     files: int
     file: int
@@ -114,7 +114,7 @@ def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Archi
 
 @contextmanager
 def damage_refused() -> Iterator[None]:
-    """Whatever the libraries raise at a damaged archive becomes Refusal; a full disk does not."""
+    """Turn the errors of libraries at a damaged archive into Refusal, but not a full disk."""
     try:
         yield
     except (
@@ -152,7 +152,7 @@ def copy_limited(stream: IO[bytes], target: Path, limit: int) -> int:
 
 
 def name_problem(name: str) -> Refusal | None:
-    """Why a name with slashes may not be used: it leads out of its folder, or is too long."""
+    """Return the problem of a name with slashes: it leads out of its folder, or is too long."""
     parts = name.split("/")
     if name.startswith("/") or "\0" in name or ".." in parts or re.match(r"[A-Za-z]:", name):
         return Refusal(f"A file in it would leave its folder: {name[:80]!r}.", PACK)
@@ -162,7 +162,7 @@ def name_problem(name: str) -> Refusal | None:
 
 
 def link_problem(name: str) -> Refusal:
-    """Why what is neither a file nor a folder is not read."""
+    """Return the refusal of a member that is neither a file nor a folder."""
     return Refusal(f"It holds a link or a device: {name[:80]!r}.", "Hand in files only.")
 
 
@@ -206,7 +206,7 @@ def _zip(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveM
 
 
 def _time(entry: zipfile.ZipInfo) -> float:
-    """When a file was changed; programs that do not know it write zeros, which are no date."""
+    """Return the time of a file's last change; some programs write zeros, which are no date."""
     try:
         return datetime(*entry.date_time, tzinfo=UTC).timestamp()
     except ValueError:

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def own_gradebook(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
-    """A table of our own, a row for each student; empty if Canvas could know nobody."""
+    """Return a table with a row for each student; empty if Canvas can identify no student."""
     identifiable = [student for student in students if any(_identity(student.case))]
     rows = [(*_identity(student.case), student.points) for student in identifiable]
     possible = (_POSSIBLE, "", "", "", "", lab.points)

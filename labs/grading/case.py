@@ -106,7 +106,7 @@ _OF_ANOTHER = "Parts of it are the same as another student's, or fit another stu
 
 @dataclass(frozen=True)
 class Flag:
-    """Why a person should look. `with_whom` names the other hand-in of a pair."""
+    """A reason for a person to look. `with_whom` names the other hand-in of a pair."""
 
     kind: FlagKind
     text: str
@@ -114,7 +114,7 @@ class Flag:
 
     @property
     def for_the_student(self) -> str:
-        """What the student may read of it: nothing about anybody else."""
+        """The text for the student, without names of others."""
         return _FOR_THE_STUDENT.get(self.kind) or (_OF_ANOTHER if self.with_whom else self.text)
 
 
@@ -131,14 +131,14 @@ class Case:
     scripts: dict[str, Script] = field(default_factory=dict)
     """By question."""
     trials: dict[str, ScriptTrial] = field(default_factory=dict)
-    """What became of scripts, by question."""
+    """Results of scripts, by question."""
     refused: str = ""
     compared: dict[str, list[Difference]] = field(default_factory=dict)
     authentic: dict[str, bool] = field(default_factory=dict)
     runs: dict[str, list[Values]] = field(default_factory=dict)
-    """What is marked by: for each run the values of its seeds."""
+    """The values that answers are marked by: for each run those of its seeds."""
     repeated: dict[str, list[Values]] = field(default_factory=dict)
-    """The same of the repeated runs."""
+    """Values of the repeated runs."""
     bands: dict[str, tuple[float, float]] = field(default_factory=dict)
     marks: list[AnswerMark] = field(default_factory=list)
     flags: list[Flag] = field(default_factory=list)
@@ -165,7 +165,7 @@ class Case:
         )
 
     def is_of(self, student: str) -> bool:
-        """Whether `student` means this one: spaces around it and capitals do not count."""
+        """Return whether `student` means this one: spaces around it and capitals do not count."""
         return _plain(student) == _plain(self.student)
 
     @property
@@ -175,7 +175,7 @@ class Case:
 
     @property
     def names(self) -> set[str]:
-        """How a course system's table may name the student: id and address, in small letters."""
+        """Names of the student in a course system's table: id and address, in small letters."""
         return {name.casefold() for name in (self.student, self.email) if name}
 
     @property
@@ -199,11 +199,11 @@ class Case:
 
     @property
     def open(self) -> list[AnswerMark]:
-        """What a person is still to read."""
+        """Marks of answers that a person is still to read."""
         return [mark for mark in self.marks if mark.points is None]
 
     def band_width(self, question: str) -> float:
-        """How wide the band of a number is, in percent of its middle."""
+        """Return the width of a number's band, in percent of its middle."""
         low, high = self.bands[question]
         middle = abs(low + high) / 2
         return 100 * (high - low) / middle if middle else 0.0
@@ -243,7 +243,7 @@ def _plain(student: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class ExportedPoints:
-    """What a course system gets of a student: the hand-in, and its points if they are final."""
+    """A student's entry for a course system: the hand-in, and its points if they are final."""
 
     case: Case
     points: float | None

@@ -46,7 +46,7 @@ def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:
 
 @dataclass
 class ClassGrading:
-    """What is the same for a whole class. `work` is a folder for what is unpacked and kept."""
+    """A class in grading. `work` is a folder for what is unpacked and kept."""
 
     lab: LabSpec
     course: Course
@@ -171,7 +171,7 @@ def _believe(case: Case, grading: ClassGrading) -> None:
     """Take the hand-in's own word, and flag it if it may be another's."""
     claimed = case.inspected.student
     if not claimed:
-        problem = f"It is not known whose it is: {FILE} is missing, broken or names nobody."
+        problem = f"It is not known whose it is: {FILE} is missing or broken, or holds no name."
         raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
     student = student_id(claimed)
     people = {person.id: person for person in grading.people}

@@ -2,8 +2,8 @@
 
 A download is a folder or an archive. An archive is opened in a process of its own
 (labs.measuring.contained), as each hand-in is. A file in it that cannot be taken out is refused
-alone; only a download that cannot be read on is refused as a whole, since nobody knows what
-follows.
+alone; only a download that cannot be read on is refused as a whole, since the rest is
+unknown.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
 
 
 def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
-    """The same in a process of its own, which speaks JSON."""
+    """Take files out in a limited process, which speaks JSON."""
     problems = {}
     try:
         with open_strangers_file(Path(archive)) as stream:

@@ -97,7 +97,7 @@ def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
 
 
 def _former(folder: Path) -> dict[str, str]:
-    """The list of the grading before; a folder of an older tcplab has none, and loses nothing."""
+    """The list of the grading before; a folder of an older tcplab has none, and loses no file."""
     try:
         content = json.loads((folder / WRITTEN).read_text())
     except FileNotFoundError:
@@ -152,9 +152,9 @@ class GradedClass:
 
 
 def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
-    """Write everything but the files of decisions, which belong to people.
+    """Write all files except those of decisions, which belong to people.
 
-    Pages and tables of a former grading that belong to nobody any more are removed. Returns
+    Pages and tables of a former grading without a hand-in are removed. Returns
     sentences for the instructor.
     """
     # First of all: a hand-in that cannot be rendered is refused, which the tables say.
@@ -181,7 +181,7 @@ def _files(
 def _listed(
     files: Iterable[tuple[str, bytes]], written: dict[str, str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The same files; their digests are noted in `written`."""
+    """Yield the files, and note their digests in `written`."""
     for name, content in files:
         written[name] = digest_of(content)
         yield name, content

@@ -193,7 +193,7 @@ def _doubtful(
 
 
 def _own_versions(lab: Lab) -> dict[str, str]:
-    """What a manifest of the grader's own would say."""
+    """Return the versions that a manifest of the grader would name."""
     facts = lab_facts(lab)
     tools = {
         tool: facts["tools"][tool]

@@ -69,7 +69,7 @@ def check_submitter(case: Case, people: Sequence[Person], submission: Submission
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
-    """Whether the hand-in is of that address.
+    """Return whether the hand-in is of that address.
 
     The class's table tells; without an address in it, the id is the address, or what is before its
     @.

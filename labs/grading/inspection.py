@@ -73,7 +73,7 @@ _SHOWN = 80
 
 
 class ClaimedVariant(Struct, frozen=True):
-    """Whose assignment it is said to be, and of which lab."""
+    """The student, course and lab that an assignment names."""
 
     lab: str | None = None
     student: str = ""
@@ -81,7 +81,7 @@ class ClaimedVariant(Struct, frozen=True):
 
 
 class ClaimedAssignment(Struct, frozen=True):
-    """What `lab start` wrote, as far as inspecting needs it."""
+    """The part of assignment.json that inspecting needs."""
 
     variant: ClaimedVariant = ClaimedVariant()
 
@@ -105,9 +105,9 @@ class HandedInRun:
 
 @dataclass(frozen=True)
 class InspectedHandIn:
-    """What a hand-in holds.
+    """The content of a hand-in.
 
-    `refused` is why nothing of it could be used, `problems` are why parts could not.
+    `refused` is the reason why it is unusable, `problems` are reasons why parts of it are.
     """
 
     refused: str = ""
@@ -166,7 +166,7 @@ def _found(
 
 
 def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
-    """What `lab start` wrote, also if an editor has saved it in another encoding."""
+    """Return the content of assignment.json, also if an editor has saved it in another encoding."""
     try:
         content = untrusted.content(file.parent, file.name, _LARGEST_JSON)
     except (OSError, untrusted.StrangeFile):
@@ -214,7 +214,7 @@ def _run(folder: Path, name: str, problems: Problems) -> dict[str, Any] | None:
 
 
 def _origin(manifest: RunManifest) -> dict[str, str]:
-    """What a manifest says of the code and the lab that made the run."""
+    """Return the versions of the code and the lab that a manifest names."""
     versions = {
         "tcplab": manifest.tcplab,
         "code": manifest.code_digest,

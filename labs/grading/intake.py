@@ -25,8 +25,8 @@ class HandIn:
     """One hand-in: its place, its path in the download, and its owner by Moodle or Canvas.
 
     `moodle` and `canvas` are the numbers by which these name it; `uploader` is the name, empty if
-    it tells nobody. `upload` is the same for all that one student uploaded, empty if no course
-    system says it. `time` in seconds tells which is newer, as does `file`, Canvas's number.
+    it is not distinctive. `upload` is the same for all uploads of one student, empty without a
+    course system. `time` in seconds tells which is newer, as does `file`, Canvas's number.
     `problem` is why it could not be taken out of the download.
     """
 
@@ -100,7 +100,7 @@ def _hand_ins(
 
 
 def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
-    """Whether the download is itself a hand-in, and is opened as one."""
+    """Return whether the download is itself a hand-in, and is opened as one."""
     first, *others = parcels
     whole = first.folder == "" if submissions.is_dir() else not first.packed
     return not others and whole and first.upload is None
@@ -131,7 +131,7 @@ def _hand_in(
 
 
 def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
-    """Why a parcel cannot be taken out: a file of it cannot be opened, or is there twice."""
+    """Return the problem of a parcel: a file of it cannot be opened, or is there twice."""
     for place, name in parcel.files.items():
         if files[place].problem and (parcel.packed or wanted_or_above(name)):
             return files[place].problem
@@ -141,7 +141,7 @@ def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:
 
 @dataclass(frozen=True)
 class _Extraction:
-    """A parcel on its way out of a download: its folder below ours, and why it stays."""
+    """A parcel on its way out of a download: its folder in `work`, and why it stays."""
 
     parcel: Parcel
     folder: Path
@@ -206,7 +206,7 @@ def _extracted_alone(archive: Path, extraction: _Extraction) -> dict[int, str]:
 def _from_folder(
     folder: Path, files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
-    """The same of a folder: most are opened in their place, and scattered files are gathered."""
+    """Return place and problem of each parcel of a folder; scattered files are gathered."""
     places = []
     for extraction in extractions:
         parcel = extraction.parcel

@@ -77,7 +77,7 @@ def _rank(case: Case) -> tuple[bool, bool]:
 
 
 def _is_own(case: Case) -> bool:
-    """Whether the hand-in says that it is its uploader's own."""
+    """Return whether the hand-in says that it is its uploader's own."""
     try:
         return case.person is None or student_id(case.inspected.student) == case.person.id
     except UsageError:
@@ -89,7 +89,7 @@ def _age(case: Case) -> tuple[int, float]:
 
 
 def _is_known_newer(newer: Case, older: Case) -> bool:
-    """Whether the download tells that one is newer."""
+    """Return whether the download tells that one is newer."""
     numbers = newer.hand_in.file, older.hand_in.file
     return all(numbers) or newer.hand_in.time - older.hand_in.time >= _APART
 
@@ -136,7 +136,7 @@ class IntakeLine:
 
 @dataclass(frozen=True)
 class DownloadReport:
-    """What a download held, and what became of it."""
+    """The files of a download and their fates."""
 
     lines: Sequence[IntakeLine] = ()
     hand_ins: int = 0
@@ -203,7 +203,7 @@ def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of a hand-in. `superseded` is why another of the same student counts."""
+    """The fate of a hand-in. `superseded` is why another of the same student counts."""
 
     case: Case
     superseded: str = ""
@@ -234,7 +234,7 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
 
 
 def _shown(text: str) -> str:
-    """What may hold a stranger's words, at a length that a table can show."""
+    """Return a stranger's words at a length that a table can show."""
     return displayable(text)[:_SHOWN]
 
 

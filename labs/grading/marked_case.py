@@ -29,7 +29,7 @@ _FEWEST = 3  # values, of which a band can be made
 
 
 def has_real_time(case: Case) -> bool:
-    """Whether a run is said to be made in real time."""
+    """Return whether a run is said to be made in real time."""
     return any(run.testbed == "native" for run in case.inspected.runs.values())
 
 

@@ -21,7 +21,7 @@ from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
-"""iperf prints three digits; nothing wider than a twentieth is a reading of one's own run."""
+"""iperf prints three digits; a reading of one's own run is within a twentieth."""
 MOST_ROUNDING = 0.1
 """By how much of itself a rounded number may be off: of one digit 5 to 9, of two or more always."""
 WITHOUT_UNIT, BY_A_FACTOR = 0.5, 0.25
@@ -52,7 +52,7 @@ _RIGHT = (Verdict.RIGHT, Verdict.FOLLOWS)
 
 
 def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
-    """How far a number may be off, as a share of it.
+    """Return the tolerance of each number, as a share of it.
 
     It is a quarter of its standard deviation over seeds, within limits. A reading of one's own run
     is nearer to it than the runs of others are.
@@ -67,7 +67,7 @@ def tolerances(lab: LabSpec, keys: Sequence[Key]) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Marker:
-    """What marks one student's answers. `derived` calculates what follows from other answers."""
+    """The marker of one student's answers. `derived` calculates what follows from other answers."""
 
     lab: LabSpec
     key: Key
@@ -76,13 +76,13 @@ class Marker:
     variables: Variables
     pictures: Mapping[str, str]
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """By question, if a number can be judged by nothing else: runs in real time without readable
-    captures.
+    """By question, for runs in real time without readable captures, whose numbers have no other
+    measure.
     """
     recorded: Answers = field(default_factory=dict)
-    """What was predicted before the runs."""
+    """Predictions that were recorded before the runs."""
     trials: Mapping[str, ScriptTrial] = field(default_factory=dict)
-    """What became of the scripts, by question."""
+    """Results of the scripts, by question."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """A mark for each question."""
@@ -198,7 +198,7 @@ class Marker:
     def _best(
         self, question: Question, number: Number, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
-        """What the number earns: the first of its readings that is right, else the last."""
+        """Mark the number by the first of its readings that is right, else by the last."""
         readings = _readings(question, number)
         marks = [self._judged(question, reading, answers, empty) for reading in readings]
         return next((mark for mark in marks if mark.verdict in (*_RIGHT, Verdict.UNIT)), marks[-1])
@@ -260,7 +260,7 @@ class Marker:
 
 @dataclass(frozen=True)
 class _Reading:
-    """What a number may be in the question's unit; `note` says why it earns only `most` of it."""
+    """A value of a number in the question's unit; `note` says why it earns only `most` of it."""
 
     value: float
     half_step: float
@@ -293,9 +293,9 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
 
 @dataclass(frozen=True)
 class _Closeness:
-    """Whether two values are the same.
+    """Comparison of two values.
 
-    They are within a share of the second, or within the rounding of what was written.
+    They are equal within a share of the second, or within the rounding of the written one.
     """
 
     share: float

@@ -1,7 +1,7 @@
-"""moodle.csv: the instructor's own grading worksheet filled, or one of ours that Moodle can read.
+"""moodle.csv: the instructor's grading worksheet filled, or a new one that Moodle can read.
 
-What the importer does is read in moodle/moodle, mod/assign: feedback/offline/importgradeslib.php
-(which columns it finds, by their headings in the language of who uploads), locallib.php beside it
+The importer's behaviour is from moodle/moodle, mod/assign: feedback/offline/importgradeslib.php
+(which columns it finds, by their headings in the language of who uploads), locallib.php next to it
 (which rows it passes over), gradingtable.php (how a worksheet is written).
 
 * It needs the columns Identifier, Grade and Last modified (grade); it takes Feedback comments too.
@@ -9,7 +9,7 @@ What the importer does is read in moodle/moodle, mod/assign: feedback/offline/im
   was given in Moodle more than a minute after its Last modified (grade). An empty grade takes no
   grade away.
 * It takes a comment that differs, as HTML, also of a row without a grade, and then the grade's date
-  is now. So nothing is written into rows that have no final points yet.
+  is now. So rows without final points stay unchanged.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def comment(lab: LabSpec, student: ExportedPoints) -> str:
 
 
 def _comment_beginning(lab: LabSpec) -> str:
-    """How every comment of ours begins."""
+    """Return the beginning of every comment that tcplab writes."""
     return html.escape(f"{lab.title}:", quote=False)
 
 
@@ -127,7 +127,7 @@ class Worksheet:
 
 
 def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
-    """The worksheet in `file` with the grades and comments of students; nothing else is changed.
+    """The worksheet in `file` with the grades and comments of students; other cells stay.
 
     Points are scaled to the assignment's maximum. Raises UsageError if it is no worksheet.
     """

@@ -39,7 +39,7 @@ _WIDELY = 0.2  # of a class
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
-    """What was asked and given, what the own run gives, how it is obtained, and the points."""
+    """Return a student's page: questions, answers, the run's values, their sources, points."""
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     return render(
         "feedback.html",
@@ -53,7 +53,7 @@ def feedback_page(lab: LabSpec, case: Case) -> str:
 
 
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
-    """What a page shows of a mark's question; a mark by hand may be for all others together."""
+    """Return the texts of a mark's question; a mark by hand may be for all others together."""
     if mark.question == REST:
         left = {"ask": "Everything else", "points": "what was left"}
         return left | {"how": "", "kind": "number", "id": REST}
@@ -101,7 +101,7 @@ def _banded(lab: LabSpec, case: Case) -> Iterator[dict[str, Any]]:
 
 
 def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
-    """How many have how much, in tenths of all points."""
+    """Count the hand-ins in each tenth of all points."""
     tenths = Counter(
         min(9, int(10 * case.points / lab.points)) for case in cases if case.points is not None
     )
@@ -153,7 +153,7 @@ def reading_page(
     overrides: Overrides,
     acceptances: Acceptances,
 ) -> str:
-    """What waits for a person, with fields that make lines for the files of decisions.
+    """Return the page of open decisions, with fields that make lines for the files of decisions.
 
     Hand-ins to look at, those that could not be graded, and answers, question by question.
     """
@@ -187,7 +187,7 @@ def _waiting(
 def _alike(
     question: Question, answers: Sequence[tuple[Case, AnswerMark, str, str]]
 ) -> list[SimilarSentences]:
-    """What students wrote nearly alike, side by side."""
+    """Return sentences that students wrote nearly alike, side by side."""
     if question.kind != "text":
         return []
     texts = {case.student: mark.given for case, mark, _, _ in answers}

@@ -130,7 +130,7 @@ def _captures(records: Sequence[Record]) -> list[str]:
 def _likeness(
     handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
-    """Whether it is the run in virtual time that everybody can repeat, or that with other times."""
+    """Compare with the run in virtual time that everybody can repeat, also with other times."""
     reference = {name: digest for record in records for name, digest in record["files"].items()}
     timed = [name for name in reference if _holds_times(name)]
     same = [name for name in timed if handed_in.files.get(name) == reference[name]]
@@ -143,12 +143,12 @@ def _likeness(
 
 
 def _holds_times(name: str) -> bool:
-    """Whether no two runs in real time have a file of that name in common: it holds times."""
+    """Return whether a file of that name holds times, so that no two real-time runs share it."""
     return name.endswith((".pcap", ".jsonl"))
 
 
 class WatchedFile(Struct, frozen=True):
-    """What the observer of a run in real time leaves: for how long, and how often it slept."""
+    """The report of the observer of a run in real time: its duration and number of naps."""
 
     seconds: float | None = None
     naps: float | None = None
@@ -156,7 +156,7 @@ class WatchedFile(Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Claim:
-    """What the manifest says. Times are seconds since 1970."""
+    """The claims of a manifest. Times are seconds since 1970."""
 
     release: str
     started: float | None
@@ -167,8 +167,8 @@ class _Claim:
 def contradictions(place: str, lab_release: str) -> list[str]:
     """Sentences about what in a run directory is of virtual time, or of another time.
 
-    `place` is the run directory, `lab_release` the version of the lab kernel, on which nothing runs
-    in real time.
+    `place` is the run directory, `lab_release` the version of the lab kernel, which keeps no real
+    time.
     """
     folder = Path(place)
     manifest = _parsed(RunManifest, folder / "manifest.json")
@@ -225,7 +225,7 @@ class _Span:
         return self.last - self.first
 
     def is_of(self, claim: _Claim) -> bool:
-        """Whether it is of the time that the manifest says, if that says one."""
+        """Return whether it is of the time that the manifest says, if that says one."""
         if claim.started is None:
             return True
         latest = claim.started + claim.wall + _CLOCK_SLACK
@@ -233,7 +233,7 @@ class _Span:
 
 
 def _times(file: Path) -> list[float]:
-    """When packets passed, or when sockets were looked at; in seconds since 1970."""
+    """Return the times of packets or of socket samples, in seconds since 1970."""
     if file.suffix == ".pcap":
         return [time for time, _ in packets(untrusted.content(file.parent, file.name))]
     samples = untrusted.text(file.parent, file.name)
@@ -241,7 +241,7 @@ def _times(file: Path) -> list[float]:
 
 
 def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]:
-    """Whether a file is of the time that the manifest and the observer of the run say."""
+    """Check a file's times against those of the manifest and the observer."""
     if GUESTS_BEGIN <= span.first < GUESTS_BEGIN + _GUESTS_LAST:
         yield f"{span.name} begins at the time at which the clock of every guest does"
     elif not span.is_of(claim):

@@ -151,7 +151,7 @@ def _rows(text: str, delimiter: str) -> list[list[str]]:
 
 
 def _fitness(rows: Sequence[Sequence[str]]) -> tuple[bool, int]:
-    """How well a delimiter fits: it gives a column of ids, and many columns."""
+    """Rate a delimiter: whether it gives a column of ids, and many columns."""
     heading = _heading(rows[0])
     return any(name in _COLUMNS["id"] for name in heading), max(map(len, rows))
 
@@ -177,7 +177,7 @@ def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
 
 
 def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
-    """Whether the first line of a list is its heading: it is known as one, or unlike all ids."""
+    """Return whether the first line of a list is a heading: known as one, or unlike all ids."""
     is_known = any(first in names for names in _COLUMNS.values())
     id_like = [bool(re.search(r"[0-9@]", row[0])) for row in others]
     return is_known or (bool(id_like) and all(id_like) and not re.search(r"[0-9@]", first))
@@ -213,7 +213,7 @@ def _participant(heading: str, cell: str) -> str:
 
 
 def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
-    """The uploader by the word of the course system; None if that names nobody in the class.
+    """The uploader by the word of the course system; None if that is not in the class.
 
     A number that belongs to another name is not believed: in a group's assignment, Moodle gives the
     number of the group.
@@ -225,7 +225,7 @@ def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
 
 
 def ownership_doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
-    """Why a hand-in may be another's than it says; empty if nothing tells."""
+    """Return a reason to doubt the owner that a hand-in names; empty without one."""
     says = f"and the hand-in says that it is of {claimed.id if claimed else 'somebody else'}"
     if numbered := _numbered(hand_in, people):
         return f"The download names {hand_in.words}, who is {numbered.id} in the class, {says}."
@@ -251,13 +251,13 @@ def _words(name: str) -> list[str]:
 
 
 def _may_be(uploader: str, name: str) -> bool:
-    """Whether two names may be one person's: they share a word, or one of them is not known."""
+    """Return whether two names may be one person's: they share a word, or one is unknown."""
     words = [word for word in _words(name) if len(word) > 1] or _words(name)
     joined = "".join(_words(uploader))  # Canvas leaves out what is between the words
     return not uploader or not words or any(word in joined for word in words)
 
 
 def _is_name(uploader: str, name: str) -> bool:
-    """Whether two names have the same words, from whichever the name begins."""
+    """Return whether two names have the same words, from whichever the name begins."""
     words, joined = _words(name), "".join(_words(uploader))
     return joined in ("".join(words[first:] + words[:first]) for first in range(len(words)))

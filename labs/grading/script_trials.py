@@ -21,7 +21,7 @@ _LONGEST = 200  # characters of a reason
 
 @dataclass(frozen=True)
 class ScriptTrial:
-    """What became of a script: why it was not run, or failed on the lab's kernel, if so.
+    """The result of a script: why it was not run, or failed on the lab's kernel, if so.
 
     `problem` is the reason why it could not be run to its end. `unnoticed` are the other kernels
     on which it passed all the same, `elsewhere` those on which it failed without a packet.

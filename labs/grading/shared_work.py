@@ -17,13 +17,13 @@ _ALIKE = 0.7
 """Words in common, of all words of both (Jaccard's index): from here on sentences are alike."""
 _LEAST_WORDS = 6
 _MOST = 40  # pairs on a page
-_MOST_OF_ONE = 40  # sentences of one student, so that nobody's text takes long to compare
+_MOST_OF_ONE = 40  # sentences of one student, so that no text takes long to compare
 _MOST_OF_TWO = 5  # pairs of the same two students, so that others still find room
 
 
 @dataclass(frozen=True)
 class SimilarSentences:
-    """A sentence of one student beside one of another, and which share of their words is common."""
+    """Two students' similar sentences, and the share of words that they have in common."""
 
     student: str
     sentence: str
@@ -78,7 +78,7 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 def same_captures(cases: Sequence[Case]) -> None:
     """Flag captures that several hand-ins hold.
 
-    A student whose own run gives them has copied nothing, and is only named.
+    A student whose own run gives them is only named.
     """
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:

@@ -62,7 +62,7 @@ class Upload:
 
     @property
     def key(self) -> str:
-        """The same for everything that one student, or one group, uploaded."""
+        """The key that all uploads of one student, or one group, share."""
         return f"{self.system} {self.number or self.name}"
 
     @property
@@ -130,7 +130,7 @@ class Parcel:
 
 @dataclass(frozen=True)
 class OutsideReason:
-    """Why a file is in no hand-in. `look` says that a person should know.
+    """The reason why a file is in no hand-in. `look` says that a person should know.
 
     `whose` is the word of the course system.
     """
@@ -142,7 +142,7 @@ class OutsideReason:
 
 @dataclass
 class Sorting:
-    """How files are sorted: each is in a parcel or has a reason, by its place in the download."""
+    """Sorted files: each is in a parcel or has a reason, by its place in the download."""
 
     parcels: list[Parcel] = field(default_factory=list)
     others: dict[int, OutsideReason] = field(default_factory=dict)
@@ -212,8 +212,8 @@ def _sort_uploads(
 ) -> None:
     """Sort the files that one student, or one group, uploaded.
 
-    If nothing of it is a hand-in, or too much of it, all of it is taken for one, so that the
-    student is told.
+    If it holds no hand-in, or too many, all of it is taken for one, so that the student gets a
+    message.
     """
     folders: dict[str, dict[int, str]] = defaultdict(dict)
     for place, upload in uploads.items():
@@ -272,7 +272,7 @@ def _pieces(
 
 
 def _is_whole(names: set[str]) -> bool:
-    """Whether a folder with answers is one hand-in: nothing else in it is.
+    """Return whether a folder with answers is one hand-in without another in it.
 
     In a lab's own folder lies the zip that `lab pack` made of it, and perhaps a copy of answers.
     """
@@ -300,7 +300,7 @@ def _sort_unnamed(sorting: Sorting, group: _FileGroup, owned: _FileGroup) -> Non
 
 
 def _sort_rest(sorting: Sorting, rest: Mapping[int, str], known: set[str], loose: set[int]) -> None:
-    """Files in no hand-in. A folder beside other students' is taken for one, to tell its owner."""
+    """Sort files outside hand-ins; a folder next to other students' is taken for one."""
     folders: dict[str, dict[int, str]] = defaultdict(dict)
     for place, name in rest.items():
         top, _, inside = name.partition("/")

@@ -1,6 +1,6 @@
-"""CSV tables: ours, and those of course systems.
+"""CSV tables: new ones, and those of course systems.
 
-In a course system's table only the cells that change are new bytes. Cells of ours that a
+In a course system's table only the cells that change are new bytes. New cells that a
 spreadsheet would take for a formula get an apostrophe in front (OWASP, CSV injection). Where
 numbers have a decimal comma, spreadsheets separate cells by semicolons, and there quotation marks
 within a line mean little: what follows a semicolon is treated as another cell.
@@ -32,7 +32,7 @@ def cell(value: Any) -> str:
 
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table of our own, separated by commas."""
+    """Return a table, separated by commas."""
     return "".join(f"{','.join(map(_written, row))}\n" for row in (heading, *rows))
 
 

@@ -1,4 +1,4 @@
-"""Points for what is more than a number: predictions, evidence, and designs that are run."""
+"""Points for answers that are no numbers: predictions, evidence, and designs that are run."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _sentence(bound: Bound, measured: Mapping[str, float]) -> str:
 
 
 def expected(question: Question, key: Key) -> str:
-    """What is right, as a page shows it."""
+    """Return the right answer, as a page shows it."""
     if question.kind == "design":
         return "; ".join(bound.text for bound in question.bounds)
     frames = sorted(key.frames.get(question.id, {}).items())
@@ -86,7 +86,7 @@ def script(
 ) -> AnswerMark:
     """All points if it passes on the lab's kernel, and on none that does otherwise.
 
-    A script that fails on the lab's kernel earns nothing: it says what is not so. Another kernel
+    A script that fails on the lab's kernel earns no points: its claim is false. Another kernel
     counts only if the script fails there at a packet of the kernel.
     """
     if not given:
@@ -114,7 +114,7 @@ def script(
 
 
 def script_expected(question: Question) -> str:
-    """What a script has to do, as a page shows it."""
+    """Return the requirements of a script, as a page shows them."""
     others = "; ".join(other.text for other in question.others)
     return (
         "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"

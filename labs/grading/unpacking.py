@@ -1,8 +1,8 @@
-"""A stranger's zip, tar or folder, unpacked into an empty folder of ours.
+"""A stranger's zip, tar or folder, unpacked into an empty folder.
 
-Only the files that a hand-in has are taken out. Nothing is trusted: not the names, not the kinds,
-not the sizes that an archive claims. A hand-in is refused as a whole, with a sentence for its
-owner. Files that no hand-in needs are passed over.
+Only the files that a hand-in has are taken out. Names, kinds and claimed sizes are not
+trusted. A hand-in is refused as a whole, with a sentence for its owner. Files that no hand-in needs
+are passed over.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ _BY_MACHINE = re.compile(
 
 
 def wanted(name: str) -> bool:
-    """Whether a hand-in has a file of that name."""
+    """Return whether a hand-in has a file of that name."""
     own = name in (FILE, ANSWERS, PREDICTIONS)
     return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
 
 
 def by_machine(name: str) -> bool:
-    """Whether macOS, Windows or git left that file beside what a person wrote."""
+    """Return whether macOS, Windows or git left that file."""
     return bool(_BY_MACHINE.search(name))
 
 
@@ -67,7 +67,7 @@ def unpack(source: Path, target: Path) -> list[str]:
 
 
 def _unpacked(source: Path, target: Path) -> list[str]:
-    """Everything is looked at before anything is copied, so that what is refused leaves nothing."""
+    """Check all members before the first is copied, so that a refusal leaves no files."""
     offered = [member for member, _ in _offered(source)]
     root = _root([member.name for member in offered if not by_machine(member.name)])
     _check(offered, root, strict=not source.is_dir())
@@ -124,7 +124,7 @@ def _limit(name: str) -> int:
 
 
 def _files(root: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
-    """The same of a folder, which is walked without following a link."""
+    """Yield the files of a folder, which is walked without following a link."""
     count = 0
     for place, folders, files in os.walk(root, followlinks=False):
         for name in (*folders, *files):
@@ -141,6 +141,6 @@ def _files(root: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
 
 
 def wanted_or_above(name: str) -> bool:
-    """Whether a link of that name would stand for something wanted; `latest` of a lab does not."""
+    """Return whether a link of that name would replace a wanted file; a lab's `latest` does not."""
     in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
     return wanted(name) or in_runs or name == FOLDER

@@ -68,7 +68,7 @@ class WorkingTime:
         return self.reading + self.questions
 
     def is_far_from(self, stated: float) -> bool:
-        """Whether the minutes that a lab states are others."""
+        """Return whether the minutes that a lab states are others."""
         return abs(stated - self.total) > FAR * self.total
 
 
@@ -167,7 +167,7 @@ def _hosts(lab: LabSpec) -> set[str]:
 
 
 def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[LintFinding]:
-    """Where the answer stands has to be a file of which the handout shows how it is read."""
+    """Check that the handout explains how to read the file of the answer."""
     for source, pattern in _SOURCES.items():
         if re.search(pattern, question.how) and source not in lab.reads:
             yield LintFinding(question.id, f"the handout does not show how to read '{source}'")
@@ -183,7 +183,7 @@ def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[L
 
 
 def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LintFinding]:
-    """Whether a sentence that students read holds one option alone."""
+    """Find sentences for students that give one option away."""
     others = [other.ask for other in lab.questions if other is not question]
     sentences = re.split(r"(?<=[.?!])\s+", " ".join([background, lab.asks, *others]))
     for sentence in sentences:

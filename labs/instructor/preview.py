@@ -29,7 +29,7 @@ from labs.templates.rendering import markdown_page
 
 
 def lint_variants(preview: LabPreview) -> Iterator[LintFinding]:
-    """Where the claim does not hold, a question has no answer, or points do not follow thinking."""
+    """Find variants with a false claim, a question without answer, or kinds out of order."""
     for runs, shown, each in zip(preview.carried, preview.shown, preview.tried, strict=True):
         where = f"in the variant {_values_of(runs.variant)}"
         if not shown:
@@ -46,7 +46,7 @@ def _values_of(variant: Variant) -> str:
 
 @dataclass(frozen=True)
 class LabPreview:
-    """What was run for a preview: variants with their keys, and the seconds that it took."""
+    """The runs of a preview: variants with their keys, and the seconds that it took."""
 
     lab: LabSpec
     carried: Sequence[VariantRuns]
@@ -55,18 +55,18 @@ class LabPreview:
 
     @cached_property
     def tried(self) -> list[TriedVariant]:
-        """What five kinds of students earn in each variant."""
+        """The points of five kinds of students in each variant."""
         return [tried(marker) for marker in self.markers]
 
     @property
     def shown(self) -> list[bool]:
-        """In which variants the claim holds."""
+        """For each variant, whether the claim holds."""
         module = catalogue.key_module(self.lab.name)
         return [bool(module.lesson(runs.runs)) for runs in self.carried]
 
     @property
     def ordered(self) -> float:
-        """In which share of all tries the kinds of students come in their order."""
+        """The share of all tries in which the kinds of students come in their order."""
         return mean(each.ordered for each in self.tried)
 
     @property
@@ -83,7 +83,7 @@ class LabPreview:
 
     @property
     def markers(self) -> list[Marker]:
-        """What would mark a student of each variant."""
+        """The marker for each variant."""
         module = catalogue.key_module(self.lab.name)
         pictures = {each.id: "" for each in self.lab.questions if each.kind == "graph"}
         return [
@@ -153,7 +153,7 @@ def _page(found: LabPreview) -> Iterator[str]:
 
 
 def _kinds(found: LabPreview) -> Iterator[str]:
-    """What kinds of students earn, and how much that depends on the variant."""
+    """Yield the points of kinds of students, and their spread over variants."""
     yield "\n## Five kinds of students\n"
     yield f"Percent of the points over the variants, each the mean of {TRIES} tries.\n"
     yield "| kind | least | median | most | most over least |\n| --- | --- | --- | --- | --- |"
@@ -201,7 +201,7 @@ def _facts(found: LabPreview) -> Iterator[str]:
 
 
 def _computed(found: LabPreview) -> str:
-    """How long a student works, as it is computed."""
+    """Return a sentence on the computed working time."""
     time = working_time(found.lab, handout_text(found.lab, found.carried[0].variant))
     return (
         f"Computed are {time.total:.0f}: {time.reading:.0f} of reading, at {WORDS_A_MINUTE} words a"
@@ -210,7 +210,7 @@ def _computed(found: LabPreview) -> str:
 
 
 def _spread(question: Question, keys: Sequence[Key]) -> str:
-    """What the right answers are, over the variants."""
+    """Return the spread of right answers over the variants."""
     if question.kind == "number":
         values = [key.numbers[question.id] for key in keys]
         least, middle, most = map(in_digits, (min(values), median(values), max(values)))

@@ -25,7 +25,7 @@ _ERRORS = 4
 
 @dataclass(frozen=True)
 class KindOfStudent:
-    """What a student of the kind gets right, and `explains`: the share of points a reader gives.
+    """The abilities of a kind of student, and `explains`: the share of points a reader gives.
 
     `reads` values; `calculates` from them; `thinks`: evidence and choices; `designs` and runs a
     configuration; `errs` in a quarter of all that; `guesses` what else is asked.
@@ -131,7 +131,7 @@ TRIES = 20
 
 @dataclass(frozen=True)
 class TriedVariant:
-    """What a variant gives to whom.
+    """The points of each kind of student in a variant.
 
     `points` are the mean in percent of the lab's, by kind of student; `ordered` is the share of
     tries in which they fell from kind to kind: a guess may be lucky. `mix_ups` are known mistakes,
@@ -146,7 +146,7 @@ class TriedVariant:
 
     @property
     def in_order(self) -> bool:
-        """Whether the means fall from kind to kind."""
+        """Return whether the means fall from kind to kind."""
         return falling(list(self.points.values()))
 
 
@@ -168,7 +168,7 @@ def tried(marker: Marker, tries: int = TRIES) -> TriedVariant:
 
 
 def falling(points: Sequence[float]) -> bool:
-    """Whether each has fewer than the one before."""
+    """Return whether each has fewer than the one before."""
     return all(before > after for before, after in pairwise(points))
 
 

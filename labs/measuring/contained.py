@@ -53,7 +53,7 @@ Tell = Callable[[str, float], None]
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a process may take: wall and CPU seconds, bytes of address space, bytes of a file.
+    """The limits of a process: wall and CPU seconds, bytes of address space, bytes of a file.
 
     NumPy's thread pools alone take a GiB of address space.
     """

@@ -43,7 +43,7 @@ _PAUSE = 250_000_000
 
 
 def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
-    """The evidence in a condition's captures; nothing of one that cannot be read."""
+    """Return the evidence in a condition's captures; unreadable ones are left out."""
     values: dict[str, float] = {}
     for name in captures:
         try:
@@ -177,7 +177,7 @@ Runs = Mapping[str, MeasuredRun]
 def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """`values` and `files` (their digests) of a seed, whose raw files are in FOLDER/raw/seed-SEED.
 
-    FOLDER is ours: what makes it a run directory is written there. Raises TcplabError.
+    FOLDER is trusted, and is made a run directory. Raises TcplabError.
     """
     folder = raw.parent.parent
     as_run_directory(folder, data, [seed])
@@ -190,7 +190,7 @@ def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
 
 
 def _digests(raw: Path, data: Any) -> dict[str, str]:
-    """What a condition measured; the logs beside it name paths and processes of the machine."""
+    """Return the digests of conditions' files, without logs, which name paths and processes."""
     names = [
         path.relative_to(raw).as_posix()
         for condition in data["conditions"]
@@ -238,7 +238,7 @@ def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
 
 
 def _witnesses(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """What the sender's socket and tcpdump's own count say of what was sent."""
+    """Return the counts of sent data by the sender's socket and by tcpdump."""
     counts: dict[str, float] = {}
     lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
     samples = by_port(lines).get(str(run.flow.port), [])

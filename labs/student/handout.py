@@ -66,7 +66,7 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
 
 
 def sheet_text(lab: LabSpec, variant: Variant) -> str:
-    """answers.toml with nothing answered."""
+    """Return answers.toml without answers."""
     return render(f"{lab.language}/answers.toml.j2", {"lab": lab, "variant": variant})
 
 
@@ -81,7 +81,7 @@ def _words(language: str) -> Mapping[str, Any]:
 
 
 def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
-    """What a handout says of a run, all of it from the spec: settings, flows, places of files."""
+    """Return a handout's facts about a run, all from the spec: settings, flows, places of files."""
     part = {
         "name": run.name,
         "module": run.module,
@@ -101,14 +101,14 @@ def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _beside(first: Mapping[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """What a handout says of a run that comes after the first."""
+    """Return a handout's facts about a run that differ from the first run's."""
     same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
     settings = [setting for setting in part["settings"] if setting not in first["settings"]]
     return part | dict.fromkeys(same) | {"like": first["name"], "settings": settings}
 
 
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """What is set, by the lab, the variant or the experiment, and what it means in the language."""
+    """Yield the settings of lab, variant and experiment, and their meanings in the language."""
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
     texts = (text.partition("=") for text in settings(run, variant.values))
@@ -128,7 +128,7 @@ def _inside_a_sentence(words: str) -> str:
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
-    """What the student's variant makes of the run's experiment."""
+    """Return the facts about the network of a run in the student's variant."""
     with TemporaryDirectory() as folder:
         own = examples_of(lab, example_module(Path(folder)))
         spec = combination_of(run, variant, own).spec
@@ -151,7 +151,7 @@ def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
 
 
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
-    """Who sends what to whom."""
+    """Yield a sentence for each flow: sender, data and receiver."""
     shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
     for flow in shown:
         kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
@@ -163,7 +163,7 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
 
 
 def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> str:
-    """What kind of answer is wanted, in words."""
+    """Describe the kind of answer that is wanted."""
     if question.kind == "number":
         counted = unit_named(question.unit) == COUNT
         kind = words["count"] if counted else words["number"].format(question.unit)
@@ -205,7 +205,7 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
 
 
 def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:
-    """The handout as Markdown with its drawings beside it, and as one page with them in it."""
+    """Return the handout as Markdown with drawing files, and as one page that holds them."""
     handout, drawings = handout_text(lab, variant), drawings_of(lab).files()
     page = markdown_page(f"{lab.title}, {variant.student}", handout, lab.language, drawings)
     return {HANDOUT: handout, "handout.html": page, **drawings}

@@ -71,7 +71,7 @@ def run(assignment: Assignment) -> dict[str, Path]:
 
 
 def measured(run: Path) -> Values:
-    """What a run measured under its first seed: condition to name to value."""
+    """Return the values of a run's first seed: condition to name to value."""
     values: dict[str, Values] = values_of(str(run))["values"]
     return next(iter(values.values()))
 
@@ -87,13 +87,13 @@ class ShownHandout:
 
 
 def handout(assignment: Assignment) -> ShownHandout:
-    """The assignment's handout, for a notebook beside its folder."""
+    """The assignment's handout, for a notebook."""
     text = untrusted.text_if_any(assignment.folder, HANDOUT)
     return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 
 
 def table(run: Path) -> polars.DataFrame:
-    """What a run measured under its first seed: a row for each value, a column a condition.
+    """Return the values of a run's first seed: a row for each value, a column a condition.
 
     Counters that stayed zero are left out, and what is there under the name of a flow too.
     Raises UsageError if Polars is not installed.
@@ -108,7 +108,7 @@ def table(run: Path) -> polars.DataFrame:
 
 
 def _tells(name: str, values: Values) -> bool:
-    """Whether a row of that name tells a student anything that no other row does."""
+    """Return whether a row of that name adds information for a student."""
     if name.startswith((PREFIX, _DOUBLES)):
         return False
     counted = any(condition.get(name) for condition in values.values())

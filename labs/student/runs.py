@@ -39,7 +39,7 @@ def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun
 
 
 def is_there(assignment: Assignment, run: LabRun) -> bool:
-    """Whether the run is there, with the settings that are chosen now."""
+    """Return whether the run is there, with the settings that are chosen now."""
     folder = run_folder(assignment.folder, run.name)
     if folder is None or not run.chosen:
         return folder is not None
@@ -56,7 +56,7 @@ def own_parts(assignment: Assignment) -> OwnParts:
 
 
 def is_of(folder: Path, wanted: ExperimentSpec) -> bool:
-    """Whether the run in `folder` is of that spec; spec.json says more than the spec's fields."""
+    """Return whether the run in `folder` is of that spec; spec.json has further fields."""
     try:
         content = read_object(folder / "spec.json")
     except UnreadableJson:

@@ -206,7 +206,7 @@ def test_packing_names_blanks_and_misspelt_questions(
 
 
 def test_a_question_of_a_kind_has_what_the_kind_needs() -> None:
-    with pytest.raises(UsageError, match="says before which run"):
+    with pytest.raises(UsageError, match="names the run before which"):
         Question("guess", "prediction", "What?", 1, "so")
     with pytest.raises(UsageError, match="names its capture"):
         Question("frame", "evidence", "Which?", 1, "so", run="sack")
