@@ -12,7 +12,6 @@ from labs.definition.spec import LabSpec
 from labs.measuring.measures import MeasuredRun, values_of
 from labs.student.hand_in import check
 from labs.student.runs import carry_out_run
-from testbed.lab.ready import lab as the_lab
 from tests.labs.native_run import dressed
 from tests.labs.student import LAB, LATER, Student, packed, sheet, written
 
@@ -102,8 +101,7 @@ def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
     other = replace(
         student.assignment, variant=replace(student.assignment.variant, seed=_OTHER_SEED)
     )
-    ready = the_lab()
-    run = carry_out_run(other, lab.runs[0], "virtual", lambda _kernels: ready)
+    run = carry_out_run(other, lab.runs[0], "virtual")
     values = values_of(str(run))["values"]
     key = key_module(LAB).key(
         {LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant)

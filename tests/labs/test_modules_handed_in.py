@@ -14,7 +14,6 @@ from labs.grading import class_grading, grade
 from labs.student.hand_in import pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
-from testbed.lab.ready import lab
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
 
@@ -33,7 +32,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
 ) -> None:
     monkeypatch.setattr(grade, "_WALL_SECONDS", 90.0)
     monkeypatch.setattr(class_grading, "_SEEDS", 3)
-    spec, ready = catalogue.find("own_congestion_control"), lab()
+    spec = catalogue.find("own_congestion_control")
     class_folder = tmp_path / "class"
     class_folder.mkdir()
     changes = {"good": ("", ""), "crash": CRASH, "spin": SPIN, "wrong": ("return", "retrun")}
@@ -47,7 +46,7 @@ def test_only_the_sound_module_is_graded_and_the_others_say_why(
         )
         if name == "good":
             for run in spec.runs:
-                carry_out_run(assignment, run, "virtual", lambda _kernels: ready)
+                carry_out_run(assignment, run, "virtual")
             pack(assignment, class_folder / "good.zip")
         else:
             module.write_text(source.replace(old, new, 1))

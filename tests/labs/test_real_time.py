@@ -20,7 +20,6 @@ from labs.grading.intake import HandIn
 from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
-from testbed.lab.ready import lab as the_lab
 from testbed.native.realtime import REALTIME
 from testbed.virtual import guest
 from tests.labs.conftest import COURSE
@@ -128,13 +127,12 @@ def virtual_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Pat
     """A run of the SACK lab in virtual time, by its seed."""
     lab, place = catalogue.find("sack"), tmp_path_factory.mktemp("runs")
     begun = start(lab, variant(COURSE, lab, "ann"), place / "ann")
-    ready = the_lab()
 
     def run(seed: int) -> Path:
         other = Assignment(place / str(seed), lab, replace(begun.variant, seed=seed))
         other.folder.mkdir()
         shutil.copy(begun.folder / ANSWERS, other.folder)
-        return carry_out_run(other, lab.runs[0], "virtual", lambda _kernels: ready)
+        return carry_out_run(other, lab.runs[0], "virtual")
 
     return run
 

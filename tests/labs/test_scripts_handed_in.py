@@ -138,7 +138,7 @@ def test_a_class_is_graded_with_its_scripts(
     for student, text in (("ann", SPACED), ("eve", HOSTILE[0])):
         made = assignment(student, text)
         for run in [run for run in LAB.runs if not run.chosen]:
-            carry_out_run(made, run, "virtual", lambda _kernels: ready)
+            carry_out_run(made, run, "virtual")
         pack(made, tmp_path / "class" / f"{student}.zip")
     grade.grade_all(
         grade.ClassRequest(tmp_path / "class", LAB, COURSE, tmp_path / "grades", workers=2)
