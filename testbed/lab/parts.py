@@ -70,9 +70,7 @@ def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list
 
 
 def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the SHA-256 of what decides a run, by its name in `Lab.digests`, from those of all
-    files.
-    """
+    """Select the digests of the files that decide a run, named as in `Lab.digests`."""
     return {name: files[file] for name, file in _FILES.items()}
 
 

@@ -219,18 +219,16 @@ def show_command() -> None:
 
 def _show(ready: Lab) -> None:
     seccomp = "on" if ready.seccomp else "not known to this kernel"
-    click.echo(
-        f"kernel  {ready.digests['kernel']}  Linux {ready.kernel_release}, seccomp {seccomp}:"
-        f" {ready.kernel}"
-    )
-    click.echo(f"confine {ready.digests['confine']}  {ready.confine}")
-    click.echo(f"init    {ready.digests['init']}  {ready.init}")
-    click.echo(f"image   {ready.digests['image']}  {len(ready.packages)} packages: {ready.image}")
-    click.echo(
-        f"modules {ready.digests['modules']}  what a module needs of the kernel's tree:"
-        f" {ready.modules}"
-    )
-    click.echo(f"whole   {ready.digests['whole']}  {release_of(ready.digests)}")
+    rows = {
+        "kernel": f"Linux {ready.kernel_release}, seccomp {seccomp}: {ready.kernel}",
+        "confine": ready.confine,
+        "init": ready.init,
+        "image": f"{len(ready.packages)} packages: {ready.image}",
+        "modules": f"what a module needs of the kernel's tree: {ready.modules}",
+        "whole": release_of(ready.digests),
+    }
+    for name, text in rows.items():
+        click.echo(f"{name:<7} {ready.digests[name]}  {text}")
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

@@ -13,16 +13,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from testbed.host.packages import (
-    ENGINE,
-    IMAGE,
-    KERNEL,
-    KINDS,
-    MORE_TESTS,
-    VIRTUAL,
-    of_tools,
-    present,
-)
+from testbed.host import packages
+from testbed.host.packages import ENGINE, KINDS, VIRTUAL, of_tools, present
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.image.recipe import SUITE
 from testbed.lab.parts import parts
@@ -47,7 +39,7 @@ def welcome(kind: str) -> list[str]:
     """
     if kind != "test" or os.geteuid() != 0:
         return []
-    return of_tools(tool for tool in MORE_TESTS if not present(tool))
+    return of_tools(tool for tool in packages.MORE_TESTS if not present(tool))
 
 
 def compiler() -> dict[str, str]:
@@ -60,8 +52,8 @@ def build_tools() -> dict[str, str]:
     """Return what building the absent parts of the lab needs; empty once they are in the cache."""
     absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
     return {
-        **(KERNEL if absent & {"kernel", "init"} else {}),
-        **(IMAGE if "image" in absent else {}),
+        **(packages.KERNEL if absent & {"kernel", "init"} else {}),
+        **(packages.IMAGE if "image" in absent else {}),
     }
 
 
@@ -75,16 +67,13 @@ def require_mirror(kind: str) -> None:
 
     Debian's own apt may have to be told first what its mirrors hold. Raises TcplabError.
     """
-    built = all(entry.exists() for entry in entries())
-    if kind in BUILDING and not built and not _is_debian() and shutil.which("apt-get"):
-        mirror(SUITE)
-
-
-def _is_debian() -> bool:
     try:
-        return platform.freedesktop_os_release()["ID"] == "debian"
+        is_debian = platform.freedesktop_os_release()["ID"] == "debian"
     except OSError:  # a small container, which os-release(5) allows
-        return True
+        is_debian = True
+    built = all(entry.exists() for entry in entries())
+    if kind in BUILDING and not built and not is_debian and shutil.which("apt-get"):
+        mirror(SUITE)
 
 
 def main(kind: str) -> None:
@@ -94,12 +83,8 @@ def main(kind: str) -> None:
     except TcplabError as error:
         sys.exit(f"Error: {error}")
     optional = [f"?{package}" for package in welcome(kind)]
-    for line in [
-        *missing(kind),
-        *optional,
-        *(map(os.fspath, entries()) if kind in BUILDING else []),
-    ]:
-        print(line)
+    files = map(os.fspath, entries()) if kind in BUILDING else ()
+    print(*missing(kind), *optional, *files, sep="\n")
 
 
 if __name__ == "__main__":

@@ -110,10 +110,7 @@ def hear_again(out: Path, run: Callable[[Path], object]) -> None:
 
 
 def explained(
-    error: TcplabError,
-    out: Path,
-    modules: Sequence[BuiltModule],
-    kernel: KernelChoice = LAB_KERNEL,
+    error: TcplabError, out: Path, modules: Sequence[BuiltModule], kernel: KernelChoice = LAB_KERNEL
 ) -> TcplabError:
     """Return the error of a run in a guest, with what console and clock tell of who may be to
     blame.

@@ -257,10 +257,7 @@ TOGETHER = 40
 """Scripts that share a guest: 0.46 s of processor each instead of 1.17 (busy machine). What failed
 among others is run again by itself, and that counts: no script fails for what ran before it."""
 # [ipv4]="--ip_version=ipv4 ..." of newer runners, ipv4_args=('--ip_version=ipv4 ' ...) of 6.12's
-_ARGUMENTS = (
-    re.compile(r'\[(ipv[\w-]+)\]="([^"]*)"'),
-    re.compile(r"(ipv[46])_args=\(([^)]*)\)"),
-)
+_ARGUMENTS = (re.compile(r'\[(ipv[\w-]+)\]="([^"]*)"'), re.compile(r"(ipv[46])_args=\(([^)]*)\)"))
 _OWN_VERSION = re.compile(r"^--ip_version=(\S+)", re.MULTILINE)
 
 

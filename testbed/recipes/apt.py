@@ -68,7 +68,7 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Return what differs in the second of two tables of versions by name, a sentence each."""
+    """Return the differences of two tables of versions by name, a sentence each."""
     return [
         f"{name}: {old.get(name, 'not there')} -> {new.get(name, 'gone')}"
         for name in sorted({*old, *new})
@@ -130,9 +130,7 @@ class Apt:
         return next(self.workshop.folder.glob(f"{package}_*.deb"))
 
     def resolve(self, packages: Sequence[str]) -> list[LockedPackage]:
-        """Return what a mirror has of packages and of everything they depend on, as a lock has
-        it.
-        """
+        """Return a mirror's versions of packages and of all that they depend on."""
         self.update()
         options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
         command = ["apt-get", *options, "install", *packages]
@@ -146,48 +144,33 @@ class Apt:
         Raises TcplabError that names what cannot be had.
         """
         self.prepare()
-        refusals = [
-            error
-            for root in archives(self.suite, lock.day)
-            if (error := self._download_from(root, lock))
-        ]
-        if missing := self._missing(lock):
-            names = ", ".join(f"{package.name} {package.version}" for package in missing[:_NAMED])
-            names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-            said = f"\n{refusals[-1].output.strip()}" if refusals else ""
+        folder, said = self.workshop.folder / "apt/archives", ""
+
+        def missing() -> list[LockedPackage]:
+            files = ((package, folder / package.file) for package in lock.packages)
+            return [
+                package
+                for package, file in files
+                if not file.is_file() or digest_of(file) != package.sha256
+            ]
+
+        for root in archives(self.suite, lock.day):
+            command = ["/usr/lib/apt/apt-helper", "-q", "download-file"]
+            for package in (absent := missing()):
+                address = f"{root.rstrip('/')}/{package.place}"
+                target = f"{FOLDER}/apt/archives/{package.file}"
+                command += [address, target, f"SHA256:{package.sha256}"]
+            text, environment = "Downloading the locked packages", APT_ENVIRONMENT
+            try:
+                if absent:
+                    self.workshop.run(text, command, environment=environment, network=True)
+            except CommandError as error:  # the next archive may have what this one has not
+                said = f"\n{error.output.strip()}"
+        if absent := missing():
+            names = ", ".join(f"{package.name} {package.version}" for package in absent[:_NAMED])
+            names += f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
             raise TcplabError(f"No mirror here has {names}.{said}", _NO_PAST)
-        return [self._archive / package.file for package in lock.packages]
-
-    def _download_from(self, root: str, lock: PackageLock) -> CommandError | None:
-        """Try to fetch from one mirror what is still missing; what it has not is left out."""
-        wanted = [
-            word
-            for package in self._missing(lock)
-            for word in (
-                f"{root.rstrip('/')}/{package.place}",
-                f"{FOLDER}/apt/archives/{package.file}",
-                f"SHA256:{package.sha256}",
-            )
-        ]
-        command = ["/usr/lib/apt/apt-helper", "-q", "download-file", *wanted]
-        text = "Downloading the locked packages"
-        try:
-            if wanted:
-                self.workshop.run(text, command, environment=APT_ENVIRONMENT, network=True)
-        except CommandError as error:
-            return error
-        return None
-
-    def _missing(self, lock: PackageLock) -> list[LockedPackage]:
-        return [package for package in lock.packages if not self._has(package)]
-
-    def _has(self, package: LockedPackage) -> bool:
-        file = self._archive / package.file
-        return file.is_file() and digest_of(file) == package.sha256
-
-    @property
-    def _archive(self) -> Path:
-        return self.workshop.folder / "apt/archives"
+        return [folder / package.file for package in lock.packages]
 
     def names(self, pattern: str) -> list[str]:
         """Return the packages of the suite whose name matches a regular expression."""
@@ -237,21 +220,14 @@ def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
 
 def repositories() -> dict[str, str]:
     """Code name of a Debian suite (bookworm, bookworm-security) -> URI, of this machine's apt."""
-    listed = output(
-        "apt-get",
-        "indextargets",
-        "--format",
-        "$(ORIGIN) $(CODENAME) $(REPO_URI)",
-        "Created-By: Packages",
-    )
+    columns = "$(ORIGIN) $(CODENAME) $(REPO_URI)"
+    listed = output("apt-get", "indextargets", "--format", columns, "Created-By: Packages")
     rows = [line.split() for line in listed.splitlines() if line.startswith("Debian ")]
     return {row[1]: row[2] for row in rows if len(row) == 3}
 
 
 def download_settings() -> str:
-    """Return how this machine's apt reaches the network: proxies, certificates, time-outs, no
-    hooks.
-    """
+    """Return the network settings of this machine's apt: proxies, certificates, time-outs."""
     lines = output("apt-config", "dump", "Acquire").splitlines()
     return "".join(f"{line}\n" for line in lines if not line.startswith("Acquire::IndexTargets"))
 

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -163,7 +163,10 @@ class Workshop:
         self.report.step(text)
         command_line = [*seal, *variables(environment or {}, network), "--", *command]
         with _process_group(command_line, self.log, source) as process:
-            while not finished(process):
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(0.2)
+                    break
                 self.report.step(text, share() if share else None)
         printed = self.log.read_bytes()[before:].decode(errors="replace")
         if process.returncode:
@@ -173,26 +176,13 @@ class Workshop:
         return printed
 
 
-def finished(process: subprocess.Popen[bytes]) -> bool:
-    """Wait a moment for the process; whether it has ended."""
-    try:
-        process.wait(0.2)
-    except subprocess.TimeoutExpired:
-        return False
-    return True
-
-
 def outside(folder: Path, network: bool) -> list[str]:
     """Return bubblewrap's arguments for a command that sees this machine and writes to `folder`."""
     places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
     shared = ["--share-net"] if network else []
-    programs = (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN)
-    unseen = [
-        word
-        for program in programs
-        if os.path.isfile(program)
-        for word in ("--ro-bind", "/dev/null", program)
-    ]
+    unseen: list[str] = []
+    for program in (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN):
+        unseen += ["--ro-bind", "/dev/null", program] if os.path.isfile(program) else []
     return [*SEAL, *shared, *places, *unseen, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
 
 
@@ -208,12 +198,9 @@ def hidden(folder: Path) -> list[str]:
     No /proc: the list of mounts would tell paths of this machine.
     """
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
-    links = [
-        option
-        for place in roots
-        if place.is_symlink()
-        for option in ("--symlink", os.readlink(place), str(place))
-    ]
+    links: list[str] = []
+    for place in filter(Path.is_symlink, roots):
+        links += ["--symlink", os.readlink(place), str(place)]
     own = [place for place in roots if place.is_dir() and not place.is_symlink()]
     # The last: links that say which awk is meant.
     places = [Path("/usr"), *own, Path("/etc/alternatives")]
@@ -227,13 +214,9 @@ SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
 
 def variables(environment: Mapping[str, str], network: bool) -> list[str]:
     """bubblewrap's arguments for the environment: fixed, with proxies if `network` is wanted."""
-    names = [
-        name
-        for lower in PROXIES
-        for name in (lower, lower.upper())
-        if network and name in os.environ
-    ]
-    wanted = {**ENVIRONMENT, **{name: os.environ[name] for name in names}, **environment}
+    names = [*PROXIES, *map(str.upper, PROXIES)] if network else []
+    proxies = {name: os.environ[name] for name in names if name in os.environ}
+    wanted = {**ENVIRONMENT, **proxies, **environment}
     return [part for name, value in wanted.items() for part in ("--setenv", name, value)]
 
 

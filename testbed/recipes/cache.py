@@ -39,7 +39,7 @@ FileState = list[int]
 
 
 def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
-    """Return how files are now, without those that are not there."""
+    """Return the states of the files that exist."""
     there: dict[str, FileState] = {}
     for name in names:
         with suppress(OSError):
@@ -50,9 +50,7 @@ def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
 
 
 def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> bool:
-    """Return whether all files had their digests when `memory` was written, and none has changed
-    since.
-    """
+    """Check that `memory` notes these digests, and that no file has changed since."""
     try:
         written = json.loads(memory.read_bytes())
         is_recent = 0 <= time.time() - written["checked"] < _KEPT
@@ -172,9 +170,7 @@ def folder() -> Path:
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
-    """Return the recipe's entry, built when it is missing or damaged, or when `rebuild` asks for
-    it.
-    """
+    """Return the recipe's entry; build it if it is missing or damaged, or with `rebuild`."""
     if not rebuild and (entry := usable(recipe, BuildReport())):
         return entry
     if recipe.place.parent == BROUGHT:
@@ -188,9 +184,7 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
 
 
 def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
-    """Return the entry when it is there and whole; the report hears what is wrong with a damaged
-    one.
-    """
+    """Return the entry if it exists and is whole; a damaged one is noted in the report."""
     if not recipe.place.exists():
         return None
     try:
@@ -217,19 +211,12 @@ def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
     if key != recipe.key:
         raise DamagedEntry("another recipe made it")
     digests = {name: digest for name, (_, digest) in stated.items()}
-    _check_files(place, stated, digests, again)
-    return Entry(place, digests, facts)
-
-
-def _check_files(
-    place: Path, stated: Mapping[str, tuple[int, str]], digests: Mapping[str, str], again: bool
-) -> None:
     memory, now = folder() / _CHECKED / f"{place.name}.json", states(place, digests)
-    if not again and unchanged(memory, digests, now):
-        return
-    for name, expected in stated.items():
-        check_file(place / name, expected)
-    remember(memory, digests, now)
+    if again or not unchanged(memory, digests, now):
+        for name, expected in stated.items():
+            check_file(place / name, expected)
+        remember(memory, digests, now)
+    return Entry(place, digests, facts)
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:
@@ -251,18 +238,16 @@ def build(recipe: Recipe, report: BuildReport) -> Entry:
     with temporary(recipe.name) as work, temporary(recipe.name) as finished:
         begun = time.monotonic()
         facts = recipe.build(Workshop(work, log, report))
-        cost = {"build_seconds": round(time.monotonic() - begun, 1)}
+        seconds = round(time.monotonic() - begun, 1)
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
-        write_manifest(recipe, finished, facts, cost)
+        _write_manifest(recipe, finished, facts, seconds)
         install(finished, recipe.place_if_built)
     shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
     return verify(recipe, recipe.place_if_built)
 
 
-def write_manifest(
-    recipe: Recipe, place: Path, facts: Facts, cost: Mapping[str, float] | None = None
-) -> None:
+def _write_manifest(recipe: Recipe, place: Path, facts: Facts, build_seconds: float) -> None:
     """Write manifest.json for the files in `place`, and flush all of it to the disk."""
     files = {
         name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
@@ -274,7 +259,7 @@ def write_manifest(
         "key": recipe.key,
         "files": files,
         "facts": facts,
-        **(cost or {}),
+        "build_seconds": build_seconds,
     }
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     for name in (*recipe.outputs, MANIFEST):
@@ -284,13 +269,9 @@ def write_manifest(
 
 def install(finished: Path, place: Path) -> None:
     """Rename a finished folder to its place; what it replaces goes with a temporary folder."""
-    if place.exists():
-        with tempfile.TemporaryDirectory(
-            prefix=f".{place.name.split('-')[0]}-", dir=folder()
-        ) as aside:
-            os.replace(place, Path(aside) / "old")
-            os.replace(finished, place)
-    else:
+    with temporary(place.name.split("-")[0]) as aside:
+        if place.exists():
+            os.replace(place, aside / "old")
         os.replace(finished, place)
     place.chmod(0o755)
 

@@ -53,17 +53,11 @@ def packed_members(file: Path) -> Iterator[Iterator[PackedMember]]:
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as wheel:
             yield _of_release(_of_wheel(wheel))
-    elif _is_compressed(file):
-        with tarfile.open(file, "r|gz") as archive:
-            yield _of_release(_of_tar(archive))
-    else:
-        with tarfile.open(file, "r:") as archive:
-            yield _of_tar(archive)
-
-
-def _is_compressed(file: Path) -> bool:
+        return
     with file.open("rb") as stream:
-        return stream.read(2) == b"\x1f\x8b"
+        is_release = stream.read(2) == b"\x1f\x8b"
+    with tarfile.open(file, "r|gz" if is_release else "r:") as archive:
+        yield _of_release(_of_tar(archive)) if is_release else _of_tar(archive)
 
 
 def _of_tar(archive: tarfile.TarFile) -> Iterator[PackedMember]:
@@ -84,10 +78,8 @@ def _of_wheel(wheel: zipfile.ZipFile) -> Iterator[PackedMember]:
     for info in wheel.infolist():
         mode = info.external_attr >> 16
         is_file = not info.is_dir() and stat.S_IFMT(mode) in (0, stat.S_IFREG)
-        is_program = bool(mode & stat.S_IXUSR)
-        yield PackedMember(
-            info.filename, info.file_size, is_file, is_program, partial(wheel.open, info)
-        )
+        content, is_program = partial(wheel.open, info), bool(mode & stat.S_IXUSR)
+        yield PackedMember(info.filename, info.file_size, is_file, is_program, content)
 
 
 def _of_release(members: Iterator[PackedMember]) -> Iterator[PackedMember]:
@@ -99,7 +91,6 @@ def _of_release(members: Iterator[PackedMember]) -> Iterator[PackedMember]:
 LARGEST = 512 << 20
 """Bytes of the largest file that is accepted; an image has about 80 MB."""
 LARGEST_MANIFEST = 1 << 20
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
@@ -111,13 +102,11 @@ def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
         ):
             for recipe in recipes:
                 for name in _members(recipe):
-                    archive.add(
-                        recipe.place / name, f"{recipe.name}/{name}", recursive=False, filter=_plain
-                    )
+                    file_name = f"{recipe.name}/{name}"
+                    archive.add(recipe.place / name, file_name, recursive=False, filter=_plain)
     except OSError as error:
-        raise TcplabError(
-            f"{file} cannot be written: {error.strerror}.", "Choose a folder with room."
-        ) from error
+        problem = f"{file} cannot be written: {error.strerror}."
+        raise TcplabError(problem, "Choose a folder with room.") from error
 
 
 def _members(recipe: cache.Recipe) -> tuple[str, ...]:
@@ -156,16 +145,17 @@ def import_(
     Raises TcplabError when it is neither what `export` writes nor a release.
     """
     with ExitStack() as stack:
-        for recipe in (*recipes, *optional):
-            stack.enter_context(cache.locked(recipe.name, report))
-        places = {
-            recipe.name: stack.enter_context(cache.temporary(recipe.name))
-            for recipe in (*recipes, *optional)
-        }
+        places: dict[str, Path] = {}
+        for name in (recipe.name for recipe in (*recipes, *optional)):
+            stack.enter_context(cache.locked(name, report))
+            places[name] = stack.enter_context(cache.temporary(name))
         _extract(file, _targets(recipes, places), _targets(optional, places))
         arrived = [*recipes, *(recipe for recipe in optional if any(places[recipe.name].iterdir()))]
         for recipe in arrived:
-            _check(recipe, places[recipe.name], file)
+            try:
+                cache.verify(recipe, places[recipe.name])
+            except cache.DamagedEntry as error:
+                raise _refused(file, f"{recipe.name}: {error}") from error
         for recipe in arrived:
             cache.install(places[recipe.name], recipe.place_if_given)
 
@@ -188,30 +178,19 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
     try:
         with packed_members(file) as members:
             for member in members:
-                if not (
-                    member.is_file
-                    and member.name in remaining
-                    and member.size <= _limit(member.name)
-                ):
+                limit = LARGEST_MANIFEST if member.name.endswith(cache.MANIFEST) else LARGEST
+                if not member.is_file or member.name not in remaining or member.size > limit:
                     raise _refused(file, f"{member.name!r} does not belong there")
                 _copy(member, remaining.pop(member.name))
     except BROKEN as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise _full(file) from error
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise TcplabError(
+                f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
+                "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
+            ) from error
         raise _refused(file, str(error)) from error
     if missing := [name for name in remaining if name in expected]:
         raise _refused(file, f"{', '.join(missing)} missing")
-
-
-def _full(file: Path) -> TcplabError:
-    return TcplabError(
-        f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
-        "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
-    )
-
-
-def _limit(name: str) -> int:
-    return LARGEST_MANIFEST if name.endswith(cache.MANIFEST) else LARGEST
 
 
 def _copy(member: PackedMember, target: Path) -> None:
@@ -219,13 +198,6 @@ def _copy(member: PackedMember, target: Path) -> None:
         shutil.copyfileobj(content, stream)
         os.fsync(stream.fileno())
     target.chmod(0o755 if member.is_program else 0o644)
-
-
-def _check(recipe: cache.Recipe, place: Path, file: Path) -> None:
-    try:
-        cache.verify(recipe, place)
-    except cache.DamagedEntry as error:
-        raise _refused(file, f"{recipe.name}: {error}") from error
 
 
 def _refused(file: Path, reason: str) -> TcplabError:

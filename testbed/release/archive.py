@@ -162,8 +162,13 @@ def pack(tree: Path, name: str, archive: Path) -> None:
     ):
         for path in sorted(tree.rglob("*")):
             if path.is_symlink() or path.is_file():
-                member = packed.gettarinfo(path, f"{name}/{path.relative_to(tree)}")
-                _add(packed, _plain(member), path)
+                member = _plain(packed.gettarinfo(path, f"{name}/{path.relative_to(tree)}"))
+                if member.issym():
+                    packed.addfile(member)
+                    continue
+                member.size = path.stat().st_size
+                with path.open("rb") as content:
+                    packed.addfile(member, content)
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -175,12 +180,3 @@ def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.type, member.linkname = tarfile.REGTYPE, ""
     member.mode = 0o755 if member.mode & stat.S_IXUSR else 0o644
     return member
-
-
-def _add(packed: tarfile.TarFile, member: tarfile.TarInfo, file: Path) -> None:
-    if member.issym():
-        packed.addfile(member)
-        return
-    member.size = file.stat().st_size
-    with file.open("rb") as content:
-        packed.addfile(member, content)

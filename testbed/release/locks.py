@@ -34,8 +34,7 @@ _CRATE = re.compile(r'(?m)^name = "(.+)"\nversion = "(.+)"$')
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return the Python packages that each lock is made from, by its name, as pyproject.toml has
-    them.
+    """Return the Python packages of each lock, as pyproject.toml names them.
 
     `test` comes first and has all, so that the others take its versions.
     """

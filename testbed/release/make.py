@@ -63,9 +63,7 @@ def add_entry(entry: Entry, folder: Path) -> None:
 
 
 def platform_tag(engine: Path) -> str:
-    """Return the oldest C library that has every function the engine asks for, as manylinux names
-    it.
-    """
+    """Return the manylinux tag of the oldest C library that has all functions of the engine."""
     printed = called(["readelf", "--version-info", "--wide", engine], engine.parent)
     return f"manylinux_2_{max(map(int, _C_LIBRARY.findall(printed)))}_x86_64"
 
@@ -124,7 +122,13 @@ def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelea
         wheel = make_wheel(work, entries)
         report.step("Making the archive")
         archive = make_archive(wheel, ready.image, work)
-        return _delivered(out, wheel, archive)
+        out.mkdir(parents=True, exist_ok=True)
+        for file in (wheel, archive):
+            shutil.move(file, out / file.name)
+        digests = {file.name: digest_of(out / file.name) for file in (wheel, archive)}
+        lines = (f"{digest}  {name}\n" for name, digest in digests.items())
+        (out / SUMS).write_text("".join(lines))
+        return MadeRelease(out, digests)
 
 
 def _state(ready: Lab, new: bool) -> None:
@@ -137,14 +141,3 @@ def _state(ready: Lab, new: bool) -> None:
             "For a new release: ./tcplab release --new, and commit that file.",
         )
     state_release(VERSION, ready.digests)
-
-
-def _delivered(out: Path, *files: Path) -> MadeRelease:
-    out.mkdir(parents=True, exist_ok=True)
-    digests = {}
-    for file in files:
-        shutil.move(file, out / file.name)
-        digests[file.name] = digest_of(out / file.name)
-    lines = (f"{digest}  {name}\n" for name, digest in digests.items())
-    (out / SUMS).write_text("".join(lines))
-    return MadeRelease(out, digests)

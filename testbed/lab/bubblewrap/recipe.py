@@ -39,18 +39,15 @@ def build_bubblewrap(workshop: Workshop) -> Facts:
         command = ["dpkg-deb", "--extract", f"apt/archives/{package.name}", "root"]
         workshop.run("Unpacking bubblewrap", command)
     for name in (PROGRAM, LOADER, *LIBRARIES):
+        found = (workshop.folder / "root" / place / name for place in PLACES)
         target = workshop.folder / name
-        shutil.copyfile(_unpacked(workshop.folder / "root", name), target)
+        shutil.copyfile(next(filter(Path.exists, found)), target)
         target.chmod(0o755)
     return {"packages": lock.versions}
 
 
-def _unpacked(root: Path, name: str) -> Path:
-    return next(root / place / name for place in PLACES if (root / place / name).exists())
-
-
 def bubblewrap_command() -> list[str]:
-    """Return the words that start it: this machine's own, or else what a release brought.
+    """Return the command of this machine's program, or else of what a release brought.
 
     The machine's own comes first, because a distribution that keeps ordinary users from namespaces
     lets its own program make them. Raises TcplabError if there is none.

@@ -67,21 +67,21 @@ def build_image(workshop: Workshop) -> Facts:
     lock = read_lock(LOCK)
     packages = Apt(workshop, SUITE).download_locked(lock)
     versions = lock.versions
-    (workshop.folder / PACKAGES).write_text(
-        "".join(f"{name}\t{version}\n" for name, version in versions.items())
-    )
+    rows = (f"{name}\t{version}\n" for name, version in versions.items())
+    (workshop.folder / PACKAGES).write_text("".join(rows))
     unpack(workshop, packages)
-    configure(workshop)
-    squash(workshop)
+    workshop.run("Configuring the guest", ["sh", "-"], root="root", source=HERE / "configure.sh")
+    (workshop.folder / "root/usr/lib/tcplab").mkdir()
+    workshop.run("Compiling patient.so", COMPILE, source=HERE / "patient.c")
+    workshop.run("Squashing the image", SQUASH)
+    shutil.rmtree(workshop.folder / "root")
     return {"suite": SUITE, "packages": versions}
 
 
 def wanted() -> list[str]:
     """Return the packages of packages.txt, from which the lock is made."""
-    rows = (
-        line.partition("#")[0].strip() for line in (HERE / "packages.txt").read_text().splitlines()
-    )
-    return [row for row in rows if row]
+    lines = (HERE / "packages.txt").read_text().splitlines()
+    return [row for line in lines if (row := line.partition("#")[0].strip())]
 
 
 def unpack(workshop: Workshop, packages: list[Path]) -> None:
@@ -94,17 +94,3 @@ def unpack(workshop: Workshop, packages: list[Path]) -> None:
         (root / name).symlink_to(f"usr/{name}")
     left_out = [f"--exclude=./usr/share/{name}/*" for name in LEFT_OUT]
     workshop.run(f"Unpacking {len(packages)} packages", [*EXTRACT, *left_out])
-
-
-def configure(workshop: Workshop) -> None:
-    """Do what the packages' scripts would have done, and add iperf's preload library."""
-    workshop.run("Configuring the guest", ["sh", "-"], root="root", source=HERE / "configure.sh")
-    library = workshop.folder / "root/usr/lib/tcplab"
-    library.mkdir()
-    workshop.run("Compiling patient.so", COMPILE, source=HERE / "patient.c")
-
-
-def squash(workshop: Workshop) -> None:
-    """Make the image from `root`."""
-    workshop.run("Squashing the image", SQUASH)
-    shutil.rmtree(workshop.folder / "root")

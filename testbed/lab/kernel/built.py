@@ -15,7 +15,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -46,13 +46,7 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
     objects are dropped.
     """
     tree, made_with = workshop.folder / "tree", f"{choice.series} {compiler()}"
-    resumed = _ResumedWorkshop(
-        workshop.folder,
-        workshop.log,
-        workshop.report,
-        lambda: take_over(tree, made_with),
-        lambda: drop_stale_marks(tree),
-    )
+    resumed = _ResumedWorkshop(workshop.folder, workshop.log, workshop.report, tree, made_with)
     try:
         facts = build_kernel(resumed, choice, None)
     except TcplabError:
@@ -64,20 +58,20 @@ def build_from_kept(workshop: Workshop, choice: KernelChoice) -> Facts:
 
 @dataclass(frozen=True)
 class _ResumedWorkshop(Workshop):
-    """A workshop that calls `when_patched` when all sources are there, before anything is made.
+    """A workshop that takes kept objects over once all sources are patched.
 
-    And `when_compiled` before what modules need of the tree is kept.
+    Before what modules need of the tree is kept, stale marks are dropped.
     """
 
-    when_patched: Callable[[], None]
-    when_compiled: Callable[[], None]
+    tree: Path
+    made_with: str
 
     def run(self, text: str, command: Sequence[str], **options: Any) -> str:
         if command[-1] == "allnoconfig":
             self.report.step("Comparing with what was compiled last")
-            self.when_patched()
+            take_over(self.tree, self.made_with)
         if command[-1] == "modules_prepare":
-            self.when_compiled()
+            drop_stale_marks(self.tree)
         return super().run(text, command, **options)
 
 
@@ -102,7 +96,7 @@ def take_over(tree: Path, made_with: str) -> None:
 
 
 def _keep_times(kept: Path, tree: Path, names: Sequence[str]) -> None:
-    """Sources that are as they were get their time back; others are of now."""
+    """Give unchanged sources their earlier time, and changed ones the current time."""
     for name in names:
         if (tree / name).is_symlink():
             continue
@@ -112,7 +106,7 @@ def _keep_times(kept: Path, tree: Path, names: Sequence[str]) -> None:
 
 
 def _move(kept: Path, tree: Path, without: set[str]) -> None:
-    """All that was made of the sources, and not what was a source itself."""
+    """Move what was made of the sources, without the sources themselves."""
     for name in paths_below(kept):
         if name not in without:
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -152,9 +146,8 @@ def init_recipe() -> Recipe:
     They are linked statically: they run without a C library.
     """
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
-    return Recipe(
-        "init", tuple(HERE / name for name in names), tuple(PROGRAMS), build_init, steps=_FLAGS
-    )
+    files = tuple(HERE / name for name in names)
+    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS)
 
 
 def build_init(workshop: Workshop) -> Facts:

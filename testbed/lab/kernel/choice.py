@@ -15,7 +15,6 @@ import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -42,9 +41,8 @@ class OwnTarball:
                     if re.fullmatch(r"(\./)?([^/]+/)?Makefile", member.name):
                         return str(archive.extractfile(member).read().decode())  # type: ignore[union-attr]
         except (tarfile.TarError, EOFError, OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{self.file} is not a tarball: {error}.", "Name a linux-VERSION.tar.xz."
-            ) from error
+            problem = f"{self.file} is not a tarball: {error}."
+            raise UsageError(problem, "Name a linux-VERSION.tar.xz.") from error
         raise UsageError(f"{self.file} has no Makefile.", "Name a linux-VERSION.tar.xz.")
 
     def pack(self, target: Path) -> None:
@@ -66,7 +64,8 @@ class OwnTree:
         if (self.folder / ".git").exists():
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"]
             names = set(git(self.folder, *words).split("\0")[:-1])
-            return sorted(name for name in names if _is_there(self.folder / name))
+            files = ((name, self.folder / name) for name in names)
+            return sorted(name for name, file in files if file.is_symlink() or file.is_file())
         return paths_below(self.folder)
 
     def digest(self) -> str:
@@ -105,10 +104,8 @@ class OwnRevision:
         try:
             return git(self.clone, "show", f"{self.revision}:Makefile")
         except CommandError as error:
-            raise UsageError(
-                f"{self} is no source of Linux: it has no Makefile.",
-                "Name a clone of a kernel's repository.",
-            ) from error
+            problem = f"{self} is no source of Linux: it has no Makefile."
+            raise UsageError(problem, "Name a clone of a kernel's repository.") from error
 
     def pack(self, target: Path) -> None:
         archive = ["archive", "--format=tar", "--prefix=linux/", "-o"]
@@ -123,14 +120,11 @@ OwnSource = OwnTarball | OwnTree | OwnRevision
 
 def paths_below(folder: Path) -> list[str]:
     """Return the paths of all files and links below a folder, in order."""
-    return sorted(_walk(folder))
-
-
-def _walk(top: Path) -> Iterator[str]:
-    for folder, folders, names in os.walk(top):
-        links = [name for name in folders if Path(folder, name).is_symlink()]
-        for name in [*names, *links]:
-            yield Path(folder, name).relative_to(top).as_posix()
+    found: list[str] = []
+    for place, folders, names in os.walk(folder):
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        found += [Path(place, name).relative_to(folder).as_posix() for name in [*names, *links]]
+    return sorted(found)
 
 
 def own_source(text: str) -> OwnSource:
@@ -169,9 +163,8 @@ def _commit(clone: Path, revision: str) -> str:
     try:
         return git(clone, "rev-parse", "--verify", f"{revision}^{{commit}}").strip()
     except CommandError as error:
-        raise UsageError(
-            f"{clone} has no revision '{revision[:60]}'.", "See `git log` and `git branch --all`."
-        ) from error
+        problem = f"{clone} has no revision '{revision[:60]}'."
+        raise UsageError(problem, "See `git log` and `git branch --all`.") from error
 
 
 def git(clone: Path, *words: str) -> str:
@@ -185,10 +178,6 @@ def _made(command: list[str], given: bytes = b"") -> bytes:
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
     return done.stdout
-
-
-def _is_there(file: Path) -> bool:
-    return file.is_symlink() or file.is_file()
 
 
 _WRITTEN = re.compile(r"(?P<name>.+) \[(?P<series>[\d.]+) (?P<digest>[0-9a-f]{16})\]")
@@ -273,13 +262,9 @@ def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
 
 
 def require_unchanged(kernel: KernelChoice) -> OwnIngredients:
-    """Return what to build the kernel from.
-
-    Raises TcplabError if it is not what the choice was made of.
-    """
+    """Return the ingredients of the kernel. Raises TcplabError if they have changed."""
     own = ingredients(kernel.name)
     if own.digest() != kernel.digest:
-        raise TcplabError(
-            f"What {kernel.name} names has changed since it was chosen.", "Start again."
-        )
+        problem = f"What {kernel.name} names has changed since it was chosen."
+        raise TcplabError(problem, "Start again.")
     return own

@@ -12,10 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.lab.kernel.choice import KernelChoice, require_unchanged
-from testbed.lab.kernel.recipe import FIXED, KernelBuild, apply, configure, kernel_recipe, unpack
-from testbed.lab.kernel.source import obtain
-from testbed.lab.kernel.version import kernel_version
+from testbed.lab.kernel.choice import KernelChoice
+from testbed.lab.kernel.recipe import FIXED, configured, kernel_recipe
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
@@ -67,9 +65,7 @@ def lines_of(choice: KernelChoice, places: Sequence[Place]) -> list[str]:
 
 
 def lines_recipe(choice: KernelChoice, places: Sequence[Place]) -> Recipe:
-    """Return the recipe for LINES, a list of "FILE:NUMBER: TEXT" for each place, empty if
-    unknown.
-    """
+    """Return the recipe for LINES, a list with "FILE:NUMBER: TEXT" or "" for each place."""
     kernel = kernel_recipe(choice)
     return Recipe(
         "lines",
@@ -83,7 +79,7 @@ def lines_recipe(choice: KernelChoice, places: Sequence[Place]) -> Recipe:
 
 def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[Place]) -> Facts:
     """Leave LINES in the workshop. Raises TcplabError, CommandError."""
-    build = _configured(workshop, choice)
+    build, _source, _release = configured(workshop, choice)
     make = [*_with_debugging(build.make), "-C", "tree"]
     command = [*make, "prepare"]
     workshop.run("Preparing to look for source lines", command, environment=FIXED)
@@ -95,18 +91,6 @@ def find_lines(workshop: Workshop, choice: KernelChoice, places: Sequence[Place]
     ]
     (workshop.folder / LINES).write_text(json.dumps(lines))
     return {"name": choice.name}
-
-
-def _configured(workshop: Workshop, choice: KernelChoice) -> KernelBuild:
-    """Return the kernel's source, patched and configured as when it was built."""
-    own, kernel = require_unchanged(choice), kernel_version(choice.series)
-    build = KernelBuild(kernel, choice, own.source, workshop)
-    source = obtain(workshop, kernel, own.source)
-    unpack(build)
-    for patch in [*kernel.patch_files, *own.patches]:
-        apply(workshop, patch, source, kernel)
-    configure(build)
-    return build
 
 
 def _with_debugging(make: list[str]) -> list[str]:

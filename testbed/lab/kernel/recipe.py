@@ -93,12 +93,6 @@ cp tunnel/Kbuild tunnel/Makefile
 """
 
 
-def pack_selftests(workshop: Workshop) -> None:
-    """Leave the scripts of the source in `tree` in the workshop as SELFTESTS."""
-    text = "Keeping the kernel's packetdrill scripts"
-    workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_SELFTESTS}) >{SELFTESTS}"])
-
-
 def build_tunnel(workshop: Workshop, make: tuple[str, ...], environment: Facts) -> None:
     """Leave the driver in the workshop as TUNNEL, after pack_tree.
 
@@ -150,7 +144,7 @@ class KernelBuild:
 
 
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
-    """Return the recipe for `linux`, a kernel, for what modules need of it, and for its own tests.
+    """Return the recipe for `linux`, a kernel, what modules need of it, and its own tests.
 
     `given` is a tarball to build a version of the lab from; for the lab's own kernel
     $TCPLAB_KERNEL_SOURCE is, if that is set.
@@ -172,7 +166,7 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
 
 @cache
 def compiler() -> str:
-    """Return what the compiler says that it is; empty if there is none."""
+    """Return the compiler's version line; empty without one."""
     if not shutil.which("gcc"):
         return ""
     done = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=False)
@@ -196,29 +190,39 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
         )
     need_tools(KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
-    own = require_unchanged(choice)
-    kernel = kernel_version(choice.series)
-    build = KernelBuild(kernel, choice, OwnTarball(given) if given else own.source, workshop)
-    source = obtain(workshop, kernel, build.source)
-    unpack(build)
-    for patch in [*kernel.patch_files, *own.patches]:
-        apply(workshop, patch, source, kernel)
-    release = configure(build)
+    build, source, release = configured(workshop, choice, given)
+    make = (*MAKE, *build.kernel.make)
     compile_kernel(build)
-    pack_tree(workshop, (*MAKE, *kernel.make), FIXED)
-    build_tunnel(workshop, (*MAKE, *kernel.make), FIXED)
-    pack_selftests(workshop)
+    pack_tree(workshop, make, FIXED)
+    build_tunnel(workshop, make, FIXED)
+    text = "Keeping the kernel's packetdrill scripts"
+    workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_SELFTESTS}) >{SELFTESTS}"])
+    start_up = (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
+    config = (workshop.folder / "tree/.config").read_text()
     return {
         "name": choice.name,
         "series": choice.series,
         "release": release,
-        "seccomp": has_seccomp(workshop),
-        "time_travel": has_time_travel(workshop),
+        "seccomp": "seccomp=" in start_up,  # since 6.16
+        "time_travel": "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config,  # since 5.3
         "source": source.origin,
         "source_sha256": source.sha256,
         "pinned": source.pinned,
         "compiler": workshop.run("Stripping the lab kernel", ["gcc", "--version"]).splitlines()[0],
     }
+
+
+def configured(
+    workshop: Workshop, choice: KernelChoice, given: Path | None = None
+) -> tuple[KernelBuild, ObtainedSource, str]:
+    """Patch and configure a kernel's source; also return its origin and the kernel's release."""
+    own, kernel = require_unchanged(choice), kernel_version(choice.series)
+    build = KernelBuild(kernel, choice, OwnTarball(given) if given else own.source, workshop)
+    source = obtain(workshop, kernel, build.source)
+    unpack(build)
+    for patch in [*kernel.patch_files, *own.patches]:
+        apply(workshop, patch, source, kernel)
+    return build, source, configure(build)
 
 
 def unpack(build: KernelBuild) -> None:
@@ -232,32 +236,11 @@ def unpack(build: KernelBuild) -> None:
         workshop.run("Cleaning the tree", [*build.make, "mrproper"])
 
 
-def has_seccomp(workshop: Workshop) -> bool:
-    """Return whether this kernel has the option seccomp=on (6.16 and later)."""
-    return "seccomp=" in (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
-
-
-def has_time_travel(workshop: Workshop) -> bool:
-    """Return whether this kernel has the option time-travel (5.3 and later)."""
-    config = (workshop.folder / "tree/.config").read_text()
-    return "CONFIG_UML_TIME_TRAVEL_SUPPORT=y" in config
-
-
 def apply(workshop: Workshop, patch: Path, source: ObtainedSource, kernel: KernelVersion) -> None:
-    """Apply one patch.
-
-    Raises TcplabError with patch's own words when it does not fit this source.
-    """
-    command = [
-        "patch",
-        "--directory=tree",
-        "--strip=1",
-        "--batch",
-        "--forward",
-        "--no-backup-if-mismatch",
-    ]
+    """Apply a patch. Raises TcplabError with patch(1)'s message if it does not fit."""
+    options = "--directory=tree --strip=1 --batch --forward --no-backup-if-mismatch"
     try:
-        workshop.run(f"Applying {patch.name}", command, source=patch)
+        workshop.run(f"Applying {patch.name}", ["patch", *options.split()], source=patch)
     except CommandError as error:
         problem = f"{patch.name} does not apply to {source.origin}.\n{error.problem}"
         remedy = f"The lab's patches fit Linux {kernel.version}; others fit their own source."
@@ -295,17 +278,13 @@ def compile_kernel(build: KernelBuild) -> None:
     try:
         workshop.run(text, command, environment=FIXED, share=share)
     except CommandError as error:
-        raise _first_error(error, build.choice) from error
+        if first := _ERROR.search(error.output):
+            problem = f"Linux {build.choice.name} does not compile: {first[0]}."
+            raise TcplabError(problem, error.remedy) from error
+        raise
     workshop.run("Stripping the lab kernel", ["strip", "-o", "linux", "tree/linux"])
 
 
-def _first_error(error: CommandError, choice: KernelChoice) -> TcplabError:
-    """Return what the compiler complained of first, if it did."""
-    if first := _ERROR.search(error.output):
-        return TcplabError(f"Linux {choice.name} does not compile: {first[0]}.", error.remedy)
-    return error
-
-
 def lines(file: Path) -> int:
-    """Return how many lines the file has now."""
+    """Count the lines of a file."""
     return file.read_bytes().count(b"\n")

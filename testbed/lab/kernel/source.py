@@ -102,11 +102,8 @@ def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
 def from_newer_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """Download a newer package from the mirror; return its name."""
     apt = _mirror(workshop, kernel)
-    offered = [
-        name
-        for name in apt.names("^linux-source-[0-9.]+$")
-        if numbers_of(name) > numbers_of(kernel.package)
-    ]
+    names, pinned = apt.names("^linux-source-[0-9.]+$"), numbers_of(kernel.package)
+    offered = [name for name in names if numbers_of(name) > pinned]
     if not offered or not kernel.is_default:
         raise TcplabError(f"{kernel.suite} has none.")
     return unpacked(workshop, apt.download(max(offered, key=numbers_of)))
@@ -129,10 +126,8 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     """Take the tarball out of a linux-source package; return the package's file name."""
     tarball = f"./usr/src/{package.name.split('_')[0]}.tar.xz"
     extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO "$1" > {TARBALL}'
-    workshop.run(
-        f"Unpacking {package.name}",
-        ["bash", "-o", "pipefail", "-c", extract, package.name, tarball],
-    )
+    command = ["bash", "-o", "pipefail", "-c", extract, package.name, tarball]
+    workshop.run(f"Unpacking {package.name}", command)
     package.unlink()
     return package.name
 

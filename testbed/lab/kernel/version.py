@@ -111,16 +111,12 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
         name: tuple(value) if isinstance(value, list) else value
         for name, value in tomllib.loads(text).items()
     }
-    return KernelVersion(series, **values | {"lacks": _younger(series) | values.get("lacks", {})})
-
-
-def _younger(series: str) -> dict[str, str]:
-    """Return the queueing disciplines that came later than the series, each with the reason."""
-    return {
+    younger = {
         each.name: f"it came with Linux {each.since}."
         for each in DISCIPLINES.values()
         if as_numbers(each.since) > as_numbers(series)
     }
+    return KernelVersion(series, **values | {"lacks": younger | values.get("lacks", {})})
 
 
 @cache

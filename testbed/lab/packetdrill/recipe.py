@@ -53,7 +53,7 @@ class PinnedCommit:
 
 
 def pinned_commit() -> PinnedCommit:
-    """Return the source that is pinned."""
+    """Read source.toml."""
     return PinnedCommit(**tomllib.loads((HERE / "source.toml").read_text()))
 
 
@@ -77,7 +77,12 @@ def _build(workshop: Workshop) -> Facts:
         raise TcplabError(f"{origin} does not have the SHA-256 that is pinned.", _REMEDY)
     note = "" if is_pinned else ", which is not what is pinned"
     workshop.report.note(f"Source of packetdrill: {origin}{note}")
-    _compile(workshop)
+    shutil.copy(HERE / "clock.c", workshop.folder)
+    text = "Building packetdrill"
+    workshop.run(text, ["gcc", "-O2", "-c", "clock.c"])
+    workshop.run(text, ["sed", "-i", f"s/{_WHOLE}//", "source/code.c"])
+    workshop.run(text, _MAKE)
+    workshop.run(text, ["strip", "-o", PACKETDRILL, f"source/{PACKETDRILL}"])
     return {"source": origin, "source_sha256": digest, "pinned": is_pinned}
 
 
@@ -137,9 +142,8 @@ def _from_tarball(workshop: Workshop, file: Path) -> None:
         workshop.run("Unpacking packetdrill", ["tar", "-xf", "given.tar", "-C", "unpacked"])
     except CommandError as error:
         raise TcplabError(f"{file} is no tarball.", f"{_REMEDY} {error.remedy}") from None
-    found = sorted(workshop.folder.glob(f"unpacked/*/{_INSIDE}")) or sorted(
-        workshop.folder.glob(f"unpacked/{_INSIDE}")
-    )
+    places = (f"unpacked/*/{_INSIDE}", f"unpacked/{_INSIDE}")
+    found = [file for place in places for file in sorted(workshop.folder.glob(place))]
     if not found:
         raise TcplabError(f"{file} has no {_INSIDE}.", _REMEDY)
     shutil.move(found[0], workshop.folder / "source")
@@ -150,12 +154,3 @@ def digest_of_folder(folder: Path) -> str:
     files = sorted(file for file in folder.iterdir() if file.is_file() and not file.is_symlink())
     rows = (f"{file.name} {digest_of(file)}\n" for file in files)
     return hashlib.sha256("".join(rows).encode()).hexdigest()
-
-
-def _compile(workshop: Workshop) -> None:
-    shutil.copy(HERE / "clock.c", workshop.folder)
-    text = "Building packetdrill"
-    workshop.run(text, ["gcc", "-O2", "-c", "clock.c"])
-    workshop.run(text, ["sed", "-i", f"s/{_WHOLE}//", "source/code.c"])
-    workshop.run(text, _MAKE)
-    workshop.run(text, ["strip", "-o", PACKETDRILL, f"source/{PACKETDRILL}"])
