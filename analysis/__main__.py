@@ -171,7 +171,7 @@ def _reproduction(folder: Path, out: Path | None) -> bool:
 def _judged(descriptor: int) -> NetworkVerdict:
     """The verdict on the run that standard input names, written as one line of JSON."""
     from analysis.network.verdict import judge_network
-    from analysis.records.problems import Problems
+    from analysis.records.json_reader import Problems
     from analysis.records.run_directory import read_run
 
     verdict = judge_network(read_run(_named_on_stdin(), Problems()))

@@ -23,7 +23,7 @@ import numpy as np
 from analysis.flows import Reading, read
 from analysis.flows.ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.tabular.table import ColumnTable
 from topologies.foundation.errors import TcplabError

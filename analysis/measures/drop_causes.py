@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
 
 HOST_DROPS = (

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from analysis.measures.drop_causes import drop_causes
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.records import iperf
-from analysis.records.json_reader import why_not
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, why_not
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample, by_port
 from analysis.records.trial_files import CountersFile

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from analysis.measures.metrics import Metric, Row, columns, counter, measures, metric
 from analysis.measures.readings import TrialReadings, note_unread
 from analysis.records import iperf
-from analysis.records.problems import Problems
-from analysis.records.run_directory import RunCondition, RunFlow, RunRecord, Trial, run_of
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import RunFlow, RunRecord, Trial, run_of
 from analysis.records.socket_samples import SocketSample
+from analysis.records.spec_file import RunCondition
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Rate

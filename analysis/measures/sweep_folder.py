@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from math import prod
@@ -11,9 +10,8 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from analysis.measures.metrics import Metric, columns
-from analysis.records.json_reader import read_main
+from analysis.records.json_reader import NO_LOG, LogPath, Problems, printable, read_main
 from analysis.records.manifest import Provenance
-from analysis.records.problems import Problems, printable
 from analysis.records.published_row import RowEntry
 from analysis.records.spec_file import HeadlineEntry
 from analysis.tabular.table import ColumnTable
@@ -27,8 +25,6 @@ ROWS = "rows.csv"
 MOST_CELLS = 1_000_000
 CONDITION = "condition"
 """The name of the factor that the conditions of the experiment make."""
-
-_LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 
 class FactorEntry(Struct, frozen=True):
@@ -54,7 +50,7 @@ class FailureEntry(Struct, frozen=True):
     factors: dict[str, str] = field(default_factory=dict)
     seed: str = "unknown"
     problem: str = "no reason was given"
-    log: str = ""
+    log: LogPath = NO_LOG
     repeat: str = ""
 
 
@@ -257,8 +253,8 @@ def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Prob
 def _failure(entry: FailureEntry) -> FailedPoint:
     point = ", ".join(f"{printable(name)} {value}" for name, value in entry.factors.items())
     seed = f"seed {entry.seed}"
-    log = entry.log if _LOG.fullmatch(entry.log) else ""
-    return FailedPoint(f"{point}, {seed}" if point else seed, entry.problem, log, entry.repeat)
+    place = f"{point}, {seed}" if point else seed
+    return FailedPoint(place, entry.problem, entry.log, entry.repeat)
 
 
 def read_rows(sweep: SweepRecord) -> ColumnTable:

@@ -10,8 +10,7 @@ from msgspec import Struct, field
 
 from analysis.network.trials import TrialNetwork
 from analysis.records.evidence import capture_drops, settings_of
-from analysis.records.json_reader import parse
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, parse
 
 
 class CheckOutcome(IntEnum):

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from analysis.records import socket_samples
-from analysis.records.json_reader import parse
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, parse
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.socket_samples import SocketSample

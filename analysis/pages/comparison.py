@@ -15,7 +15,7 @@ from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import RunResults, measure_all, written
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.rendering import page_files
 from analysis.reporting.run_graphs import DrawnCourse, over_time

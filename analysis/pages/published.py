@@ -15,7 +15,7 @@ from rich.text import Text
 
 from analysis.measures.metrics import Row, UnknownMetric
 from analysis.measures.results import MINUS, NOTHING, Measured, RunResults, value_of
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.published_row import PublishedRow, checked_row
 from analysis.records.spec_file import MeasuredEntry
 from analysis.statistics.prediction import ValueSpan
@@ -220,7 +220,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         quantity,
         NOTHING if row.published is None else as_printed(row.printed),
         _published_range(judged),
-        row.note,
+        row.published_note,
         _cell(judged.period_kernel, judged.period_kernel_verdict, row.unit),
         _cell(judged.period, judged.period_verdict, row.unit),
         _cell(judged.today, judged.today_verdict, row.unit),
@@ -249,7 +249,7 @@ def as_printed(printed: str) -> str:
 
 
 def _published_range(judged: Judged) -> str:
-    low, high = judged.row.low, judged.row.high
+    low, high = judged.row.published_low, judged.row.published_high
     if low is None or high is None or low == high:
         return "" if judged.row.published is not None else Word.UNSTATED
     return spanned(ValueSpan(low, high))
@@ -288,7 +288,7 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
 
 def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
-    published = [row.printed, row.low, row.high, row.note]
+    published = [row.printed, row.published_low, row.published_high, row.published_note]
     about: list[str | float | None] = [row.mean_of, row.group, row.needs, row.listed]
     return [
         study,

@@ -18,7 +18,7 @@ from analysis.measures.results import Measured, RunResults, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_beside
 from analysis.records.evidence import Evidence, read_evidence
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
 from analysis.reporting import quantities

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from analysis.records.json_reader import read
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, read
 from analysis.records.run_directory import RunRecord, Trial, changed_files
 from analysis.records.trial_files import EnvironmentFile, ProofEntry
 from topologies.foundation import untrusted

@@ -8,18 +8,18 @@ and so are fields that the schema does not name.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from math import isfinite
 from pathlib import Path
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args, get_origin
+from typing import Any, Generic, Literal, NewType, TypeVar, get_args, get_origin
 
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
-from analysis.records.problems import Problems, printable
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -27,8 +27,36 @@ Record = TypeVar("Record", bound=Struct)
 _Reader = Callable[[object], Any]
 """Gives a value of its type, or UNSET if what it is given is none."""
 
+LogPath = NewType("LogPath", str)
+"""A log's path on a page: inside the folder, without characters that a browser interprets."""
+NO_LOG = LogPath("")
+_LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+
 _GREATEST = 1e300
 """Limit above all measurements; JSON has no limit, and Python accepts Infinity too."""
+
+
+def printable(text: object) -> str:
+    """`text` without control characters: a file must not be able to steer the reader's terminal."""
+    words = str(text)
+    if words.isprintable():
+        return words
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else "\N{REPLACEMENT CHARACTER}"
+        for letter in words
+    )
+
+
+@dataclass
+class Problems:
+    """Sentences for the reader, in the order of discovery and without repetition."""
+
+    found: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        cleaned = printable(sentence)
+        if cleaned not in self.found:
+            self.found.append(cleaned)
 
 
 class UnreadableJson(Exception):
@@ -157,12 +185,16 @@ def number(value: object) -> float | None:
 
 @cache
 def _reader(kind: Any) -> _Reader:
-    """Whatever reads a field of this type."""
+    """Return the reader of a field of this type."""
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, type) and issubclass(kind, Struct):
         return partial(_struct, kind)
+    if origin is tuple and arguments[-1] is not Ellipsis:
+        return partial(_texts_of, len(arguments))
     if origin is tuple:
         return printables if arguments[0] is str else partial(_entries, _reader(arguments[0]))
+    if origin is Literal:
+        return lambda value: value if value in arguments else UNSET
     if origin is dict:
         return partial(_values, _reader(arguments[1]))
     if NoneType in arguments:
@@ -172,7 +204,7 @@ def _reader(kind: Any) -> _Reader:
 
 @cache
 def _fields(kind: type[Struct]) -> tuple[tuple[str, _Reader], ...]:
-    return tuple((field.name, _reader(field.type)) for field in fields(kind))
+    return tuple((each.name, _reader(each.type)) for each in fields(kind))
 
 
 def _struct(kind: type[Record], content: object) -> Record | UnsetType:
@@ -193,15 +225,16 @@ def printables(content: object) -> tuple[str, ...] | UnsetType:
     return tuple(map(printable, content)) if isinstance(content, list) else UNSET
 
 
+def _texts_of(length: int, content: object) -> tuple[str, ...] | UnsetType:
+    texts = printables(content)
+    return texts if texts is not UNSET and len(texts) == length else UNSET
+
+
 def _values(reader: _Reader, content: object) -> dict[str, Any] | UnsetType:
     if not isinstance(content, dict):
         return UNSET
     values = {name: reader(value) for name, value in content.items()}
     return {name: value for name, value in values.items() if value is not UNSET}
-
-
-def _or_unset(value: object) -> Any:
-    return UNSET if value is None else value
 
 
 def _number_or_unset(value: object) -> float | UnsetType:
@@ -212,7 +245,8 @@ def _number_or_unset(value: object) -> float | UnsetType:
 
 
 _OF_VALUES: dict[Any, _Reader] = {
-    str: lambda value: _or_unset(text(value)),
+    str: lambda value: UNSET if (written := text(value)) is None else written,
+    LogPath: lambda value: value if _LOG.fullmatch(text(value) or "") else UNSET,
     float: _number_or_unset,
     int: lambda value: value if type(value) is int else UNSET,
     bool: lambda value: value if isinstance(value, bool) else UNSET,

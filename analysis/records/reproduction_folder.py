@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +9,14 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from analysis.records.json_reader import read_main, typed
+from analysis.records.json_reader import NO_LOG, LogPath, Problems, read_main, typed
 from analysis.records.manifest import Provenance
-from analysis.records.problems import Problems
 from analysis.records.published_row import PublishedRow, RowEntry, checked_row
 
 NEWEST_FORMAT = 1
 """The newest reproduction.json format that this analysis understands."""
 
 Kind = Literal["loglog", "bars", "none", ""]
-_KINDS: dict[str, Kind] = {"loglog": "loglog", "bars": "bars", "none": "none"}
-_LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
-"""A log's path on the page: inside the folder, and nothing that a browser would take for more."""
 
 
 class ProfileSetting(Struct, frozen=True):
@@ -45,10 +40,10 @@ class PeriodKernel(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
-class PlotEntry(Struct, frozen=True):
-    """The plot of a study, as it was written."""
+class Plot(Struct, frozen=True):
+    """The plot of a study; its fields are empty if the study names none."""
 
-    kind: str = ""
+    kind: Kind = ""
     x: str = ""
     x_unit: str = ""
     series: str = ""
@@ -59,7 +54,7 @@ class TargetFailure(Struct, frozen=True):
 
     where: str = "unnamed"
     problem: str = "no reason was given"
-    log: str = ""
+    log: LogPath = NO_LOG
 
 
 class StudyEntry(Struct, frozen=True):
@@ -73,9 +68,15 @@ class StudyEntry(Struct, frozen=True):
     profile_differs: str = ""
     kernel: PeriodKernel | None = None
     notes: tuple[str, ...] = ()
-    plot: PlotEntry = PlotEntry()
+    plot: Plot = Plot()
     rows: tuple[Any, ...] = ()
     failures: tuple[TargetFailure, ...] = ()
+
+
+class ReproducedStudy(StudyEntry, frozen=True):
+    """A published study with all of its numbers."""
+
+    rows: tuple[PublishedRow, ...] = ()
 
 
 class ReproductionFile(Provenance, frozen=True):
@@ -89,42 +90,6 @@ class ReproductionFile(Provenance, frozen=True):
     rows: tuple[str, ...] = ()
     digests: dict[str, str] = field(default_factory=dict)
     studies: tuple[StudyEntry, ...] = ()
-
-
-@dataclass(frozen=True)
-class FailedTarget:
-    """A target that could not be run; `log` is a path inside the folder or empty."""
-
-    where: str
-    problem: str
-    log: str
-
-
-@dataclass(frozen=True)
-class Plot:
-    """The plot of a study; its fields are empty if the study names none."""
-
-    kind: Kind
-    x: str
-    x_unit: str
-    series: str
-
-
-@dataclass(frozen=True)
-class ReproducedStudy:
-    """One published study with all of its numbers."""
-
-    name: str
-    claim: str
-    source: str
-    year: str
-    profile: tuple[ProfileSetting, ...]
-    profile_differs: str
-    kernel: PeriodKernel | None
-    notes: tuple[str, ...]
-    plot: Plot
-    rows: tuple[PublishedRow, ...]
-    failures: tuple[FailedTarget, ...]
 
 
 @dataclass(frozen=True)
@@ -172,23 +137,6 @@ def _study(entry: StudyEntry, problems: Problems) -> ReproducedStudy:
             f"Study {entry.name} has {'rows' if rows else 'no row'} that can be"
             f" read{' in part' if rows else ''}."
         )
-    _tell_doubles(rows, entry.name, problems)
-    return ReproducedStudy(
-        entry.name,
-        entry.claim,
-        entry.source,
-        entry.year,
-        entry.profile,
-        entry.profile_differs,
-        entry.kernel,
-        entry.notes,
-        _plot(entry.plot),
-        rows,
-        tuple(map(_failure, entry.failures)),
-    )
-
-
-def _tell_doubles(rows: tuple[PublishedRow, ...], study: str, problems: Problems) -> None:
     twice = [
         name
         for name, count in Counter((row.where, row.quantity) for row in rows).items()
@@ -196,14 +144,8 @@ def _tell_doubles(rows: tuple[PublishedRow, ...], study: str, problems: Problems
     ]
     if twice:
         problems.add(
-            f"Study {study} has several rows for '{twice[0][0]}', {twice[0][1]}; all are shown."
+            f"Study {entry.name} has several rows for '{twice[0][0]}', {twice[0][1]}; all are"
+            " shown."
         )
-
-
-def _plot(entry: PlotEntry) -> Plot:
-    return Plot(_KINDS.get(entry.kind, ""), entry.x, entry.x_unit, entry.series)
-
-
-def _failure(entry: TargetFailure) -> FailedTarget:
-    log = entry.log if _LOG.fullmatch(entry.log) else ""
-    return FailedTarget(entry.where, entry.problem, log)
+    written = {name: getattr(entry, name) for name in StudyEntry.__struct_fields__}
+    return ReproducedStudy(**{**written, "rows": rows})

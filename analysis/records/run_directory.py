@@ -11,10 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import read, typed
+from analysis.records.json_reader import Problems, read, typed
 from analysis.records.manifest import RunManifest
-from analysis.records.problems import Problems
-from analysis.records.spec_file import ConditionEntry, FlowEntry, SpecFile
+from analysis.records.spec_file import FlowEntry, RunCondition, SpecFile
 from analysis.records.trial_files import TrialFiles
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
@@ -23,18 +22,6 @@ NEWEST_FORMAT = 1
 """The newest manifest format that this analysis understands."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
-
-
-@dataclass(frozen=True)
-class RunCondition:
-    """One of the cases that the experiment compares.
-
-    `sysctls` are what it asks of every host, names and values.
-    """
-
-    name: str
-    label: str
-    sysctls: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +120,14 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
     )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
     return RunRecord(
-        path, manifest, spec, seeds, conditions, _flows(spec), present, _captures(spec)
+        path,
+        manifest,
+        spec,
+        seeds,
+        conditions,
+        tuple(map(_flow, spec.flows or [FlowEntry()])),
+        present,
+        _captures(spec),
     )
 
 
@@ -143,7 +137,14 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
     conditions = _conditions(raw, record, Problems())
     trials = tuple(Trial(seed, condition, raw / condition.name) for condition in conditions)
     return RunRecord(
-        raw, RunManifest(), record, (seed,), conditions, _flows(record), trials, _captures(record)
+        raw,
+        RunManifest(),
+        record,
+        (seed,),
+        conditions,
+        tuple(map(_flow, record.flows or [FlowEntry()])),
+        trials,
+        _captures(record),
     )
 
 
@@ -202,26 +203,13 @@ def _seeds(path: Path, manifest: RunManifest) -> tuple[int, ...]:
 
 def _conditions(path: Path, spec: SpecFile, problems: Problems) -> tuple[RunCondition, ...]:
     """The conditions that spec.json lists, or those that have a folder."""
-    usable = tuple(map(_condition, filter(_is_named, spec.conditions)))
+    usable = tuple(entry for entry in spec.conditions if _NAME.fullmatch(entry.name))
     if len(usable) < len(spec.conditions):
         problems.add("spec.json names a condition that cannot be a folder's name: it is left out.")
     if usable:
         return usable
     folders = {entry.name for entry in (path / "raw").glob("seed-*/*") if entry.is_dir()}
     return tuple(RunCondition(name, name) for name in sorted(folders) if _NAME.fullmatch(name))
-
-
-def _is_named(entry: ConditionEntry) -> bool:
-    return bool(_NAME.fullmatch(entry.name))
-
-
-def _condition(entry: ConditionEntry) -> RunCondition:
-    pairs = (pair for pair in entry.sysctls if len(pair) == 2)
-    return RunCondition(entry.name, entry.label, tuple((name, value) for name, value in pairs))
-
-
-def _flows(spec: SpecFile) -> tuple[RunFlow, ...]:
-    return tuple(map(_flow, spec.flows or [FlowEntry()]))
 
 
 def _flow(entry: FlowEntry) -> RunFlow:

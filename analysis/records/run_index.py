@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from topologies.foundation import untrusted
+from analysis.records.json_reader import UnreadableJson, read_object
 
 PAGES = ("report.html", "sweep.html", "reproduction.html", "comparison.html")
 UNREADABLE = "unreadable"
@@ -82,9 +81,8 @@ def _figure(claim: dict[str, Any]) -> str:
 
 
 def _content(file: Path) -> dict[str, Any]:
-    """Empty for a file that is not there or is broken: one bad run must not hide the others."""
+    """Return an empty record for a broken file: one bad run must not hide the others."""
     try:
-        content = json.loads(untrusted.text(file.parent, file.name))
-    except (OSError, ValueError, RecursionError, untrusted.StrangeFile):
+        return read_object(file)
+    except UnreadableJson:
         return {}
-    return content if isinstance(content, dict) else {}

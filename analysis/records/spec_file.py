@@ -53,12 +53,12 @@ class FlowEntry(Struct, frozen=True):
     window: Any = None
 
 
-class ConditionEntry(Struct, frozen=True):
-    """A case that the experiment compares; `sysctls` are pairs of names and values."""
+class RunCondition(Struct, frozen=True):
+    """A case that the experiment compares; it sets `sysctls`, names and values, on every host."""
 
     name: str = ""
     label: str = ""
-    sysctls: tuple[tuple[str, ...], ...] = ()
+    sysctls: tuple[tuple[str, str], ...] = ()
 
 
 class MeasuredEntry(RowEntry, frozen=True):
@@ -116,7 +116,7 @@ class SpecFile(Struct, frozen=True):
     settings: tuple[str, ...] = ()
     topology: TopologyEntry = TopologyEntry()
     flows: tuple[FlowEntry, ...] = ()
-    conditions: tuple[ConditionEntry, ...] = ()
+    conditions: tuple[RunCondition, ...] = ()
     captures: tuple[str, ...] = ()
     published: tuple[MeasuredEntry, ...] = ()
     headline: HeadlineEntry | None = None

@@ -9,8 +9,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from analysis.records import socket_samples
-from analysis.records.json_reader import ParsedFile, parse
-from analysis.records.problems import Problems
+from analysis.records.json_reader import ParsedFile, Problems, parse
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.socket_samples import SocketSample
 from topologies.foundation import untrusted

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
-from analysis.records.run_directory import RunCondition
+from analysis.records.spec_file import RunCondition
 from analysis.reporting.claims import enough, oriented, repeat_command
 from analysis.reporting.quantities import (
     DROPPED_AT_RANDOM,

@@ -8,9 +8,9 @@ from typing import Literal
 
 from analysis.measures.metrics import Metric, UnknownMetric, metric
 from analysis.measures.results import Measured, RunResults
-from analysis.records.problems import printable
-from analysis.records.run_directory import RunCondition, RunRecord
-from analysis.records.spec_file import HeadlineEntry, SubjectEntry
+from analysis.records.json_reader import printable
+from analysis.records.run_directory import RunRecord
+from analysis.records.spec_file import HeadlineEntry, RunCondition, SubjectEntry
 from analysis.statistics.claims import (
     ClaimedRange,
     ClaimVerdict,

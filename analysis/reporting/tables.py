@@ -10,7 +10,7 @@ from statistics import median
 
 from analysis.measures.metrics import Metric
 from analysis.measures.results import MINUS, NOTHING, RunResults, spread
-from analysis.records.run_directory import RunCondition
+from analysis.records.spec_file import RunCondition
 
 
 def published_rows(file: Path) -> list[dict[str, str]]:

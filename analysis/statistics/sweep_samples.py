@@ -11,7 +11,7 @@ import numpy as np
 
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.sweep_folder import ROWS, SweepRecord, SweptFactor, read_rows
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn

@@ -22,7 +22,7 @@ from analysis.graphs.layers import (
 )
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
 from analysis.records.iperf import IperfInterval
-from analysis.records.run_directory import RunCondition
+from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
     Answer,
     causes,

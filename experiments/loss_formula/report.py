@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from analysis.measures.results import Measured, RunResults, written
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios

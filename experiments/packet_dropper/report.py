@@ -11,7 +11,7 @@ import numpy as np
 from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, alone, bars, named, spread
 from analysis.measures.results import NOTHING, RunResults, written
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.records.run_directory import RunCondition
+from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
     Answer,
     called,

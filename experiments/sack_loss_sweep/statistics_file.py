@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import number, text
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, number, text
 from analysis.records.qdiscs import Qdisc
-from analysis.records.run_directory import RunCondition, RunRecord, Trial, run_of
+from analysis.records.run_directory import RunRecord, Trial, run_of
+from analysis.records.spec_file import RunCondition
 from analysis.records.trial_files import CountersFile, EvidenceFile
 from topologies.foundation import untrusted
 

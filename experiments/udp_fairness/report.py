@@ -8,7 +8,7 @@ from analysis.graphs.layers import GraphGroup
 from analysis.measures.readings import jain
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
-from analysis.records.run_directory import RunCondition
+from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
     Answer,
     called,

@@ -16,8 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import json_value
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, json_value
 from labs.definition.files import decoded
 from labs.definition.spec import LabRun, LabSpec, Question
 from topologies.foundation import untrusted

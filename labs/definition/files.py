@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-from analysis.records.problems import printable
+from analysis.records.json_reader import printable
 from topologies.foundation import untrusted
 
 _MARKS = (

@@ -16,9 +16,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from analysis.records.json_reader import json_value, read, typed
+from analysis.records.json_reader import Problems, json_value, printable, read, typed
 from analysis.records.manifest import RunManifest
-from analysis.records.problems import Problems, printable
 from analysis.records.spec_file import SpecFile
 from labs.definition import catalogue
 from labs.definition.answers import Answers, misspelt, read_predictions, read_sheet

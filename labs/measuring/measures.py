@@ -27,7 +27,7 @@ from analysis.flows.columns import KIND, RETRANSMISSIONS
 from analysis.measures.metrics import columns, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
 from analysis.tabular.row_groups import RowGroups

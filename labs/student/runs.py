@@ -8,8 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import UnreadableJson, read_object
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems, UnreadableJson, read_object
 from analysis.records.run_directory import read_run
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.request import RunRequest, choose, default_limits, refuse_kernel

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.measures.captures import End, pauses, read_end, resent
 from analysis.measures.metrics import OF_DATA
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import run_of
 from tests.tools import tcptrace
 from topologies.foundation.errors import CommandError, TcplabError

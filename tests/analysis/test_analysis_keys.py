@@ -13,7 +13,7 @@ import pytest
 from analysis.measures.metrics import UnknownMetric, counter, metric
 from analysis.measures.results import measure_all, value_of
 from analysis.pages.published import published_beside
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting import quantities
 from labs.measuring.measures import MeasuredRun

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from analysis.measures.results import RunResults, measure_all
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report

@@ -13,7 +13,7 @@ from analysis.measures.readings import TrialReadings
 from analysis.network import findings, losses, queues, round_trips, spacing
 from analysis.network.losses import LEVEL, DrawnLoss
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from tests.analysis.made_networks import COUNT, MadeNetwork
 from topologies.foundation.data import to_data

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.published_row import RowEntry, checked_row
 from analysis.statistics.prediction import RANKED_FROM, ValueSpan, next_mean, next_run
 from analysis.statistics.published import Word, count, judge, judge_row, published_span, summarize

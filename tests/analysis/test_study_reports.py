@@ -14,7 +14,7 @@ from analysis.measures.metrics import columns, metric
 from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run import RunReport, print_report
 from analysis.records import iperf
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.sweeps import sweep_listings
 from analysis.reporting.tables import Listing, published_rows

@@ -23,7 +23,7 @@ from analysis.__main__ import main
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep.page import print_sweep
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from analysis.statistics.wording import DifferenceVerdict
 from experiments.harness.reporting.studies import make_sweep_report, report_of

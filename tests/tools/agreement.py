@@ -18,7 +18,7 @@ from typing import Any
 
 from analysis import flows
 from analysis.flows.columns import TCPTRACE, Column
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from tests.tools import tcptrace
 from topologies.foundation.errors import TcplabError

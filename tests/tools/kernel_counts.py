@@ -13,7 +13,7 @@ from pathlib import Path
 from analysis import flows
 from analysis.flows.ends import MatchedConnection, match_captures
 from analysis.records import iperf
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunFlow, RunRecord, Trial
 from analysis.records.trial_files import CountersFile
 

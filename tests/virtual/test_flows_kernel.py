@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec

@@ -78,8 +78,8 @@ def _is_drawable(judged: Judged) -> bool:
     ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
     numbers = [
         row.published,
-        row.low,
-        row.high,
+        row.published_low,
+        row.published_high,
         *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
     ]
     sizes = [abs(number) for number in (*numbers, row.x) if number]
@@ -211,7 +211,11 @@ def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
     row = judged.row
     if row.published is None:
         return []
-    runs = None if row.low is None or row.high is None else (row.low / unit, row.high / unit)
+    runs = (
+        None
+        if row.published_low is None or row.published_high is None
+        else (row.published_low / unit, row.published_high / unit)
+    )
     return [RangedValue(at, row.published / unit, runs, name=row.where)]
 
 

@@ -18,7 +18,7 @@ from analysis.graphs.stored import board_data
 from analysis.pages.published import csv_text, groups, numbered, parts, reasons
 from analysis.pages.reproduction.graphs import graphs
 from analysis.pages.reproduction.imitations import imitation_line, profiles_csv
-from analysis.records.problems import Problems, printable
+from analysis.records.json_reader import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
 from analysis.statistics.paired_tests import FEWEST

@@ -19,7 +19,7 @@ from analysis.measures.results import NOTHING
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published import PublishedNumbers
 from analysis.pages.sweep.graphs import graphs
-from analysis.records.problems import Problems, printable
+from analysis.records.json_reader import Problems, printable
 from analysis.records.published_row import checked_row
 from analysis.rendering import page_files
 from analysis.reporting.studies import ReportOf, plain

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.measures.sweep_folder import read_rows, read_sweep
-from analysis.records.problems import Problems
+from analysis.records.json_reader import Problems
 from analysis.tabular.table import ColumnTable
 from experiments.harness.sweep.definition import from_mapping
 from experiments.harness.sweep.plan import plan
