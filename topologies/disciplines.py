@@ -1,16 +1,21 @@
 """The table of queueing disciplines: tc's words, limits, counters and kernels of each.
 
 Everything that treats disciplines differently reads it: specs and their checks, tc's commands, the
-doctor, kernels, the verdict on the network, the live page. A discipline more is a class here.
+doctor, kernels, the verdict on the network, the live page. A new discipline is a class here, or a
+class of another package with an entry point in the group `tcplab.disciplines`. The module of such
+a class travels into guests, so it imports this module and the standard library only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 from topologies.foundation.errors import UsageError
 
+GROUP = "tcplab.disciplines"
 _FQ_FLOW, _FQ_LEAST = 100, 10  # packets
 _CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)
 
@@ -135,9 +140,32 @@ class Red(Discipline):
         return int(options.get("limit", 0)) // frame
 
 
-DISCIPLINES: dict[str, Discipline] = {
+_BUILT_IN: dict[str, Discipline] = {
     each.name: each for each in (Fifo(), Sfq(), FqCodel(), Fq(), Cake(), Pie(), Red())
 }
+OFFERED: dict[str, str] = {}
+"""Places, as MODULE:CLASS, of the disciplines of other packages; the job fills it in a guest."""
+
+
+@cache
+def disciplines() -> dict[str, Discipline]:
+    """Return all disciplines by name, those of other packages last. Raises UsageError."""
+    from topologies.foundation.plugins import additional  # stays on the host
+
+    others: dict[str, Discipline] = {}
+    for name, plugin in additional(GROUP, _BUILT_IN).items():
+        made = plugin.load()
+        if not (isinstance(made, type) and issubclass(made, Discipline) and made.name == name):
+            raise plugin.broken(f"it is not a Discipline with the name '{name}'")
+        others[name] = made()
+    return _BUILT_IN | others
+
+
+@cache
+def _offered(name: str) -> Discipline:
+    module, _, made = OFFERED[name].partition(":")
+    instance: Discipline = getattr(import_module(module), made)()
+    return instance
 
 
 def discipline(name: str) -> Discipline:
@@ -146,14 +174,20 @@ def discipline(name: str) -> Discipline:
     >>> discipline("sfq").words(queue=100, frame=1514, rate=10_000_000)
     'limit 100 depth 100'
     """
-    if name not in DISCIPLINES:
+    if name in _BUILT_IN:  # before any import, which would move packets in a guest
+        return _BUILT_IN[name]
+    if name in OFFERED:
+        return _offered(name)
+    if name not in disciplines():
         raise UsageError(
             f"There is no queueing discipline '{name[:40]}'.",
-            f"Choose from {', '.join(DISCIPLINES)}.",
+            f"Choose from {', '.join(disciplines())}.",
         )
-    return DISCIPLINES[name]
+    return disciplines()[name]
 
 
 def of_kind(kind: str) -> Discipline:
     """Return the discipline that tc calls `kind`. Raises UsageError."""
-    return discipline(next((each.name for each in DISCIPLINES.values() if each.kind == kind), kind))
+    return discipline(
+        next((each.name for each in disciplines().values() if each.kind == kind), kind)
+    )

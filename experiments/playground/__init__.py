@@ -22,7 +22,7 @@ from experiments.spec import (
     sack,
     word,
 )
-from topologies.disciplines import DISCIPLINES, discipline
+from topologies.disciplines import discipline, disciplines
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
 from topologies.topology_spec import Channel
@@ -47,7 +47,7 @@ class PlaygroundParameters(LinkParameters):
     queue: Packets = parameter("33", Packets, "Packets that can wait for the link, each way.")
     duration: Duration = parameter("10s", Duration, "How long the first sender sends.")
     discipline: str = word(
-        "fifo", "What decides which waiting packet is next, or dropped.", tuple(DISCIPLINES)
+        "fifo", "What decides which waiting packet is next, or dropped.", tuple(disciplines())
     )
     flows: str = word(
         "cubic", "Congestion controls of one to four flows, with their starts: cubic+bbr@2s."

@@ -29,14 +29,14 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.disciplines import DISCIPLINES, discipline
+from topologies.disciplines import discipline, disciplines
 from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.star import star
 from topologies.topology_spec import Channel
 
-FAIR = tuple(name for name, each in DISCIPLINES.items() if each.is_fair)
+FAIR = tuple(name for name, each in disciplines().items() if each.is_fair)
 """Disciplines that have a queue for each flow and serve the queues in turn."""
-GRID = {"queueing": tuple(DISCIPLINES)}
+GRID = {"queueing": tuple(disciplines())}
 METRIC = "jain_index"
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
@@ -49,7 +49,7 @@ class UdpFairnessParameters:
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
     queueing: str = word(
-        "fifo", "Discipline of the queue towards the receiver.", tuple(DISCIPLINES)
+        "fifo", "Discipline of the queue towards the receiver.", tuple(disciplines())
     )
     udp: Rate = parameter("20mbit", Rate, "Rate at which the UDP flow sends.")
     streams: Count = parameter("10", Count, "TCP flows.")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from testbed.doctor.machine import ExaminedMachine, Finding, judged
-from topologies.disciplines import DISCIPLINES
+from topologies.disciplines import disciplines
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
 # What native runs need: module to (what it makes, a trial of it in a namespace of its own).
@@ -27,7 +27,7 @@ MODULES = {
 # What single experiments need: those of channels, and prio of hosts that reorder.
 QUEUES = {
     each.module: f"tc qdisc add dev lo root {each.trial}"
-    for each in DISCIPLINES.values()
+    for each in disciplines().values()
     if each.trial
 } | {"sch_prio": "tc qdisc add dev lo root prio"}
 ALGORITHMS = ("reno", "cubic", "bbr")

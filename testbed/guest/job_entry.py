@@ -160,6 +160,10 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         order = json.loads(_from(job.archive, "job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
+        if "disciplines" in order:
+            from topologies import disciplines
+
+            disciplines.OFFERED.update(order["disciplines"])
         with _ticking(job):
             if job.open_vswitch:
                 start_open_vswitch()

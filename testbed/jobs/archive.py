@@ -27,6 +27,8 @@ from typing import IO, Any
 
 from testbed.guest.job_entry import ATTACHED
 from testbed.host.naming import CODE, PACKAGES, as_in_checkout
+from topologies.disciplines import GROUP as DISCIPLINES
+from topologies.foundation.plugins import registered
 
 _ONE_PARSER = Lock()
 
@@ -186,11 +188,19 @@ def job_archive(
     The job finds `files` by their names as `job.attached(name)`. `kernel` is what its kernel has or
     lacks (testbed.guest.job_entry).
     """
-    job = json.dumps({"module": module, "data": data, **kernel}, sort_keys=True)
+    order: dict[str, Any] = {"module": module, "data": data, **kernel}
     own = Path(*module.split(".")).with_suffix(".py")
-    packages = {(parent / "__init__.py").as_posix(): b"" for parent in own.parents if parent.name}
-    members = packages | _code() | {own.as_posix(): _source(own), "job.json": job.encode()}
+    members = _packages_of(own) | _code() | {own.as_posix(): _source(own)}
+    for name, plugin in registered(DISCIPLINES).items():
+        order.setdefault("disciplines", {})[name] = plugin.entry.value
+        other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
+        members |= _packages_of(other) | {other.as_posix(): plugin.source()}
+    members["job.json"] = json.dumps(order, sort_keys=True).encode()
     return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
+
+
+def _packages_of(module: Path) -> dict[str, bytes]:
+    return {(parent / "__init__.py").as_posix(): b"" for parent in module.parents if parent.name}
 
 
 @cache

@@ -24,7 +24,7 @@ from experiments.spec import ExperimentSpec, Flow, congestion_control
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab, lab
 from topologies.chain import chain
-from topologies.disciplines import DISCIPLINES
+from topologies.disciplines import disciplines
 from topologies.dumbbell import dumbbell
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
@@ -84,13 +84,13 @@ def _channel(draw: random.Random) -> Channel:
         Duration(round(delay / 1e3) * 1000),
         Share(round(loss * 1e6) * 10**4),
         Duration(round(jitter / 1e3) * 1000),
-        Packets(max(queue, DISCIPLINES[discipline].shortest)),
+        Packets(max(queue, disciplines()[discipline].shortest)),
         discipline,
     )
 
 
 def _queue(draw: random.Random) -> tuple[int, str]:
-    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *DISCIPLINES))
+    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *disciplines()))
 
 
 def _described(channel: Channel) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from analysis.records.qdiscs import Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
-from topologies.disciplines import DISCIPLINES, discipline, of_kind
+from topologies.disciplines import discipline, disciplines, of_kind
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate
 from topologies.topology_spec import Channel
@@ -17,7 +17,7 @@ from topologies.topology_spec import Channel
 UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, fq_codel, fq, cake"
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", disciplines())
 def test_tc_reads_back_the_limit_that_it_was_given(name: str) -> None:
     each = discipline(name)
     words = each.words(50, 1514, 10**6).split()
@@ -37,7 +37,7 @@ def test_early_drops_are_those_despite_room() -> None:
         queue = Qdisc(kind=kind, handle="3:", drops=9, early=2, overlimit=4, drop_overlimit=5)
         return QdiscsFile(after={"s1-eth1": (queue,)}).managed_drops("s1-eth1")
 
-    kinds = {each.kind: drops(each.kind) for each in DISCIPLINES.values()}
+    kinds = {each.kind: drops(each.kind) for each in disciplines().values()}
     assert kinds == {"pfifo": 0, "sfq": 0, "fq_codel": 4, "fq": 0, "cake": 9, "pie": 5, "red": 2}
     with pytest.raises(UsageError, match=UNKNOWN):
         drops("wrr")
@@ -45,7 +45,7 @@ def test_early_drops_are_those_despite_room() -> None:
 
 def test_kernels_lack_what_came_later() -> None:
     younger = {"fq_codel": "3.5", "fq": "3.12", "cake": "4.19", "pie": "3.14"}
-    assert {name: each.since for name, each in DISCIPLINES.items() if name in younger} == younger
+    assert {name: each.since for name, each in disciplines().items() if name in younger} == younger
     lacks = {series: set(kernel_version(series).lacks) for series in ("2.6.32", "3.13", "4.4")}
     assert lacks["2.6.32"] >= set(younger)
     assert {*younger} & lacks["3.13"] == {"cake", "pie"}

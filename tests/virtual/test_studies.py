@@ -18,8 +18,8 @@ from experiments.harness.running.session import RunRequest, carry_out
 from experiments.harness.sweep.measure import carry_captured
 from experiments.harness.sweep.python import sweep
 from experiments.spec import CONGESTION_CONTROLS
-from experiments.udp_fairness import DISCIPLINES
 from testbed.lab.ready import Lab
+from topologies.disciplines import disciplines
 
 pytestmark = pytest.mark.virtual
 
@@ -57,10 +57,10 @@ def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: 
         streams="1",
         udp="2mbit",
         duration="1s",
-        queueing=list(DISCIPLINES),
+        queueing=list(disciplines()),
         queue=["20", "1000"],
     )
-    assert table.select("queueing", "queue").unique().height == 2 * len(DISCIPLINES)
+    assert table.select("queueing", "queue").unique().height == 2 * len(disciplines())
 
 
 def test_the_dropper_delivers_all_requests_and_takes_longer(ready_lab: Lab, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import click
 from experiments.harness.definition.catalogue import Experiment, catalogue
 from experiments.harness.documentation.column_pages import cell
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
-from topologies.disciplines import DISCIPLINES
+from topologies.disciplines import disciplines
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Packets, Quantity, Rate, Share, Size
 from topologies.topology_spec import Channel, HostReordering, Link, Node, TopologySpec
@@ -149,7 +149,7 @@ def _classes(classes: Iterable[type]) -> Iterator[str]:
 
 def _disciplines() -> Iterator[str]:
     yield from ("| name | discipline | settings | since Linux |", "| --- " * 4 + "|")
-    for each in DISCIPLINES.values():
+    for each in disciplines().values():
         words = each.words(100, 1514, 10_000_000)
         yield f"| `{each.name}` | {cell(each.title)} | `{each.kind} {words}` | {each.since} |"
 

@@ -11,7 +11,7 @@ from experiments.harness.play.lesson import Lesson
 from experiments.harness.play.settings import PlaySettings
 from experiments.spec import CONGESTION_CONTROLS
 from testbed.host.naming import CODE
-from topologies.disciplines import DISCIPLINES
+from topologies.disciplines import disciplines
 
 PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
@@ -90,6 +90,6 @@ class PageOffer:
             "lessons": [lesson.as_data() for lesson in self.lessons],
             "first": self.first,
             "defaults": PlaySettings().as_data(),
-            "disciplines": {name: each.title for name, each in DISCIPLINES.items()},
+            "disciplines": {name: each.title for name, each in disciplines().items()},
             "algorithms": list(CONGESTION_CONTROLS),
         }

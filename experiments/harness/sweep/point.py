@@ -15,6 +15,7 @@ from experiments.harness.running.seed import memory_for
 from experiments.spec import DEFAULT_KERNEL
 from testbed.jobs.archive import code_digest, fingerprint
 from testbed.lab.ready import Lab, built_lab
+from topologies.disciplines import GROUP as DISCIPLINES
 from topologies.foundation.plugins import registered
 from topologies.foundation.untrusted import digest_of
 
@@ -90,11 +91,15 @@ def _statistics_digest(study: str) -> tuple[str, ...]:
 def origin(lab: Lab, measures: str = ROWS) -> Origin:
     """Return the origin of records that this module or MODULE:FUNCTION measures now.
 
-    Packages that add metrics are part of it. Raises ModuleNotFoundError.
+    Packages that add metrics or disciplines are part of it. Raises ModuleNotFoundError.
     """
     measuring = fingerprint(measures.partition(":")[0])
     if packages := sorted(
-        {f"{each.package} {each.version}" for each in registered(GROUP).values()}
+        {
+            f"{each.package} {each.version}"
+            for group in (GROUP, DISCIPLINES)
+            for each in registered(group).values()
+        }
     ):
         measuring = hashlib.sha256(repr([measuring, *packages]).encode()).hexdigest()
     return Origin(lab.digests["whole"], code_digest(), measures, measuring)

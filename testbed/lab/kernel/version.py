@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from topologies.disciplines import DISCIPLINES
+from topologies.disciplines import disciplines
 from topologies.foundation.errors import UsageError
 
 HERE = Path(__file__).parent
@@ -113,7 +113,7 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
     }
     younger = {
         each.name: f"it came with Linux {each.since}."
-        for each in DISCIPLINES.values()
+        for each in disciplines().values()
         if as_numbers(each.since) > as_numbers(series)
     }
     return KernelVersion(series, **values | {"lacks": younger | values.get("lacks", {})})

@@ -14,6 +14,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from topologies.foundation.errors import UsageError
@@ -33,6 +35,14 @@ class Plugin:
         try:
             return self.entry.load()
         except Exception as error:  # a stranger's module may raise anything
+            raise self.broken(f"{type(error).__name__}: {error}") from error
+
+    def source(self) -> bytes:
+        """Return the text of the object's module. Raises UsageError if it is not one file."""
+        try:
+            spec = find_spec(self.entry.module)
+            return Path(spec.origin if spec and spec.origin else self.entry.module).read_bytes()
+        except (ImportError, OSError) as error:
             raise self.broken(f"{type(error).__name__}: {error}") from error
 
     def broken(self, why: str) -> UsageError:
