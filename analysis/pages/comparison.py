@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -14,7 +14,7 @@ from rich.table import Table
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
-from analysis.measures.results import RunResults, measure_all, written
+from analysis.measures.results import NOTHING, RunResults, measure_all, written
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.rendering import page_files
@@ -22,14 +22,13 @@ from analysis.reporting.run_graphs import DrawnCourse, over_time
 from analysis.statistics.paired_tests import (
     FEWEST,
     SIGNIFICANT,
-    MedianInterval,
     Paired,
     fewest_seeds,
     holm,
     median_interval,
     paired,
 )
-from analysis.statistics.wording import decimals, fixed
+from analysis.statistics.wording import decimals, fixed, in_a_row, with_unit
 
 Values = dict[tuple[str, str], dict[int, float]]
 """By condition and metric: a value for each seed."""
@@ -72,7 +71,7 @@ def side_of_run(letter: str, path: Path) -> ComparedSide:
     settings = {
         "experiment": run.experiment,
         **run.parameters,
-        "seeds": _seeds(run.seeds),
+        "seeds": in_a_row(sorted(run.seeds)),
         "testbed": manifest.testbed,
         "kernel": manifest.kernel.release,
         "tcplab": manifest.tcplab,
@@ -95,7 +94,7 @@ def side_of_points(
     every = [
         (str(row.get("condition", "")), seed, row) for seed, of_seed in rows for row in of_seed
     ]
-    shown = settings | {"seeds": _seeds([seed for seed, _ in rows])}
+    shown = settings | {"seeds": in_a_row(sorted(seed for seed, _ in rows))}
     return ComparedSide(letter, f"point {key}", shown, _values(every))
 
 
@@ -114,14 +113,6 @@ def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
     }
 
 
-def _seeds(seeds: Sequence[int]) -> str:
-    ordered = sorted(seeds)
-    if len(ordered) > 2 and ordered[-1] - ordered[0] == len(ordered) - 1:
-        return f"{ordered[0]} to {ordered[-1]}"
-    return ", ".join(map(str, ordered))
-
-
-NONE = "\N{EN DASH}"
 _MBIT = 1000.0
 
 
@@ -129,8 +120,7 @@ _MBIT = 1000.0
 class ComparedResult:
     """One quantity of one condition: the values of each side, and each side against the first.
 
-    `corrected` are the p-values after Holm's correction over the conditions and sides of this
-    quantity, 1 without a test.
+    The p-values have Holm's correction over the conditions and sides of this quantity.
     """
 
     condition: str
@@ -138,17 +128,45 @@ class ComparedResult:
     unit: str
     values: tuple[tuple[float, ...], ...]
     against: tuple[Paired | None, ...]
-    corrected: tuple[float, ...]
 
     @property
     def cells(self) -> list[str]:
-        """Of each side the median, and its interval if there are enough seeds."""
+        """The median of each side, and its interval if there are enough seeds."""
         return [_cell(values) for values in self.values]
 
     @property
     def differences(self) -> list[str]:
-        pairs = zip(self.against, self.corrected, strict=True)
-        return [_difference(pair, p, self.unit) for pair, p in pairs]
+        return [_difference(pair, self.unit) for pair in self.against]
+
+    @property
+    def is_shown(self) -> bool:
+        return any(pair and _differs(pair) for pair in self.against)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """For programs (docs/reference/run-directory.md)."""
+        return {
+            "condition": self.condition,
+            "metric": self.metric.name,
+            "unit": self.unit,
+            "medians": [median(values) if values else None for values in self.values],
+            "intervals": [
+                [around.low, around.high] if (around := median_interval(values)) else None
+                for values in self.values
+            ],
+            "against_first": [
+                pair
+                and {
+                    "scale": pair.scale,
+                    "estimate": pair.estimate,
+                    "low": pair.low,
+                    "high": pair.high,
+                    "seeds": pair.count,
+                    "p": pair.p,
+                }
+                for pair in self.against
+            ],
+        }
 
 
 @dataclass(frozen=True)
@@ -172,16 +190,11 @@ class SideComparison:
                 f"No difference can be shown: {most:,} seeds are in both, and it takes {needed}."
                 " The figures say what happened in these runs."
             )
-        shown, tested = sum(map(self._is_shown, self.results)), len(self.results)
+        shown, tested = sum(result.is_shown for result in self.results), len(self.results)
         return (
             f"Shown to differ: {shown} of {tested} quantities. Each is tested for itself, so about"
             " one in twenty would by chance."
         )
-
-    @staticmethod
-    def _is_shown(result: ComparedResult) -> bool:
-        pairs = zip(result.against, result.corrected, strict=True)
-        return any(pair and p < SIGNIFICANT and pair.clear_of_neutral for pair, p in pairs)
 
     @property
     def data(self) -> dict[str, Any]:
@@ -193,14 +206,14 @@ class SideComparison:
             ],
             "differing": {name: list(values) for name, values in self.differing.items()},
             "sentence": self.sentence,
-            "comparisons": [_result_data(result) for result in self.results],
+            "comparisons": [result.data for result in self.results],
         }
 
 
 def compared(sides: Sequence[ComparedSide]) -> SideComparison:
     """Compare each side with the first."""
     names = list(dict.fromkeys(name for side in sides for name in side.settings))
-    settings = {name: tuple(side.settings.get(name, NONE) for side in sides) for name in names}
+    settings = {name: tuple(side.settings.get(name, NOTHING) for side in sides) for name in names}
     differing = {name: values for name, values in settings.items() if len(set(values)) > 1}
     alike = {name: values[0] for name, values in settings.items() if len(set(values)) == 1}
     return SideComparison(tuple(sides), differing, alike, _results(sides))
@@ -208,41 +221,25 @@ def compared(sides: Sequence[ComparedSide]) -> SideComparison:
 
 def _results(sides: Sequence[ComparedSide]) -> tuple[ComparedResult, ...]:
     conditions = dict.fromkeys(condition for side in sides for condition, _ in side.values)
-    places = [
-        (condition, metric)
+    against = {
+        (condition, metric): [_paired(sides[0], side, condition, metric) for side in sides[1:]]
         for condition in conditions
         for metric in columns().values()
         if any((condition, metric.name) in side.values for side in sides)
-    ]
-    pairs = [[_paired(sides[0], side, place) for side in sides[1:]] for place in places]
-    corrected = _corrected(places, pairs)
-    return tuple(
-        _result(sides, place, pairs[row], [corrected.get((row, at), 1.0) for at in range(len(of))])
-        for row, (place, of) in enumerate(zip(places, pairs, strict=True))
-    )
+    }
+    for metric in dict.fromkeys(metric for _, metric in against):
+        rows = [row for (_, of), row in against.items() if of == metric]
+        tested = [pair.p for row in rows for pair in row if pair]
+        corrected = iter(holm(tested) if tested else [])
+        for row in rows:
+            row[:] = [pair and replace(pair, p=next(corrected)) for pair in row]
+    return tuple(_result(sides, *place, tuple(row)) for place, row in against.items())
 
 
-def _corrected(
-    places: Sequence[tuple[str, Metric]], pairs: Sequence[Sequence[Paired | None]]
-) -> dict[tuple[int, int], float]:
-    """By row and side the p-value after Holm's correction: for a quantity's rows and sides."""
-    found = dict[tuple[int, int], float]()
-    for metric in columns().values():
-        tested = [
-            (row, at, pair.p)
-            for row, (_, of) in enumerate(places)
-            if of == metric
-            for at, pair in enumerate(pairs[row])
-            if pair
-        ]
-        p_values = holm([p for *_, p in tested]) if tested else []
-        found |= {(row, at): p for (row, at, _), p in zip(tested, p_values, strict=True)}
-    return found
-
-
-def _paired(first: ComparedSide, second: ComparedSide, place: tuple[str, Metric]) -> Paired | None:
-    """Over the seeds that both have."""
-    condition, metric = place
+def _paired(
+    first: ComparedSide, second: ComparedSide, condition: str, metric: Metric
+) -> Paired | None:
+    """Compare over the seeds that both have."""
     one, other = (side.values.get((condition, metric.name), {}) for side in (first, second))
     seeds = sorted(one.keys() & other.keys())
     if not seeds:
@@ -252,71 +249,45 @@ def _paired(first: ComparedSide, second: ComparedSide, place: tuple[str, Metric]
 
 def _result(
     sides: Sequence[ComparedSide],
-    place: tuple[str, Metric],
-    against: Sequence[Paired | None],
-    corrected: Sequence[float],
+    condition: str,
+    metric: Metric,
+    against: tuple[Paired | None, ...],
 ) -> ComparedResult:
-    """Rates of more than ten Mbit/s are in Mbit/s."""
-    condition, metric = place
+    """Return the result, with rates of more than ten Mbit/s in Mbit/s."""
     values = [tuple(side.values.get((condition, metric.name), {}).values()) for side in sides]
     most = max((value for of in values for value in of), default=0.0)
     unit = metric.unit
     if unit == "kbit/s" and most >= 10 * _MBIT:
         unit, values = "Mbit/s", [tuple(value / _MBIT for value in of) for of in values]
     labels = {name: label for side in sides for name, label in side.labels.items()}
-    name = labels.get(condition, condition)
-    return ComparedResult(name, metric, unit, tuple(values), tuple(against), tuple(corrected))
+    return ComparedResult(labels.get(condition, condition), metric, unit, tuple(values), against)
 
 
 def _cell(values: Sequence[float]) -> str:
     if not values:
-        return NONE
+        return NOTHING
     around = median_interval(values)
-    return written(median(values)) if around is None else _with_interval(around)
-
-
-def _with_interval(around: MedianInterval) -> str:
+    if around is None:
+        return written(median(values))
     return f"{written(around.median)} ({written(around.low)} to {written(around.high)})"
 
 
-def _difference(pair: Paired | None, p: float, unit: str) -> str:
+def _differs(pair: Paired) -> bool:
+    return pair.p < SIGNIFICANT and pair.clear_of_neutral
+
+
+def _difference(pair: Paired | None, unit: str) -> str:
     if pair is None:
-        return NONE
+        return NOTHING
     what = " times" if pair.scale == "ratio" else f" {unit}".rstrip()
     if pair.low is None or pair.high is None:
         return f"{written(pair.estimate)}{what}"
-    verdict = "differs" if p < SIGNIFICANT and pair.clear_of_neutral else "not shown to differ"
+    verdict = "differs" if _differs(pair) else "not shown to differ"
     if pair.low == pair.high:
         return f"{written(pair.estimate)}{what}, {verdict}"
-    neutral = pair.neutral if pair.scale == "ratio" else None
-    places = decimals(pair.low, pair.high, neutral)
+    places = decimals(pair.low, pair.high, pair.neutral if pair.scale == "ratio" else None)
     interval = f"({fixed(pair.low, places)} to {fixed(pair.high, places)})"
     return f"{fixed(pair.estimate, places)}{what} {interval}, {verdict}"
-
-
-def _result_data(result: ComparedResult) -> dict[str, Any]:
-    return {
-        "condition": result.condition,
-        "metric": result.metric.name,
-        "unit": result.unit,
-        "medians": [median(values) if values else None for values in result.values],
-        "intervals": [
-            [around.low, around.high] if (around := median_interval(values)) else None
-            for values in result.values
-        ],
-        "against_first": [
-            pair
-            and {
-                "scale": pair.scale,
-                "estimate": pair.estimate,
-                "low": pair.low,
-                "high": pair.high,
-                "seeds": pair.count,
-                "p": corrected,
-            }
-            for pair, corrected in zip(result.against, result.corrected, strict=True)
-        ],
-    }
 
 
 MOST_COURSES = 8
@@ -364,22 +335,16 @@ def print_comparison(comparison: SideComparison, console: Console) -> None:
         console.print(f"{side.letter}: {side.name}", highlight=False, soft_wrap=True)
     console.print(comparison.sentence, highlight=False)
     letters = [side.letter for side in comparison.sides]
-    asked = Table("What differs in settings", *letters)
+    settings = Table("Settings that differ", *letters)
     for name, values in comparison.differing.items():
-        asked.add_row(name, *values)
+        settings.add_row(name, *values)
     if comparison.differing:
-        console.print(asked)
-    console.print(_printed_results(comparison, letters))
-
-
-def _printed_results(comparison: SideComparison, letters: list[str]) -> Table:
-    against = [f"{letter} against {letters[0]}" for letter in letters[1:]]
-    table = Table("Result", *letters, *against)
+        console.print(settings)
+    table = Table("Result", *letters, *(f"{letter} against {letters[0]}" for letter in letters[1:]))
     several = len({result.condition for result in comparison.results}) > 1
     for result in comparison.results:
         if result.metric.name in _SHORT:
-            unit = f" ({result.unit})" if result.unit else ""
             where = f"{result.condition}: " if several else ""
-            name = f"{where}{result.metric.title}{unit}"
+            name = where + with_unit(result.metric.title, result.unit)
             table.add_row(name, *result.cells, *result.differences)
-    return table
+    console.print(table)

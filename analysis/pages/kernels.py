@@ -7,13 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Literal
+from typing import Literal
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer
+from analysis.graphs.layers import Graph, GraphGroup, Layer
 from analysis.graphs.ranges import (
     RangedValue,
     extremes,
@@ -26,8 +22,8 @@ from analysis.graphs.ranges import (
 )
 from analysis.graphs.stored import board_data
 from analysis.measures.results import written
+from analysis.pages.terminal import Terminal, text_table
 from analysis.records.kernel_folder import (
-    ComparedCase,
     KernelComparisonRecord,
     KernelFigure,
     ScriptsOnBoth,
@@ -36,7 +32,7 @@ from analysis.records.kernel_folder import (
 from analysis.rendering import page_files
 from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.statistics.paired_tests import Paired
-from analysis.statistics.wording import estimate, interval, probability
+from analysis.statistics.wording import estimate, interval, probability, with_unit
 
 _WAYS = 3
 """Each script is run over IPv4, IPv6, and IPv4 in addresses of IPv6."""
@@ -57,37 +53,31 @@ def script_sentences(
     return [
         f"Of {scripts.cases} packetdrill scripts {both} pass on both kernels.",
         *(
-            f"{len(cases)} {what}: {_listed(_by_script(cases), most)}."
+            f"{len(cases)} {what}: {_listed(cases, most)}."
             for what, cases in named.items()
             if cases
         ),
     ]
 
 
-def _by_script(cases: Sequence[str]) -> list[str]:
-    """Return each script once, with its ways if these are not all."""
+def _listed(cases: Sequence[str], most: int | None) -> str:
+    """List each script once, with its ways if these are not all."""
     ways: dict[str, list[str]] = {}
     for case in cases:
         script, _, way = case.partition(" ")
         ways.setdefault(script, []).append(way)
-    return [
+    names = [
         script if len(taken) == _WAYS else f"{script} {' '.join(taken)}".rstrip()
         for script, taken in ways.items()
     ]
-
-
-def _listed(names: Sequence[str], most: int | None) -> str:
     rest = len(names) - len(names[:most])
     more = f", and {rest} more scripts: see the page" if rest else ""
     return ", ".join(names[:most]) + more
 
 
-DIFFERENT = ("larger", "smaller")
 _LOOKS = {"larger": look(VERMILLION, "triangle"), "smaller": look(BLUE, "diamond")}
-_UNSHOWN = look(GREY, "circle")
 _ROW, _AROUND = 36, 76
 """Pixels of a row, which may hold its name above its mark, and of what is around them."""
-Scale = Literal["ratio", "difference"]
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ class KernelReport:
             f"Of {len(self.record.figures)} figures, Linux {new} has {shown} compared with Linux"
             f" {old}; {counts['alike']} are alike but for"
             f" {100 * self.record.facts.least:g} %, and of {counts['not shown to differ']} the"
-            " seeds do not tell."
+            " seeds do not decide."
         )
 
     def scripts(self, most: int | None = None) -> list[str]:
@@ -154,14 +144,14 @@ def _files(report: KernelReport) -> Iterator[tuple[str, bytes]]:
     yield "kernels.html", page_files.render("kernels.html", context).encode()
 
 
-def row(figure: KernelFigure) -> dict[str, Any]:
+def row(figure: KernelFigure) -> dict[str, str]:
     """Return a line of a table."""
     pair = pair_of(figure)
     return {
         "of": figure.of,
-        "title": figure.title + (f", {figure.unit}" if figure.unit else ""),
-        "old": _median(figure.old),
-        "new": _median(figure.new),
+        "title": with_unit(figure.title, figure.unit, ", {}"),
+        "old": written(median(figure.old)) if figure.old else "-",
+        "new": written(median(figure.new)) if figure.new else "-",
         "estimate": estimate(pair, figure.unit) if pair else "",
         "interval": interval(pair).removeprefix("95 % interval ") if pair else "",
         "p": probability(figure.p),
@@ -173,25 +163,20 @@ def pair_of(figure: KernelFigure) -> Paired | None:
     """Return the difference of the second kernel; None if no seed has both."""
     if figure.estimate is None:
         return None
-    scale: Scale = "difference" if figure.scale == "difference" else "ratio"
+    scale: Literal["ratio", "difference"] = (
+        "difference" if figure.scale == "difference" else "ratio"
+    )
     return Paired(scale, figure.estimate, figure.low, figure.high, figure.count, figure.p)
 
 
-def _median(values: Sequence[float]) -> str:
-    return written(median(values)) if values else "-"
-
-
 def _ratios(report: KernelReport) -> GraphGroup | None:
-    """Return all ratios on one axis; what is compared by differences is in the tables only."""
+    """Return all ratios on one axis; the tables have the differences too."""
     drawn = [
-        (
-            figure,
-            _label(case, figure),
-            RangedValue(0, pair.estimate, interval=(pair.low, pair.high)),
-        )
+        (figure.verdict, RangedValue(0, pair.estimate, interval=(pair.low, pair.high), name=name))
         for case in report.record.facts.cases
         for figure in case.figures
         if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
+        for name in (f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}",)
     ]
     if not drawn:
         return None
@@ -200,76 +185,52 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
         "A mark is the typical ratio over the seeds, its bar the 95 % interval. Triangles: shown to"
         " be larger on the second kernel; diamonds: smaller; dots: alike, or not shown to differ."
     )
-    numbers = extremes([value for *_, value in drawn])
+    numbers = extremes([value for _, value in drawn])
     axis = ratio_axis(f"Linux {new} divided by Linux {old}", numbers)
     panels = tuple(
-        _panel(f"ratios_{at}", axis, panel, new) for at, panel in enumerate(in_panels(drawn))
-    )
-    return GraphGroup("ratios", f"What Linux {new} does otherwise than {old}", caption, panels)
-
-
-def _panel(
-    key: str, axis: Axis, drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str
-) -> Graph:
-    layers = (*_layers(drawn, new), no_difference("no difference"))
-    names = rows([name for _, name, _ in drawn])
-    height = _AROUND + _ROW * len(drawn)
-    return Graph(key, "", "", axis, names, layers, over_time=False, height=height)
-
-
-def _layers(drawn: Sequence[tuple[KernelFigure, str, RangedValue]], new: str) -> list[Layer]:
-    values = {word: list[RangedValue]() for word in (*DIFFERENT, "")}
-    for place, (figure, name, value) in enumerate(drawn):
-        word = figure.verdict if figure.verdict in DIFFERENT else ""
-        values[word].append(replace(value, at=-place, name=name))
-    return [
-        layer
-        for word, of in values.items()
-        for layer in ranged(
-            of,
-            _LOOKS.get(word, _UNSHOWN),
-            f"{word} on {new}" if word else "alike, or not shown to differ",
-            "x",
+        Graph(
+            f"ratios_{at}",
+            "",
+            "",
+            axis,
+            rows([value.name for _, value in panel]),
+            (*_layers(panel, new), no_difference("no difference")),
+            over_time=False,
+            height=_AROUND + _ROW * len(panel),
         )
-    ]
+        for at, panel in enumerate(in_panels(drawn))
+    )
+    return GraphGroup("ratios", f"How Linux {new} differs from {old}", caption, panels)
 
 
-def _label(case: ComparedCase, figure: KernelFigure) -> str:
-    return f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}"
+def _layers(drawn: Sequence[tuple[str, RangedValue]], new: str) -> Iterator[Layer]:
+    placed = [(word, replace(value, at=-place)) for place, (word, value) in enumerate(drawn)]
+    for word, seen in _LOOKS.items():
+        yield from ranged(
+            [value for of, value in placed if of == word], seen, f"{word} on {new}", "x"
+        )
+    unshown = [value for word, value in placed if word not in _LOOKS]
+    yield from ranged(unshown, look(GREY, "circle"), "alike, or not shown to differ", "x")
 
 
 _MOST = 10  # scripts of a kind
 
 
 def print_kernels(report: KernelReport) -> None:
-    """Print what differs, what failed or was left out, and the page's path."""
-    console = Console(highlight=False, soft_wrap=True)
-    facts = report.record.facts
-    console.print(Text(report.headline))
-    for sentence in facts.left_out:
-        console.print(Text(sentence))
-    for sentence in report.scripts(_MOST):
-        console.print(Text(sentence))
-    for failure in facts.failures:
-        console.print(Text(f"Check: {failure}", style="yellow"))
-    if any(figure.verdict in DIFFERENT for figure in report.record.figures):
-        console.print(_table(report))
-    if facts.status != "complete":
-        console.print(
-            Text(f"This comparison is marked {facts.status}: it is not whole.", style="bold red")
-        )
-    console.print(Text(f"Report: {report.page}"))
+    """Print figures that differ, failures, omissions and the page's path."""
+    terminal, facts = Terminal(), report.record.facts
+    terminal.say(report.headline, *facts.left_out, *report.scripts(_MOST))
+    terminal.check(facts.failures, len(facts.failures))
+    different = [
+        (case.name, *(row(figure)[name] for name in _CELLS))
+        for case in facts.cases
+        for figure in case.figures
+        if figure.verdict in _LOOKS
+    ]
+    if different:
+        head = ("Case", "Of", "Figure", *report.names, "New against old", "Verdict")
+        terminal.print(text_table(head, different, "Differences"))
+    terminal.end(report.page, facts.status, "This comparison is marked {}: it is incomplete.")
 
 
-def _table(report: KernelReport) -> Table:
-    old, new = report.names
-    table = Table(title=Text("What differs"))
-    for name in ("Case", "Of", "Figure", old, new, "New against old", "Verdict"):
-        table.add_column(Text(name))
-    for case in report.record.facts.cases:
-        for figure in case.figures:
-            if figure.verdict in DIFFERENT:
-                cells = row(figure)
-                shown = ("of", "title", "old", "new", "estimate", "verdict")
-                table.add_row(case.name, *(Text(cells[name]) for name in shown))
-    return table
+_CELLS = ("of", "title", "old", "new", "estimate", "verdict")

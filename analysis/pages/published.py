@@ -1,4 +1,4 @@
-"""Published numbers next to ours: rows, verdicts and tables."""
+"""Published numbers next to the measured ones: rows, verdicts and tables."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from io import StringIO
 
 import msgspec
 from rich.table import Table
-from rich.text import Text
 
-from analysis.measures.metrics import Row, UnknownMetric
-from analysis.measures.results import MINUS, NOTHING, Measured, RunResults, value_of
+from analysis.measures.metrics import UnknownMetric
+from analysis.measures.results import MINUS, NOTHING, RunResults, value_of
+from analysis.pages.terminal import text_table
 from analysis.records.json_reader import Problems
 from analysis.records.published_row import PublishedRow, checked_row
 from analysis.records.spec_file import MeasuredEntry
@@ -30,17 +30,17 @@ from analysis.statistics.published import (
     count,
     judge_row,
 )
-from analysis.statistics.wording import signed
+from analysis.statistics.wording import numbered, signed, with_unit
 
 
-def published_beside(results: RunResults, problems: Problems) -> PublishedNumbers:
-    """Return the numbers that were published with the run's very settings, each with a verdict."""
+def published_with_run(results: RunResults, problems: Problems) -> PublishedNumbers:
+    """Return the numbers that were published with the run's settings, each with a verdict."""
     entries = results.run.spec.published
     return PublishedNumbers(tuple(judge_row(_row(entry, results, problems)) for entry in entries))
 
 
 def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> PublishedRow:
-    """Return the row of a reproduction with the run's own values in it."""
+    """Return the row of a reproduction with the run's values in it."""
     try:
         today, period = (
             _values(entry, results, condition)
@@ -55,20 +55,17 @@ def _row(entry: MeasuredEntry, results: RunResults, problems: Problems) -> Publi
 
 
 def _values(entry: MeasuredEntry, results: RunResults, condition: str) -> list[float]:
-    """Return one value for each seed that has one, in the published number's unit."""
-    trials = (
-        trial
+    """Return one value for each seed that has one, in the published number's unit.
+
+    The row of the first flow has the metrics of the trial too.
+    """
+    trials = [
+        [{**trial.by_name, **trial.flows[0].row}, *(flow.row for flow in trial.flows[1:])]
         for trial in results.measured
         if trial.trial.condition.name == condition and trial.flows
-    )
-    values = (value_of(_rows(trial), entry.metric, entry.flow, entry.among) for trial in trials)
+    ]
+    values = (value_of(rows, entry.metric, entry.flow, entry.among) for rows in trials)
     return [(entry.scale or 1.0) * value for value in values if value is not None]
-
-
-def _rows(trial: Measured) -> list[Row]:
-    """Return the rows of all flows, the first with all that was measured."""
-    first, *others = (flow.row for flow in trial.flows)
-    return [{**trial.by_name, **first}, *others]
 
 
 STYLES: dict[Word, str] = {
@@ -112,9 +109,9 @@ _OURS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """Our value under one kind of settings: median or mean, range, the verdict and its CSS class.
+    """The measured value with one kind of settings, its verdict and the verdict's CSS class.
 
-    `further` is where a further one would lie, if the number is not our median.
+    `further` is where a further value would lie, if the median is not the published number.
     """
 
     median: str
@@ -144,7 +141,7 @@ class TableLine:
 
 @dataclass(frozen=True)
 class LineGroup:
-    """The lines that stand together, and how many have which verdict.
+    """Lines of one group, and the count of each verdict.
 
     `command` runs all of them; it is empty if each line has its own.
     """
@@ -157,14 +154,7 @@ class LineGroup:
     @property
     def sentence(self) -> str:
         """Such as "56 numbers: 20 agree, 10 lie within, 26 differ"."""
-        return f"{numbered(self.counts.rows, 'number', 'numbers')}: {', '.join(parts(self.counts))}"
-
-
-UNEXPLAINED = "Not explained."
-
-
-def numbered(amount: int, single: str, several: str) -> str:
-    return f"1 {single}" if amount == 1 else f"{amount:,} {several}"
+        return f"{numbered(self.counts.rows, 'number')}: {', '.join(parts(self.counts))}"
 
 
 def parts(counts: Counts) -> list[str]:
@@ -186,21 +176,19 @@ def groups(rows: Iterable[Judged], listed: Sequence[str]) -> list[LineGroup]:
     """Return the rows' lines by their group, in the order of the first row of each."""
     grouped: dict[str, list[Judged]] = {}
     for judged in rows:
-        grouped.setdefault(judged.row.group, []).append(judged)
-    return [_group(name or "numbers", own, listed) for name, own in grouped.items()]
-
-
-def _group(name: str, rows: Sequence[Judged], listed: Sequence[str]) -> LineGroup:
-    lines = tuple(line(judged, listed) for judged in rows)
-    commands = {each.command for each in lines}
-    if len(lines) == 1 or len(commands) > 1:
-        return LineGroup(name, count(rows), lines)
-    bare = tuple(replace(each, command="") for each in lines)
-    return LineGroup(name, count(rows), bare, commands.pop())
+        grouped.setdefault(judged.row.group or "numbers", []).append(judged)
+    found = []
+    for name, members in grouped.items():
+        lines, command = tuple(line(judged, listed) for judged in members), ""
+        if len(lines) > 1 and len({each.command for each in lines}) == 1:
+            command = lines[0].command
+            lines = tuple(replace(each, command="") for each in lines)
+        found.append(LineGroup(name, count(members), lines, command))
+    return found
 
 
 def reasons(rows: Sequence[Judged]) -> list[str]:
-    """Reasons of differences, each once."""
+    """Return the reasons of differences, each once."""
     return list(
         dict.fromkeys(
             judged.row.why
@@ -211,13 +199,11 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
 
 
 def line(judged: Judged, listed: Sequence[str]) -> TableLine:
-    """The row's line; `reason` is the place, from 1, of its own among those `listed`, or 0."""
+    """Return the row's line; `reason` is the place of its reason in `listed`, from 1, or 0."""
     row, outcome = judged.row, judged.outcome.word
-    reason = listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0
-    quantity = f"{row.quantity} ({row.unit})" if row.unit else row.quantity
     return TableLine(
         row.where,
-        quantity,
+        with_unit(row.quantity, row.unit),
         NOTHING if row.published is None else as_printed(row.printed),
         _published_range(judged),
         row.published_note,
@@ -225,7 +211,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         _cell(judged.period, judged.period_verdict, row.unit),
         _cell(judged.today, judged.today_verdict, row.unit),
         STYLES[outcome],
-        reason,
+        listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
         _remark(judged),
         row.command,
     )
@@ -235,7 +221,7 @@ def _remark(judged: Judged) -> str:
     """Return the remark that replaces a reason."""
     row, outcome = judged.row, judged.outcome.word
     if outcome == Word.DIFFERS and not row.why:
-        return UNEXPLAINED
+        return "Not explained."
     if outcome == Word.UNRUN and row.needs:
         return f"Only in --full: {row.needs}."
     return row.listed if outcome == Word.LISTED else ""
@@ -259,9 +245,8 @@ def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
     style = STYLES[verdict.word]
     if ours is None:
         return Cell(NOTHING, "", "", verdict.word, style)
-    runs = numbered(ours.count, "run", "runs")
-    span = spanned(ours.runs)
-    spread = runs if ours.runs.low == ours.runs.high else f"{span}, {runs}"
+    runs = numbered(ours.count, "run")
+    spread = runs if ours.runs.low == ours.runs.high else f"{spanned(ours.runs)}, {runs}"
     further = verdict.word in (Word.WITHIN, Word.DIFFERS) and ours.further
     text = f"a further one: {spanned(further)}" if further else ""
     return Cell(signed(ours.center), spread, text, verdict.text(unit), style)
@@ -272,14 +257,14 @@ def spanned(span: ValueSpan) -> str:
 
 
 def csv_text(studies: Sequence[JudgedStudy]) -> str:
-    """reproduction.csv: one line for each published number, figures in full.
+    """Return reproduction.csv: one line for each published number, figures in full.
 
     `values` have blanks between them.
     """
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")
-        ours = (f"{way}_{column}" for way in _WAYS for column in _OURS)
-        lines.writerow([*_HEAD, *ours, "seeds", "why", "command"])
+        measured = (f"{way}_{column}" for way in _WAYS for column in _OURS)
+        lines.writerow([*_HEAD, *measured, "seeds", "why", "command"])
         lines.writerows(
             _csv_line(study.study.name, judged) for study in studies for judged in study.rows
         )
@@ -288,8 +273,6 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
 
 def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
-    published = [row.printed, row.published_low, row.published_high, row.published_note]
-    about: list[str | float | None] = [row.mean_of, row.group, row.needs, row.listed]
     return [
         study,
         row.where,
@@ -297,8 +280,14 @@ def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
         row.x,
         row.quantity,
         row.unit,
-        *published,
-        *about,
+        row.printed,
+        row.published_low,
+        row.published_high,
+        row.published_note,
+        row.mean_of,
+        row.group,
+        row.needs,
+        row.listed,
         judged.outcome.word,
         *_csv_ours(judged.period_kernel, judged.period_kernel_verdict, row.period_kernel),
         *_csv_ours(judged.period, judged.period_verdict, row.period),
@@ -314,13 +303,12 @@ def _csv_ours(
 ) -> list[str | float | None]:
     if ours is None:
         return [verdict.word, *[None] * 8, 0, ""]
-    spans = (ours.middle, ours.further, ours.runs)
-    ends = [end for span in spans for end in _ends(span)]
-    listed = " ".join(map(str, values))
-    return [verdict.word, verdict.factor, ours.center, *ends, ours.count, listed]
+    numbers = [ours.center, *ends(ours.middle), *ends(ours.further), *ends(ours.runs), ours.count]
+    return [verdict.word, verdict.factor, *numbers, " ".join(map(str, values))]
 
 
-def _ends(span: ValueSpan | None) -> tuple[float | None, float | None]:
+def ends(span: ValueSpan | None) -> tuple[float | None, float | None]:
+    """Return both ends of a span."""
     return (span.low, span.high) if span else (None, None)
 
 
@@ -349,23 +337,14 @@ class PublishedNumbers(JudgedRows):
         return f"With these settings {those} published: {', '.join(parts(self.counts))}."
 
     def table(self, most: int) -> Table:
-        """For the terminal: the first `most` numbers with our values and verdicts."""
-        table = Table(title=Text("Published and measured"))
-        ways = [
-            name for name, has in (("its time", self.has_period), ("today", self.has_today)) if has
-        ]
-        for at, name in enumerate(("Where", "Published", *(f"Measured, {way}" for way in ways))):
-            table.add_column(name, justify="right" if at == 1 else "left")
+        """Return the first `most` numbers with measured values and verdicts, for the terminal."""
+        ways = [("its time", "period")] * self.has_period + [("today", "today")] * self.has_today
+        lines = []
         for shown in self.lines[:most]:
-            cells = [
-                cell
-                for cell, has in ((shown.period, self.has_period), (shown.today, self.has_today))
-                if has
-            ]
-            verdicts = (Text(f"{cell.median} ({cell.verdict})") for cell in cells)
-            table.add_row(
-                Text(f"{shown.where}, {shown.quantity}"), Text(shown.published), *verdicts
-            )
+            cells = (shown.period if way == "period" else shown.today for _, way in ways)
+            verdicts = (f"{cell.median} ({cell.verdict})" for cell in cells)
+            lines.append([f"{shown.where}, {shown.quantity}", shown.published, *verdicts])
         if len(self.lines) > most:
-            table.add_row(Text(f"... and {len(self.lines) - most} more on the page"))
-        return table
+            lines.append([f"... and {len(self.lines) - most} more on the page"])
+        head = ("Where", "Published", *(f"Measured, {words}" for words, _ in ways))
+        return text_table(head, lines, "Published and measured", right=(1,))

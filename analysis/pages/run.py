@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.results import Measured, RunResults, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
-from analysis.pages.published import PublishedNumbers, published_beside
+from analysis.pages.published import PublishedNumbers, published_with_run
+from analysis.pages.terminal import BROKEN, CHECK, Terminal, text_table
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
@@ -28,9 +27,10 @@ from analysis.reporting.studies import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, withheld
 from analysis.statistics.paired_tests import FEWEST
+from analysis.statistics.wording import numbered
 
 
-def asked(run: RunRecord) -> str:
+def conditions_and_seeds(run: RunRecord) -> str:
     """Name the conditions, the number of repetitions and the seeds."""
     labels = ", ".join(condition.label for condition in run.conditions)
     count = len(run.seeds)
@@ -39,7 +39,7 @@ def asked(run: RunRecord) -> str:
     return f"Conditions: {labels}. Repetitions: {count}{which}."
 
 
-def shared_luck(run: RunRecord, evidence: Evidence) -> str:
+def shared_draws(run: RunRecord, evidence: Evidence) -> str:
     """Say that the conditions of one seed lose the same packets, if the kernel could do that."""
     if len(run.conditions) < 2 or not evidence.same_draws:
         return ""
@@ -72,12 +72,13 @@ def of_an_old_kernel(evidence: Evidence) -> str:
 def packets_to_see(results: RunResults) -> str:
     """Describe the pages of packets, by the captures and samples that exist."""
     ends = max((len(trial.ends) for trial in results.first), default=0)
+    if not ends:
+        return ""
     windows = ", windows" if any(trial.samples for trial in results.first) else ""
-    exchange = " and what both ends saw" if ends > 1 else ""
-    seed = results.first[0].trial.seed if results.first else ""
-    source = "captures" if ends > 1 else "capture"
+    exchange, source = (" and what both ends saw", "captures") if ends > 1 else ("", "capture")
+    seed = results.first[0].trial.seed
     shown = f"Sequence numbers, throughput, round trips{windows}{exchange}"
-    return f"{shown}, from the {source} of seed {seed}." if ends else ""
+    return f"{shown}, from the {source} of seed {seed}."
 
 
 def no_graph(results: RunResults) -> str:
@@ -94,18 +95,14 @@ def how_figures_are_written(run: RunRecord) -> list[str]:
     if len(run.seeds) < 2:
         return ["Figures are those of the one repetition."]
     medians = "Figures are medians over the repetitions, with the range in brackets."
-    if len(run.conditions) < 2:
-        return [medians]
-    return [
-        medians,
-        (
-            "The column of differences compares pairs of one seed: the ratio, or the difference if"
-            " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
-            " its 95 % interval, and if there are enough for all figures of a table together also"
-            " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
-            " (docs/concepts/statistics.md)."
-        ),
-    ]
+    differences = (
+        "The column of differences compares pairs of one seed: the ratio, or the difference if"
+        " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
+        " its 95 % interval, and if there are enough for all figures of a table together also"
+        " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
+        " (docs/concepts/statistics.md)."
+    )
+    return [medians, differences] if len(run.conditions) > 1 else [medians]
 
 
 def same_again(run: RunRecord) -> str:
@@ -116,12 +113,6 @@ def same_again(run: RunRecord) -> str:
     return f"The same seeds, kernel and image give the same {what}, byte for byte."
 
 
-def files_beside(results: RunResults) -> str:
-    """Name the folder with graphs of the report."""
-    has_graphs = any(trial.ends for trial in results.first)
-    return "Graphs for xplot are in graphs/." if has_graphs else ""
-
-
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
     " docs/guides/own-studies.md, *A claim*."
@@ -130,18 +121,17 @@ UNDECLARED = (
 
 def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
     """Return the question that the run is about."""
-    headline = run.spec.headline
-    asked = headline.question if headline else verdict.question if verdict else ""
-    return asked or f"What happened in {run.experiment}?"
+    declared = run.spec.headline or verdict
+    return (declared and declared.question) or f"What happened in {run.experiment}?"
 
 
 def verdict_on_claim(
     verdict: ClaimVerdict | None, run: RunRecord, evidence: Evidence, network: NetworkVerdict
 ) -> ClaimVerdict | None:
-    """The verdict, withheld if the run is not whole, not proved, or its network not as asked."""
+    """Return the verdict, withheld if the run is incomplete or unproved or its network unusable."""
     if verdict is None:
         return None
-    if run.status != "complete" or run.failures:
+    if not _is_complete(run):
         return withheld(
             verdict, f"this run is marked {run.status}, and its figures are not evidence."
         )
@@ -152,18 +142,22 @@ def verdict_on_claim(
     return verdict
 
 
+def _is_complete(run: RunRecord) -> bool:
+    return run.status == "complete" and not run.failures
+
+
 def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
     """Return the verdict, and the command for more repetitions if they are too few for one."""
     if verdict is None:
         return [UNDECLARED]
-    sound = run.status == "complete" and not run.failures
-    if sound and verdict.word == "not shown" and verdict.repetitions < max(FEWEST, enough(run)):
+    too_few = verdict.repetitions < max(FEWEST, enough(run))
+    if _is_complete(run) and verdict.word == "not shown" and too_few:
         return [verdict.line, f"Enough repetitions: {repeat_command(run, enough(run))}"]
     return [verdict.line]
 
 
 def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
-    """claim.json: the verdict for programs; `verdict` is null if no claim is declared."""
+    """Return claim.json, the verdict for programs; its `word` is null if no claim is declared."""
     data = verdict.data if verdict else {"word": None, "sentence": UNDECLARED}
     metric = run.spec.headline.metric if run.spec.headline else None
     content = {"format": 1, "experiment": run.experiment, "metric": metric, **data}
@@ -193,11 +187,7 @@ class RunReport:
     @property
     def sound(self) -> bool:
         """True if the run is complete, readable and proved."""
-        return (
-            self.run.status == "complete"
-            and self.evidence.held
-            and not (self.problems or self.run.failures)
-        )
+        return _is_complete(self.run) and self.evidence.held and not self.problems
 
 
 def make_report(
@@ -206,7 +196,7 @@ def make_report(
     network: NetworkVerdict | None = None,
     report_of: ReportOf = plain,
 ) -> RunReport:
-    """Analyse the run in `path` and writes the report into `out` (by default into the run itself).
+    """Analyse the run in `path` and write the report into `out` (by default into the run itself).
 
     `network` is the verdict on its network, if it is known; `report_of` finds the report of its
     study.
@@ -224,7 +214,7 @@ def make_report(
     study = report_of(run.experiment)
     table = study.table(results)
     published = (
-        PublishedNumbers(()) if table.compares else published_beside(results, problems)
+        PublishedNumbers(()) if table.compares else published_with_run(results, problems)
     )  # its table has them
     network = network or judge_network(run)
     report = RunReport(
@@ -255,7 +245,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from _packet_graphs(report)
     yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.run, report.claim)
-    context = _context(report, _groups(report))
+    context = _context(report)
     yield from ((name, page_files.render(name, context).encode()) for name in TEMPLATES)
 
 
@@ -264,26 +254,25 @@ def _groups(report: RunReport) -> list[GraphGroup]:
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
-    """Of the first seed: a page for each condition, and the files for xplot."""
+    """Yield a page for each condition of the first seed, and the files for xplot."""
     from analysis.reporting import run_graphs
 
-    for trial in report.results.first:
-        if trial.ends:
-            title = (
-                f"{report.run.experiment}: {trial.trial.condition.label}, seed {trial.trial.seed}"
-            )
-            yield _page_name(trial), run_graphs.page(title, trial).encode()
-        place = f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}"
-        yield from ((f"{place}/{name}", content) for name, content in run_graphs.xplot(trial))
+    for measured in report.results.first:
+        trial = measured.trial
+        if measured.ends:
+            title = f"{report.run.experiment}: {trial.condition.label}, seed {trial.seed}"
+            yield _page_name(measured), run_graphs.page(title, measured).encode()
+        place = f"graphs/seed-{trial.seed}/{trial.condition.name}"
+        yield from ((f"{place}/{name}", content) for name, content in run_graphs.xplot(measured))
 
 
 def _page_name(trial: Measured) -> str:
     return f"graphs/seed-{trial.trial.seed}/{trial.trial.condition.name}/graphs.html"
 
 
-def _context(report: RunReport, groups: list[GraphGroup]) -> dict[str, Any]:
-    run = report.run
-    manifest = run.manifest
+def _context(report: RunReport) -> dict[str, Any]:
+    run, manifest = report.run, report.run.manifest
+    groups, conditions = _groups(report), in_comparison(report.results)
     return {
         "report": report,
         "run": run,
@@ -314,31 +303,27 @@ def _context(report: RunReport, groups: list[GraphGroup]) -> dict[str, Any]:
             if trial.ends
         ],
         "says": _sentences(report),
-        "comparison": _comparison(report.results),
+        "comparison": f"{conditions[1].label} against {conditions[0].label}" if conditions else "",
         "labels": [condition.label for condition in run.conditions],
     }
 
 
 def _sentences(report: RunReport) -> dict[str, Any]:
-    """Those that hold for some runs only, by the names of the functions that make them."""
+    """Return the sentences that hold for some runs only."""
     run, results = report.run, report.results
     return {
-        "asked": asked(run),
-        "shared_luck": shared_luck(run, report.evidence),
+        "conditions_and_seeds": conditions_and_seeds(run),
+        "shared_draws": shared_draws(run, report.evidence),
         "kind_of_link": kind_of_link(report.evidence),
         "of_an_old_kernel": of_an_old_kernel(report.evidence),
         "packets_to_see": packets_to_see(results),
         "no_graph": no_graph(results),
         "how_figures_are_written": how_figures_are_written(run),
         "same_again": same_again(run),
-        "files_beside": files_beside(results),
+        "xplot_files": (
+            "Graphs for xplot are in graphs/." if any(trial.ends for trial in results.first) else ""
+        ),
     }
-
-
-def _comparison(results: RunResults) -> str:
-    """Return the head of the column of differences."""
-    conditions = in_comparison(results)
-    return f"{conditions[1].label} against {conditions[0].label}" if conditions else ""
 
 
 SHORT = (
@@ -358,76 +343,50 @@ _BETWEEN = 3
 
 def print_report(report: RunReport) -> None:
     """Print the verdict, five quantities and the report's path to standard output."""
-    console = Console(highlight=False, soft_wrap=True)
-    first, *others = first_lines(report.run, report.claim)
-    console.print(Text(first, style="bold"))
-    for line in others:
-        console.print(Text(line))
-    for sentence in (*report.run.failures, *report.run.warnings, *report.problems):
-        console.print(Text(f"Check: {sentence}", style="yellow"))
+    terminal, run = Terminal(), report.run
+    first, *others = first_lines(run, report.claim)
+    terminal.say(first, style="bold")
+    terminal.say(*others)
+    remarks = (*run.failures, *run.warnings, *report.problems)
+    terminal.check(remarks, len(remarks))
     if report.results.measured:
-        console.print(_table(report))
-    for table in filter(
-        None, (_listing(listing, console.width) for listing in report.listings[:1])
-    ):
-        console.print(table)
+        terminal.print(_table(report))
+    if report.listings and (listing := _listing(report.listings[0], terminal.width)):
+        terminal.print(listing)
     if report.published:
-        console.print(report.published.table(_MOST_LINES))
-    print_network(report.network, console)
-    if report.run.status != "complete":
-        console.print(
-            Text(
-                f"This run is marked {report.run.status}: do not use its figures.", style="bold red"
-            )
-        )
-    console.print(Text(f"Report: {report.page}"))
-
-
-def print_network(network: NetworkVerdict, console: Console) -> None:
-    """The verdict and its reasons."""
-    style = {Usability.GOOD: "green", Usability.CARE: "yellow"}.get(network.verdict, "bold red")
-    console.print(Text(f"The network of this run: {network.verdict}.", style=style))
-    for reason in network.reasons:
-        console.print(Text(f"  {reason}"))
+        terminal.print(report.published.table(_MOST_LINES))
+    network = report.network
+    style = {Usability.GOOD: "green", Usability.CARE: CHECK}.get(network.verdict, BROKEN)
+    terminal.say(f"The network of this run: {network.verdict}.", style=style)
+    terminal.say(*(f"  {reason}" for reason in network.reasons))
+    terminal.end(report.page, run.status, "This run is marked {}: do not use its figures.")
 
 
 def _table(report: RunReport) -> Table:
-    count = len(report.run.seeds)
-    table = Table(
-        title=Text(
-            f"{report.run.experiment}, {count} {'repetition' if count == 1 else 'repetitions'}"
-        )
-    )
-    table.add_column("Quantity")
-    for condition in report.run.conditions:
-        table.add_column(Text(condition.label), justify="right")
-    for quantity in report.study.short or _plain(report):
-        found = [quantity.of(report.results, condition) for condition in report.run.conditions]
+    run, quantities_shown = report.run, report.study.short or _usual(report)
+    lines = []
+    for quantity in quantities_shown:
+        found = [quantity.of(report.results, condition) for condition in run.conditions]
         if any(found) or not report.study.short:
-            table.add_row(Text(quantity.title), *(Text(spread(values)) for values in found))
-    return table
+            lines.append([quantity.title, *map(spread, found)])
+    labels = [condition.label for condition in run.conditions]
+    title = f"{run.experiment}, {numbered(len(run.seeds), 'repetition')}"
+    return text_table(["Quantity", *labels], lines, title, range(1, len(labels) + 1))
 
 
-def _plain(report: RunReport) -> tuple[ReportQuantity, ...]:
+def _usual(report: RunReport) -> tuple[ReportQuantity, ...]:
     if len(report.run.flows) == 1:
         return SHORT
     return (*quantities.FLOWS, quantities.RESENT, quantities.ALL_TIMEOUTS)
 
 
 def _listing(listing: Listing, width: int) -> Table | None:
-    """The listing without columns of long cells; None if it is still too large for the terminal."""
-    columns = zip(listing.head, *listing.rows, strict=True)
-    kept = [
-        column for at, column in enumerate(columns) if at == 0 or max(map(len, column)) <= _WIDEST
-    ]
-    if (
-        sum(max(map(len, column)) + _BETWEEN for column in kept) >= width
-        or len(listing.rows) > _MOST_LINES
-    ):
+    """Return the listing without columns of long cells; None if it is too large for `width`."""
+    columns = list(zip(listing.head, *listing.rows, strict=True))
+    kept = [column for column in columns[1:] if max(map(len, column)) <= _WIDEST]
+    kept.insert(0, columns[0])
+    used = sum(max(map(len, column)) + _BETWEEN for column in kept)
+    if used >= width or len(listing.rows) > _MOST_LINES:
         return None
-    table = Table(title=Text(listing.title))
-    for at, (name, *_) in enumerate(kept):
-        table.add_column(Text(name), justify="right" if at else "left")
-    for row in zip(*(cells for _, *cells in kept), strict=True):
-        table.add_row(*map(Text, row))
-    return table
+    head, *rows = zip(*kept, strict=True)
+    return text_table(head, rows, listing.title, range(1, len(kept)))

@@ -25,9 +25,27 @@ def verb(metric: Metric) -> str:
     return "are" if any(re.search("[^s']s$", word) for word in metric.title.split()[:2]) else "is"
 
 
+def with_unit(name: str, unit: str, how: str = " ({})") -> str:
+    """Return the name with its unit, if it has one, such as "Goodput (kbit/s)"."""
+    return name + how.format(unit) if unit else name
+
+
 def labelled(metric: Metric, unit: str) -> str:
-    """The metric's title with its unit, for axes and headings."""
-    return f"{metric.title} ({unit})" if unit else metric.title
+    """Return the metric's title with its unit, for axes and headings."""
+    return with_unit(metric.title, unit)
+
+
+def numbered(amount: int, single: str, several: str = "") -> str:
+    """Return "1 run" or "12 runs"; `several` is for a plural without a plain s."""
+    return f"1 {single}" if amount == 1 else f"{amount:,} {several or single + 's'}"
+
+
+def in_a_row(seeds: Sequence[int], most: int | None = None) -> str:
+    """Return seeds that follow each other by their ends, others one by one, at most `most`."""
+    if len(seeds) > 2 and seeds[-1] - seeds[0] == len(seeds) - 1:
+        return f"{seeds[0]} to {seeds[-1]}"
+    left_out = most is not None and len(seeds) > most
+    return ", ".join(map(str, seeds[:most])) + ", ..." * left_out
 
 
 def decimals(low: float, high: float, neutral: float | None = None) -> int:

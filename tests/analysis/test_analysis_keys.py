@@ -12,7 +12,7 @@ import pytest
 
 from analysis.measures.metrics import UnknownMetric, counter, metric
 from analysis.measures.results import measure_all, value_of
-from analysis.pages.published import published_beside
+from analysis.pages.published import published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting import quantities
@@ -79,7 +79,7 @@ def test_a_lab_asks_for_measures_of_its_flows_of_the_run_and_of_witnesses() -> N
 def test_a_strangers_misspelt_metric_is_told(run_of_one_flow: Path) -> None:
     problems = Problems()
     results = measure_all(read_run(run_of_one_flow, problems), problems)
-    rows = published_beside(results, problems).rows
+    rows = published_with_run(results, problems).rows
     assert [judged.row.today for judged in rows] == [(5000.0,), ()]
     assert any("no measure 'server.rates'" in sentence for sentence in problems.found)
 

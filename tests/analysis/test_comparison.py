@@ -95,8 +95,8 @@ def test_a_folder_that_is_named_twice_is_compared_once(store: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["sack/first", "sack/first"], "1 to compare: it takes two"),
-        (["sack/first"], "1 to compare: it takes two"),
+        (["sack/first", "sack/first"], "compare needs 2 to 26 different runs; got 1"),
+        (["sack/first"], "compare needs 2 to 26 different runs; got 1"),
         (["sack/first", "nothing"], "There is no run and no point 'nothing'"),
     ],
 )

@@ -88,12 +88,12 @@ def test_the_page_counts_by_the_kernel_and_judges_the_settings(tmp_path: Path) -
     assert result.exit_code == 0, result.output
     assert [line["outcome"] for line in lines] == [Word.AGREES, Word.DIFFERS, Word.AGREES]
     assert [line["period_kernel_center"] for line in lines] == ["10.0", "20.0", ""]
-    assert "Ours, on Linux 3.13" in page
+    assert "Measured, on Linux 3.13" in page
     assert "Linux 2.6.27. Its text names it." in page
     assert "This tcplab does not know Linux 2.6.32." in page
     assert "Do they do what Linux 3.13 does?" in page
     assert "larger (3 times)" in page and "smaller (0.5 times)" in page
-    assert "Only what was chosen is on it: rows with 5 % loss." in page
+    assert "Selected: rows with 5 % loss." in page
     assert "./tcplab reproduce --quick --rows &#39;5 % loss&#39;" in page
     words = "In 2 of 2 figures they give something else than Linux 3.13 does"
     assert words in page and words in result.output

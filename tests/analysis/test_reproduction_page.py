@@ -82,7 +82,7 @@ def test_every_row_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
     assert [(line["study"], line["where"]) for line in lines] == listed
     assert len(lines) == page.count('<tr class="row-')
     agree = sum(line["outcome"] == Word.AGREES for line in lines)
-    assert f"Of {len(lines)} published numbers {agree} agree with ours" in page
+    assert f"Of {len(lines)} published numbers {agree} agree" in page
     assert all(link.startswith(("data:", "#study-")) for link in tags.links)
     drawn = {graph["key"].split("_")[1] for graph in graphs_of(page)}
     assert drawn == {"1", "2", "3", "4", "5"} and "<img" not in page
@@ -122,7 +122,7 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     page, lines = (tmp_path / "reproduction.html").read_text(), table(tmp_path)
     assert result.exit_code == 1  # one row was not run, one has too few runs
     first = (
-        "Of 8 published numbers 1 agrees with ours, 1 lies within what a further run could give, 1"
+        "Of 8 published numbers 1 agrees, 1 lies within the range of a further run, 1"
         " differs, 1 is not judged, 2 were not run (1 of them only in --full), 1 is not stated in"
         " the source, and 1 is listed only (quick mode)."
     )
@@ -151,7 +151,7 @@ def test_the_first_line_names_no_row_that_is_not_there(tmp_path: Path) -> None:
     rows = [row(10.0, "a"), row(10.0, "b", period=[], today=[], needs="300 s")]
     result = run(write(tmp_path, study(*rows)))
     assert result.output.splitlines()[0] == (
-        "Of 2 published numbers 1 agrees with ours, 0 lie within what a further run could give, 0"
+        "Of 2 published numbers 1 agrees, 0 lie within the range of a further run, 0"
         " differ, and 1 was not run (only in --full) (quick mode)."
     )
 
@@ -161,7 +161,7 @@ def test_without_a_profile_there_is_one_column_and_no_word_of_two(tmp_path: Path
     result = run(write(tmp_path, study(*rows, profile=[])))
     page = (tmp_path / "reproduction.html").read_text()
     assert result.exit_code == 0, result.output
-    assert "Of 1" not in page and "0 agree with ours" in page
+    assert "Of 1" not in page and "0 agree" in page
     page = page.partition("<script")[0]
     for absent in ("two ways", "its time", "ettings of the study", "By today"):
         assert absent not in page, absent
@@ -171,7 +171,7 @@ def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) 
     """Also if nothing was run with the settings of its time."""
     run(write(tmp_path, study(row(10.0, period=[], today=[10.0] * 6))))
     page = (tmp_path / "reproduction.html").read_text()
-    assert "0 agree with ours" in page
+    assert "0 agree" in page
     assert "No run has the settings of its time: the values are of today" in page
 
 
@@ -182,7 +182,7 @@ def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) 
         (
             [row(1.0)],
             {"only": ["sack"], "mode": "full"},
-            "was run. Only what was chosen is on it: sack.",
+            "was run. Selected: sack.",
             "--full --only sack",
         ),
         (
@@ -194,7 +194,7 @@ def test_the_headline_of_a_study_with_a_profile_is_never_todays(tmp_path: Path) 
         (
             [row(1.0, period=[], today=[])],
             {"only": ["sack"]},
-            "Not everything could be run or read. Only what was chosen is on it: sack.",
+            "Not everything could be run or read. Selected: sack.",
             "--quick --only sack",
         ),
         ([row(1.0)], {"status": "interrupted"}, "not complete (status: interrupted)", "--quick"),

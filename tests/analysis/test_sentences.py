@@ -188,7 +188,10 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"holds no repetition|No repetition has a", lambda run: not run.trials),
     (r"^Failure:|cannot be compared|no iperf summary|a SYN offered SACK", ALWAYS),
     # what does not depend on the run: the network's verdict, standards, published figures, commands
-    (r"^(Did the network|All that was measured|The network of this run|Not measured, )", ALWAYS),
+    (
+        r"^(Verdict on the network|All that was measured|The network of this run|Not measured, )",
+        ALWAYS,
+    ),
     (r"spec.json names no network|nothing can be compared|So it is at \d+ places", ALWAYS),
     (r"What the standards say|RFC \d+|tcptrace|Our iperf|The original's is not published", ALWAYS),
     (r"A difference is our median|in the original|--repeat \d|--seed \d|published", ALWAYS),

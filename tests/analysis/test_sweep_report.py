@@ -480,7 +480,7 @@ def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
     assert len(made.headline) == 1
     assert (
         "How they compare" in made.page.read_text()
-        and "really different" not in made.page.read_text()
+        and "<h2>Differences" not in made.page.read_text()
     )
 
 

@@ -25,10 +25,10 @@ finally:
 """
 PREPARED = """
 import sys
-from experiments.harness.published.points import published_beside
+from experiments.harness.published.points import published_with_run
 from experiments.sack import SackParameters, experiment
 
-published_beside(experiment(SackParameters()))
+published_with_run(experiment(SackParameters()))
 heavy = {"numpy", "polars", "matplotlib"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """

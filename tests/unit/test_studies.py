@@ -20,7 +20,7 @@ from experiments.harness.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.harness.published.points import asked, combinations, published_beside, times
+from experiments.harness.published.points import asked, combinations, published_with_run, times
 from experiments.harness.published.target import chosen, targets
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
@@ -183,7 +183,7 @@ def _settings(options: dict[str, str]) -> list[str]:
 
 def beside(name: str, *settings: str, **options: str) -> list[tuple[str, str | None, str | None]]:
     """Number, today's condition and the period's of what is published for these options."""
-    rows = published_beside(single(find(name), [*settings, *_settings(options)]).spec)
+    rows = published_with_run(single(find(name), [*settings, *_settings(options)]).spec)
     return [(str(row.target.published), row.today, row.period) for row in rows]
 
 
@@ -222,7 +222,7 @@ def test_a_sysctl_of_ones_own_has_no_published_number() -> None:
 
 def test_the_metric_of_a_row_is_one_that_a_run_has() -> None:
     names = {*columns()}
-    mean, *times = published_beside(single(find("packet_dropper"), ["loss=1%"]).spec)
+    mean, *times = published_with_run(single(find("packet_dropper"), ["loss=1%"]).spec)
     row = mean.described()
     assert row["metric"] in names and row["published_low"] == 30.21
     assert len(times) == 10

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from io import StringIO
 
-from analysis.pages.published import numbered, spanned
+from analysis.pages.published import ends, spanned
 from analysis.statistics.published import Imitation, ImitationWord, JudgedStudy, Ours, imitations
-from analysis.statistics.wording import signed
+from analysis.statistics.wording import numbered, signed, with_unit
 
 
 @dataclass(frozen=True)
 class ImitationLine:
-    """One figure: the medians of both with their intervals, and what the settings gave."""
+    """One figure: the medians of both with their intervals, and the verdict."""
 
     where: str
     quantity: str
@@ -31,7 +31,7 @@ def imitation_line(each: Imitation) -> ImitationLine:
     by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
     return ImitationLine(
         row.where,
-        f"{row.quantity} ({row.unit})" if row.unit else row.quantity,
+        with_unit(row.quantity, row.unit),
         signed(each.settings.center),
         _interval(each.settings),
         signed(each.kernel.center),
@@ -42,7 +42,7 @@ def imitation_line(each: Imitation) -> ImitationLine:
 
 
 def _interval(ours: Ours) -> str:
-    runs = numbered(ours.count, "run", "runs")
+    runs = numbered(ours.count, "run")
     return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
 
 
@@ -51,7 +51,7 @@ _SAMPLE = ("center", "interval_low", "interval_high", "runs")
 
 
 def profiles_csv(studies: Iterable[JudgedStudy]) -> str:
-    """profiles.csv: one line for each figure that both gave, figures in full."""
+    """Return profiles.csv: one line for each figure that both gave, figures in full."""
     with StringIO() as text:
         lines = csv.writer(text, lineterminator="\n")
         both = (f"{way}_{column}" for way in ("settings", "kernel") for column in _SAMPLE)
@@ -64,18 +64,9 @@ def profiles_csv(studies: Iterable[JudgedStudy]) -> str:
 
 def _csv_line(judged: JudgedStudy, each: Imitation) -> list[str | float | None]:
     study, row = judged.study, each.row
-    named: list[str | float | None] = [
-        study.name,
-        study.kernel.taken if study.kernel else "",
-        row.where,
-        row.quantity,
-        row.unit,
-        each.word,
-        each.ratio,
+    kernel = study.kernel.taken if study.kernel else ""
+    return [
+        *(study.name, kernel, row.where, row.quantity, row.unit, each.word, each.ratio),
+        *(each.settings.center, *ends(each.settings.middle), each.settings.count),
+        *(each.kernel.center, *ends(each.kernel.middle), each.kernel.count),
     ]
-    return named + [value for ours in (each.settings, each.kernel) for value in _sample(ours)]
-
-
-def _sample(ours: Ours) -> list[str | float | None]:
-    ends = (ours.middle.low, ours.middle.high) if ours.middle else (None, None)
-    return [ours.center, *ends, ours.count]

@@ -9,15 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.pages.published import csv_text, groups, numbered, parts, reasons
+from analysis.pages.published import csv_text, groups, parts, reasons
 from analysis.pages.reproduction.graphs import graphs
 from analysis.pages.reproduction.imitations import imitation_line, profiles_csv
+from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
 from analysis.rendering import page_files
@@ -31,6 +30,7 @@ from analysis.statistics.published import (
     imitations,
     judge_study,
 )
+from analysis.statistics.wording import numbered
 
 MOST_ROWS = 400
 """Rows of a study's table on the page, and failures of its list; the files have all."""
@@ -53,18 +53,15 @@ class ReproductionReport:
 
     @property
     def remarks(self) -> list[str]:
-        """First remarks for a reader: failures, unproved points and unreadable files."""
+        """Rows without a verdict, failed runs and unreadable files, in sentences."""
         counts, failed = self.counts, self.reproduction.failures
         unrun, few = counts.unrun - counts.later, counts.few
-        told = [
-            (
-                unrun,
-                f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there.",
-            ),
+        counted = [
+            (unrun, f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there."),
             (few, f"{numbered(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
-            (failed, f"{numbered(failed, 'run failed', 'runs failed')}, without a value."),
+            (failed, f"{numbered(failed, 'run')} failed, without a value."),
         ]
-        return [*(sentence for amount, sentence in told if amount), *self.problems]
+        return [*(sentence for amount, sentence in counted if amount), *self.problems]
 
     @property
     def sound(self) -> bool:
@@ -83,9 +80,7 @@ class ReproductionReport:
         """Completeness of the page, as a sentence."""
         facts, later = self.reproduction.facts, self.counts.later
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
-        chosen = (
-            f" Only what was chosen is on it: {', '.join(map(printable, only))}." if only else ""
-        )
+        chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
         if self.reproduction.status != "complete":
             return (
                 f"This reproduction is not complete (status: {self.reproduction.status}). It shows"
@@ -99,28 +94,22 @@ class ReproductionReport:
 
     @property
     def repeat(self) -> str:
-        """The command that makes it again."""
-        mode, only = self.reproduction.mode, self.reproduction.facts.only
-        words = [f"--{mode}"] if mode in ("quick", "full") else []
-        return " ".join(
-            [
-                "./tcplab reproduce",
-                *words,
-                *(f"--only {shlex.quote(printable(one))}" for one in only),
-                *(f"--rows {shlex.quote(printable(one))}" for one in self.reproduction.facts.rows),
-            ]
-        )
+        """Command that repeats the reproduction."""
+        mode, facts = self.reproduction.mode, self.reproduction.facts
+        words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
+        words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]
+        return " ".join([*words, *(f"--rows {shlex.quote(printable(one))}" for one in facts.rows)])
 
 
 def headline(counts: Counts, mode: str) -> str:
-    """Main result: the first answer of a study, else the differences."""
+    """Return the numbers of rows by verdict, in a sentence."""
     if not counts.rows:
         return "No published number is listed: no comparison is possible."
     those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
     later = f" ({those}only in --full)" if counts.later else ""
     listed = [
-        numbered(counts.agree, "agrees with ours", "agree with ours"),
-        numbered(counts.within, "lies within", "lie within") + " what a further run could give",
+        numbered(counts.agree, "agrees", "agree"),
+        numbered(counts.within, "lies within", "lie within") + " the range of a further run",
         numbered(counts.differ, "differs", "differ"),
     ]
     others = (
@@ -131,14 +120,12 @@ def headline(counts: Counts, mode: str) -> str:
     )
     listed += [numbered(*each) for each in others if each[0]]
     counted = f"{', '.join(listed[:-1])}, and {listed[-1]}"
-    return (
-        f"Of {numbered(counts.rows, 'published number', 'published numbers')}"
-        f" {counted}{f' ({mode} mode)' * bool(mode)}."
-    )
+    ending = f" ({mode} mode)" if mode else ""
+    return f"Of {numbered(counts.rows, 'published number')} {counted}{ending}."
 
 
 def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
-    """Judges the reproduction in `path` and writes its page into `out`, by default into `path`.
+    """Judge the reproduction in `path` and write its page into `out`, by default into `path`.
 
     Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
     the page cannot be written. The page and `problems` name all else that is missing or broken.
@@ -157,10 +144,8 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
     drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
     yield "reproduction.csv", csv_text(report.studies).encode()
     yield "profiles.csv", profiles_csv(report.studies).encode()
-    yield (
-        "reproduction.html",
-        page_files.render("reproduction.html", _context(report, drawn)).encode(),
-    )
+    page = page_files.render("reproduction.html", _context(report, drawn))
+    yield "reproduction.html", page.encode()
 
 
 def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
@@ -219,58 +204,43 @@ MOST_REMARKS = 12
 
 
 def print_reproduction(report: ReproductionReport) -> None:
-    """Print how many rows agree, of each study too, what to check, and the page's path."""
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(Text(report.headline))
-    for remark in report.remarks[:MOST_REMARKS]:
-        console.print(Text(f"Check: {remark}", style="yellow"))
-    if len(report.remarks) > MOST_REMARKS:
-        console.print(
-            Text(f"... and {len(report.remarks) - MOST_REMARKS} more on the page", style="yellow")
-        )
-    console.print(_table(report))
-    for line in _kernels(report):
-        console.print(Text(line))
-    if report.reproduction.status != "complete":
-        console.print(
-            Text(f"This is marked {report.reproduction.status}: it is not whole.", style="bold red")
-        )
-    console.print(Text(f"Report: {report.page}"))
+    """Print how many rows agree, of each study too, remarks, and the page's path."""
+    terminal = Terminal()
+    terminal.say(report.headline)
+    terminal.check(report.remarks, MOST_REMARKS)
+    terminal.print(_table(report))
+    terminal.say(*_kernels(report))
+    terminal.end(report.page, report.reproduction.status, "This is marked {}: it is incomplete.")
 
 
 def _kernels(report: ReproductionReport) -> Iterator[str]:
-    """For each study that ran on the kernel of its time: which it is, and if settings do for it."""
+    """Name the kernel of each study that ran on that of its time, and if settings replace it."""
     for judged in report.studies:
         if judged.has_period_kernel and (kernel := judged.study.kernel):
-            own = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
+            used = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
             settings = imitation_sentence(imitations(judged.rows), printable(kernel.taken))
             asked = f" Settings of its time on the lab's kernel: {settings}" if settings else ""
-            yield f"{printable(judged.study.name)} {own}{asked}"
+            yield f"{printable(judged.study.name)} {used}{asked}"
 
 
 def _table(report: ReproductionReport) -> Table:
-    table = Table(title=Text("Published and measured numbers"))
-    table.add_column("study", no_wrap=True)
-    for name in (
-        "rows",
-        "agree",
-        "lie within",
-        "differ",
-        "not judged",
-        "not run",
-        *["not stated"] * bool(report.counts.unstated),
-        *["listed"] * bool(report.counts.listed),
-    ):
-        table.add_column(name, justify="right")
-    for one in report.studies:
-        table.add_row(Text(one.study.name), *_cells(one.counts, report.counts))
-    table.add_section()
-    table.add_row("all", *_cells(report.counts, report.counts))
+    names = {
+        "rows": "rows",
+        "agree": "agree",
+        "within": "lie within",
+        "differ": "differ",
+        "few": "not judged",
+        "unrun": "not run",
+    }
+    names |= {"unstated": "not stated"} if report.counts.unstated else {}
+    names |= {"listed": "listed"} if report.counts.listed else {}
+    named = [*((study.study.name, study.counts) for study in report.studies)]
+    rows = [
+        [name, *(str(getattr(counts, column)) for column in names)]
+        for name, counts in (*named, ("all", report.counts))
+    ]
+    title = "Published and measured numbers"
+    table = text_table(["study", *names.values()], rows, title, range(1, len(names) + 1))
+    table.columns[0].no_wrap = True
+    table.rows[len(named) - 1].end_section = bool(named)
     return table
-
-
-def _cells(counts: Counts, total: Counts) -> list[str]:
-    """Return the numbers of a line; the last two columns are there if any row is in them."""
-    numbers = [counts.rows, counts.agree, counts.within, counts.differ, counts.few, counts.unrun]
-    numbers += [counts.unstated] * bool(total.unstated) + [counts.listed] * bool(total.listed)
-    return [str(number) for number in numbers]

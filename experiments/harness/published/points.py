@@ -153,7 +153,7 @@ class MatchingTarget:
         }
 
 
-def published_beside(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
+def published_with_run(spec: ExperimentSpec, quick: bool = False) -> list[MatchingTarget]:
     """Return the published numbers of the spec's study that were measured with its settings.
 
     Everything except captures and other conditions must be equal. `quick` compares with the short

@@ -111,9 +111,9 @@ def carry_out(
 def _published(request: RunRequest) -> Published:
     if not request.with_published:
         return ()
-    from experiments.harness.published.points import published_beside
+    from experiments.harness.published.points import published_with_run
 
-    return tuple(match.described() for match in published_beside(request.spec))
+    return tuple(match.described() for match in published_with_run(request.spec))
 
 
 Ended = Usage | TcplabError

@@ -10,7 +10,7 @@ from typing import Any
 
 from analysis.measures.metrics import Row
 from experiments.harness.definition.catalogue import part
-from experiments.harness.published.points import command, published_beside, taken
+from experiments.harness.published.points import command, published_with_run, taken
 from experiments.harness.published.points import described as target_row
 from experiments.harness.published.target import Target, published_study
 from experiments.harness.running.report import GOOD
@@ -155,7 +155,7 @@ def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
     for spec, runs in cells:
         matched = [
             (match, rows.setdefault(match.target, _empty(match.target)))
-            for match in published_beside(spec, quick)
+            for match in published_with_run(spec, quick)
         ]
         seeds: set[int] = set()
         for seed, measured in runs if matched else ():

@@ -107,7 +107,7 @@ function valueText(axis, value, span) {
 
 const measure = document.createElement("canvas").getContext("2d");
 
-// Names of rows stand beside the axis if they leave half of the width to the marks, else inside.
+// Names of rows stand next to the axis if they leave half of the width to the marks, else inside.
 // Graphs over time keep one margin, so that a moment is below itself in all of them.
 function leftMargin({ y: { ticks: named }, overTime }, whole) {
   if (overTime || !named || !named.length) return MARGIN.left;
@@ -117,7 +117,7 @@ function leftMargin({ y: { ticks: named }, overTime }, whole) {
   return needed < whole / 2 ? needed : INSIDE;
 }
 
-// Marks may stand a little beside what they are of.
+// Marks may stand a little off their values.
 function nearestName({ ticks: named, log }, value) {
   const away = ([tick]) => Math.abs(toScale({ log }, tick) - toScale({ log }, value));
   return named.reduce((best, tick) => (away(tick) < away(best) ? tick : best))[1];

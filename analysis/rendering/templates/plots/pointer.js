@@ -37,7 +37,7 @@ function showAll(plot) {
 
 function onWheel(plot, event) {
   const frame = plot.current;
-  if (!frame || event.offsetX < frame.x) return; // beside the graph the page scrolls
+  if (!frame || event.offsetX < frame.x) return; // outside the graph the page scrolls
   event.preventDefault();
   const factor = 1.0015 ** (event.deltaY || event.deltaX);
   if (!event.shiftKey) {
