@@ -4,9 +4,14 @@ Sweeps, `--metric`, claims, reports, labs and the reference of columns read this
 a name, a unit, a title, its source (a file of the run) and the function that computes it. The
 functions get readings of the run's files (analysis.measures.readings).
 
-* Columns are those of a sweep's table, for each flow or for the whole run. As a metric of a
-  trial, a column has the key `metric.NAME`.
-* Measures are all others: they follow the first flow, read captures, or sum up flows.
+metrics.csv has the entries; its `kind` says what they are:
+
+* `flow` and `run` are columns of a sweep's table, for each flow or for the whole run. As a metric
+  of a trial, a column has the key `metric.NAME`. iperf's KByte are 1024 bytes; its rates have three
+  digits.
+* `trial` and `total` are measures: they follow the first flow, read captures, or sum up flows. A
+  `total` grows with the time that the flow sends. tcptrace's columns of the first flow's captures
+  are measures too: OF_DATA and OF_ACKS below.
 * The kernel's counters are `nstat.NAME`; its Documentation/networking/snmp_counter.rst explains
   them.
 
@@ -15,7 +20,8 @@ Another package adds metrics as an entry point of the group `tcplab.metrics`: a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -31,8 +37,8 @@ GROUP = "tcplab.metrics"
 PAUSE = 0.25
 """Seconds without a data segment that count as a pause.
 
-More than the published path's round trip of 80 ms, and less than that and the kernel's least
-retransmission time-out (200 ms) together.
+metrics.csv states it too. It is more than the published path's round trip of 80 ms, and less than
+that and the kernel's least retransmission time-out (200 ms) together.
 """
 
 
@@ -142,202 +148,22 @@ def _at(path: str) -> Callable[[Any], float | None]:
     return value
 
 
-def _of_flow(name: str, unit: str, title: str, source: str, path: str) -> Metric:
-    return Metric(name, unit, title, source, _at(path), column=True)
+def _entries() -> Iterator[Metric]:
+    """Yield the metrics in metrics.csv, whose `value` says where readings have the value."""
+    table = Path(__file__).with_name("metrics.csv").read_text("utf-8").splitlines()
+    for row in csv.DictReader(table):
+        kind = row["kind"]
+        yield Metric(
+            row["name"],
+            row["unit"],
+            row["title"],
+            row["source"],
+            _at(row["value"]),
+            column=kind in ("flow", "run"),
+            of_run=kind == "run",
+            total=kind == "total",
+        )
 
-
-def _of_run(name: str, unit: str, title: str, source: str, path: str) -> Metric:
-    return Metric(name, unit, title, source, _at(path), column=True, of_run=True)
-
-
-def _of(name: str, unit: str, title: str, source: str, total: bool = False) -> Metric:
-    """A metric of a trial: its name is where readings have it."""
-    return Metric(name, unit, title, source, _at(name), total=total)
-
-
-_SERVER, _CLIENT = "FLOW.server.txt, last line", "FLOW.client.txt, last line"
-_SECONDS, _SOCKET = "FLOW.client.txt, lines of seconds", "sockets.jsonl of the sender, as ss -ti"
-_SENDERS, _HOSTS = "counters.json, all senders", "counters.json, all hosts"
-_PORTS, _SERVERS = "qdiscs.json, all ports", "the last lines of all flows' .server.txt"
-_CLIENTS = "the last lines of all flows' .client.txt"
-
-_COLUMNS = (
-    _of_flow("goodput_kbit_s", "kbit/s", "Goodput at the receiver", _SERVER, "server.rate"),
-    _of_flow("transfer_kbyte", "KByte", "Data received", _SERVER, "server.transfer"),
-    _of_flow(
-        "seconds",
-        "s",
-        "Time from the first to the last byte at the receiver",
-        _SERVER,
-        "server.interval",
-    ),
-    _of_flow("retransmitted_percent", "%", "Bytes retransmitted", _SOCKET, "socket.bytes_resent"),
-    _of_flow("retransmitted_segments", "", "Segments retransmitted", _SOCKET, "socket.resent"),
-    _of_flow(
-        "rtt_median_ms",
-        "ms",
-        "Smoothed round-trip time, median over time",
-        _SOCKET,
-        "socket.rtt_median",
-    ),
-    _of_flow(
-        "rtt_p95_ms",
-        "ms",
-        "Smoothed round-trip time, 95th percentile over time",
-        _SOCKET,
-        "socket.rtt_p95",
-    ),
-    _of_flow(
-        "cwnd_median_segments",
-        "segments",
-        "Congestion window, median over time",
-        _SOCKET,
-        "socket.cwnd_median",
-    ),
-    _of_flow(
-        "client_kbit_s",
-        "kbit/s",
-        "Rate at the sender, as iperf's client says",
-        _CLIENT,
-        "client.rate",
-    ),
-    _of_flow(
-        "client_seconds",
-        "s",
-        "Time from the first to the last byte at the sender",
-        _CLIENT,
-        "client.interval",
-    ),
-    _of_flow(
-        "mean_second_kbit_s",
-        "kbit/s",
-        "Mean of the seconds' rates at the sender",
-        _SECONDS,
-        "seconds.mean",
-    ),
-    _of_flow(
-        "slowest_second_kbit_s",
-        "kbit/s",
-        "Slowest second at the sender",
-        _SECONDS,
-        "seconds.slowest",
-    ),
-    _of_flow(
-        "fastest_second_kbit_s",
-        "kbit/s",
-        "Fastest second at the sender",
-        _SECONDS,
-        "seconds.fastest",
-    ),
-    _of_flow("udp_lost_percent", "%", "Datagrams lost", _SERVER, "datagrams.share"),
-    _of_flow("udp_jitter_ms", "ms", "Jitter of datagrams", _SERVER, "datagrams.jitter"),
-    _of_run(
-        "total_goodput_kbit_s", "kbit/s", "Goodput of all flows together", _SERVERS, "shared.total"
-    ),
-    _of_run(
-        "jain_index", "", "Jain's fairness index of the flows' goodput", _SERVERS, "shared.jain"
-    ),
-    _of_run(
-        "resent_percent",
-        "%",
-        "Segments retransmitted, of all senders' segments",
-        _SENDERS,
-        "senders.resent",
-    ),
-    _of_run(
-        "timeouts", "", "Retransmission time-outs of all senders", _SENDERS, "senders.timeouts"
-    ),
-    _of_run("lost_percent", "%", "Packets lost at random on all links", _PORTS, "ports.lost"),
-    _of_run("queue_drops", "", "Packets dropped by full queues", _PORTS, "ports.dropped"),
-    _of_run("reorderings", "", "Reorderings that the senders' TCP saw", _HOSTS, "reordered.seen"),
-    _of_run("out_of_order", "", "Segments that came out of order", _HOSTS, "reordered.queued"),
-    _of_run("dsacks", "", "Needless retransmissions (DSACK)", _HOSTS, "reordered.dsacks"),
-    _of_run(
-        "host_drops", "", "Packets dropped by hosts' own netem", "reordering.json", "hosts.dropped"
-    ),
-)
-"""The columns in their order. iperf's KByte are 1024 bytes; its rates have three digits."""
-
-_FIRST_CLIENT, _FIRST_SERVER = "flow1.client.txt, last line", "flow1.server.txt, last line"
-_TRIPS = "sockets.jsonl of all senders"
-_GAPS = f"gaps of {PAUSE:g} s or more between data segments in the sender's .pcap"
-_UDP, _ORDER = "server.txt of the UDP flow", "both captures, RFC 4737"
-
-_MEASURES = (
-    _of("client.rate", "kbit/s", "iperf client", _FIRST_CLIENT),
-    _of("client.transfer", "KByte", "iperf client transfer", _FIRST_CLIENT, total=True),
-    _of("client.interval", "s", "iperf client interval", _FIRST_CLIENT, total=True),
-    _of("server.rate", "kbit/s", "Throughput at the receiver", _FIRST_SERVER),
-    _of("server.transfer", "KByte", "iperf server transfer", _FIRST_SERVER, total=True),
-    _of("server.interval", "s", "iperf server interval", _FIRST_SERVER, total=True),
-    _of(
-        "path.lost",
-        "packets",
-        "Packets that the path lost towards the receiver",
-        "qdiscs.json, netem drops less queue drops",
-    ),
-    _of("path.dropped", "packets", "Packets that the path's queue dropped", "qdiscs.json, queue"),
-    _of(
-        "path.share",
-        "%",
-        "Share of the packets that the path lost towards the receiver",
-        "qdiscs.json, netem drops / (drops + packets)",
-    ),
-    _of("drops.random", "packets", "Packets lost at random", f"{_PORTS}, netem"),
-    _of("drops.full_queue", "packets", "Packets dropped by a full queue", f"{_PORTS}, queue"),
-    _of(
-        "drops.active_queue_management",
-        "packets",
-        "Packets dropped by a queue before it was full",
-        f"{_PORTS}, active queue management",
-    ),
-    _of("drops.hosts", "packets", "Packets dropped in hosts", _HOSTS),
-    _of("drops.unasked", "packets", "Packets lost without any cause", f"{_PORTS}, and {_HOSTS}"),
-    _of("pauses.count", "", "Pauses of the sender", f"{_GAPS}, their number"),
-    _of("pauses.total", "s", "Time spent in pauses", f"{_GAPS}, their sum"),
-    _of("pauses.longest", "s", "Longest pause", f"{_GAPS}, the longest"),
-    _of("sender.resent", "segments", "Segments sent again", "sender's .pcap: only known bytes"),
-    _of("socket.reordering", "segments", "Highest threshold of reordering", _SOCKET),
-    _of("socket.least_rtt", "ms", "Least round trip that TCP knew", _SOCKET),
-    _of("trips.typical", "ms", "Round trip, median", f"{_TRIPS}, rtt as TCP smooths it"),
-    _of("trips.least", "ms", "Least round trip", f"{_TRIPS}, minrtt"),
-    _of(
-        "trips.above_least",
-        "ms",
-        "Queueing delay: round trip above the least, median",
-        f"{_TRIPS}, rtt less minrtt",
-    ),
-    _of("udp.sent", "kbit/s", "Rate of the UDP sender", "client.txt of the UDP flow, last line"),
-    _of("udp.rate", "kbit/s", "Rate of the UDP flow at the receiver", _UDP),
-    _of("udp.lost", "datagrams", "UDP datagrams lost", _UDP),
-    _of("udp.datagrams", "datagrams", "UDP datagrams sent", _UDP),
-    _of("udp.share", "%", "Share of UDP datagrams lost", _UDP),
-    _of("udp.jitter", "ms", "UDP jitter", _UDP),
-    _of("order.sent", "packets", "Packets sent", _ORDER),
-    _of("order.arrived", "packets", "Packets that arrived", _ORDER),
-    _of("order.lost", "packets", "Packets that did not arrive", _ORDER),
-    _of("order.late", "packets", "Reordered packets", _ORDER),
-    _of("order.share", "%", "Share of reordered packets", _ORDER),
-    _of("order.share_3", "%", "Share of packets that are 3-reordered", _ORDER),
-    _of("order.delay_least", "ms", "One-way delay, least", _ORDER),
-    _of("order.delay_most", "ms", "One-way delay, greatest", _ORDER),
-    *(
-        _of(f"order.{name}_{which}", unit, f"{title}, {words}", _ORDER)
-        for name, unit, title in (("extent", "packets", "Extent"), ("time", "ms", "Late time"))
-        for which, words in (("median", "median"), ("p95", "95th percentile"), ("most", "greatest"))
-    ),
-    _of("flows.least", "kbit/s", "Slowest flow", _SERVERS),
-    _of("flows.most", "kbit/s", "Fastest flow", _SERVERS),
-    _of("flows.total", "kbit/s", "Goodput of all flows together", f"{_SERVERS}, their sum"),
-    _of("flows.jain", "", "Jain's fairness index of the flows", _SERVERS),
-    _of("flows.sent", "kbit/s", "Rate of all senders together", f"{_CLIENTS}, their sum"),
-    _of("tcp.least", "kbit/s", "Slowest TCP flow", _SERVERS),
-    _of("tcp.most", "kbit/s", "Fastest TCP flow", _SERVERS),
-    _of("tcp.total", "kbit/s", "TCP, sum of the flows", _SERVERS),
-    _of("tcp.jain", "", "Jain's index of the TCP flows", _SERVERS),
-    _of("tcp.sent", "kbit/s", "Rate of the TCP senders together", f"{_CLIENTS}, their sum"),
-)
-"""The measures of a trial but for those of its first flow's captures."""
 
 OF_DATA = {
     "total_packets": "packets",
@@ -391,7 +217,8 @@ def _captured(role: str) -> list[Metric]:
             f"tcptrace {short}{direction}",
             f"{role}'s .pcap, tcptrace's {words}{remark}",
         )
-        return _of(f"{role}.{way}{name}", unit, title, source, total=name in _TOTALS)
+        key = f"{role}.{way}{name}"
+        return Metric(key, unit, title, source, _at(key), total=name in _TOTALS)
 
     return [
         *(entry("", name, unit, " a->b", "") for name, unit in OF_DATA.items()),
@@ -400,6 +227,13 @@ def _captured(role: str) -> list[Metric]:
     ]
 
 
+_TABLE = tuple(_entries())
 _OWN = {
-    each.key: each for each in (*_MEASURES, *_captured("sender"), *_captured("receiver"), *_COLUMNS)
+    each.key: each
+    for each in (
+        *(each for each in _TABLE if not each.column),
+        *_captured("sender"),
+        *_captured("receiver"),
+        *(each for each in _TABLE if each.column),
+    )
 }

@@ -77,9 +77,10 @@ def test_what_measuring_needs_is_in_the_key() -> None:
     )
     # The verdict on the network is among the rows, and it reads captures.
     assert {"analysis/flows/reader.py", "analysis/flows/pcap.py"} <= names(ROWS.partition(":")[0])
-    assert {"analysis/flows/columns.csv", "analysis/flows/kinds.csv"} <= names(
-        ROWS.partition(":")[0]
-    )
+    tables = {
+        f"analysis/{name}.csv" for name in ("flows/columns", "flows/kinds", "measures/metrics")
+    }
+    assert tables <= names(ROWS.partition(":")[0])
     assert ROWS != CAPTURES
 
 
