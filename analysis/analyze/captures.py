@@ -81,21 +81,14 @@ def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
     with _telling(path):
         return read(
-            path,
-            packets=options.packets,
-            compatible=options.compatible,
-            period=options.period,
+            path, packets=options.packets, compatible=options.compatible, period=options.period
         )
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     """Read as `_read` does, without tables: a small capture takes less time than loading NumPy."""
     with _telling(path):
-        handed = columns(
-            path,
-            compatible=options.compatible,
-            period=options.period,
-        )
+        handed = columns(path, compatible=options.compatible, period=options.period)
     return of_engine(*handed)
 
 

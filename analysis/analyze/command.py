@@ -15,14 +15,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 _GROUPS = {
     "Output": ("out", "write", "as_json", "events", "columns", "compatible"),
-    "Choice of packets and connections": (
-        "since",
-        "until",
-        "connection",
-        "host",
-        "port",
-        "where",
-    ),
+    "Choice of packets and connections": ("since", "until", "connection", "host", "port", "where"),
     "Two captures of one flow": ("match", "align", "mss"),
     "Growing captures": ("live", "interval"),
     "Reading": ("partial",),
@@ -127,9 +120,7 @@ class _Grouped(click.Command):
     help="With --live: time between updates.",
 )
 @click.option(
-    "--partial",
-    is_flag=True,
-    help="Exit with 0 even if a damaged file could only be read in part.",
+    "--partial", is_flag=True, help="Exit with 0 even if a damaged file could only be read in part."
 )
 @click.option(
     "--tcptrace-compatible",

@@ -21,10 +21,7 @@ def table(reading: Reading) -> ColumnTable:
     place = np.searchsorted(connections["connection"].values, told["connection"].values)
     forward = told["forward"].values
     ends = [_ends(connections, side)[place] for side in "ab"]
-    return told.having(
-        source=np.where(forward, *ends),
-        target=np.where(forward, *ends[::-1]),
-    )
+    return told.having(source=np.where(forward, *ends), target=np.where(forward, *ends[::-1]))
 
 
 def lines(reading: Reading) -> Iterator[str]:

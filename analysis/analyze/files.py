@@ -101,11 +101,7 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
     The connections are an iterator: a row of many connections is 6 kB of text.
     """
     facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
-    return {
-        "file": facts,
-        "doubts": doubts(capture),
-        "connections": map(_finite, capture.rows()),
-    }
+    return {"file": facts, "doubts": doubts(capture), "connections": map(_finite, capture.rows())}
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:

@@ -300,8 +300,7 @@ def _judged(rows: ColumnTable, span: CaptureSpan) -> ColumnTable:
     alike = RowGroups(rows["sequence"].values, rows["payload"].values)
     came_before = alike.sums_so_far(came) - came > 0
     return rows.having(
-        lost=TableColumn(~came, came | covered),
-        needless=(rows["payload"].values > 0) & came_before,
+        lost=TableColumn(~came, came | covered), needless=(rows["payload"].values > 0) & came_before
     )
 
 

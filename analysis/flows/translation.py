@@ -37,10 +37,7 @@ class TranslatedPair(NamedTuple):
 
 
 def translated(
-    near: ColumnTable,
-    far: ColumnTable,
-    near_numbers: Collection[int],
-    far_numbers: Collection[int],
+    near: ColumnTable, far: ColumnTable, near_numbers: Collection[int], far_numbers: Collection[int]
 ) -> list[TranslatedPair]:
     """The pairs among these connections of two captures' packets that are surely the same.
 

@@ -9,7 +9,7 @@ from enum import IntEnum
 from msgspec import Struct, field
 
 from analysis.network.trials import TrialNetwork
-from analysis.records.evidence import capture_drops, settings_of
+from analysis.records.evidence import capture_drops
 from analysis.records.json_reader import Problems, parse
 
 
@@ -145,7 +145,7 @@ def _proofs(network: TrialNetwork) -> CheckFinding:
 
 
 def _settings(network: TrialNetwork) -> CheckFinding:
-    settings = settings_of(network.environment)
+    settings = network.environment.asked_and_found
     if not settings:
         return unmeasured(SETTINGS, network.label, "all", "it has no environment.json")
     wrong = [

@@ -68,24 +68,19 @@ def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
 def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
     chance = loss.chance
     measured = f"{loss.lost:,} of {loss.offered:,} ({percent(loss.lost / loss.offered)})"
-    words = f"{loss.share}", f"{measured}; chance {percent(chance)}"
-    if chance >= level:
-        return CheckFinding(KIND, loss.place, *words, CheckOutcome.GOOD, "", _rarity(chance, level))
-    if not loss.share.base:
-        sentence = f"{loss.port} lost {loss.lost} packets at random, and was to lose none."
-        return CheckFinding(KIND, loss.place, *words, CheckOutcome.UNUSABLE, sentence, 1e6)
+    outcome, excess = CheckOutcome.CARE, log(max(chance, 1e-300)) / log(level)
     sentence = (
         f"{loss.port} lost {measured} at random where {loss.share} was asked for: chance does that"
         f" in {percent(chance)} of runs. It is bad luck or a wrong link; of good runs this is said"
         f" of {LEVEL:.0%}. Another seed tells."
     )
-    return CheckFinding(
-        KIND, loss.place, *words, CheckOutcome.CARE, sentence, _rarity(chance, level)
-    )
-
-
-def _rarity(chance: float, level: float) -> float:
-    return log(max(chance, 1e-300)) / log(level)
+    if chance >= level:
+        outcome, sentence = CheckOutcome.GOOD, ""
+    elif not loss.share.base:
+        outcome, excess = CheckOutcome.UNUSABLE, 1e6
+        sentence = f"{loss.port} lost {loss.lost} packets at random, and was to lose none."
+    words = f"{loss.share}", f"{measured}; chance {percent(chance)}"
+    return CheckFinding(KIND, loss.place, *words, outcome, sentence, excess)
 
 
 UNASKED, HOSTS = "Packets lost that nobody asked for", "Packets dropped in hosts"

@@ -69,7 +69,8 @@ def _finding(network: TrialNetwork, asked: int, measured: int, unknown: int) -> 
     )
     if outcome == CheckOutcome.UNMEASURED:
         sentence = "no handshake had the network for itself"
-    words = duration(asked), f"{duration(measured)} ({_difference(longer)})"
+    sign = "+" if longer >= 0 else MINUS
+    words = duration(asked), f"{duration(measured)} ({sign}{duration(abs(longer))})"
     return CheckFinding(KIND, network.label, *words, outcome, sentence, excess)
 
 
@@ -77,10 +78,6 @@ def _held_back(network: TrialNetwork) -> int:
     """Nanoseconds by which hosts that reorder may send a SYN and its answer later."""
     reordering = network.topology.reordering
     return sum(each.delay.base for each in reordering if (each.host, each.peer) in network.ways)
-
-
-def _difference(nanoseconds: int) -> str:
-    return f"{'+' if nanoseconds >= 0 else MINUS}{duration(abs(nanoseconds))}"
 
 
 def _unless_shared(network: TrialNetwork, longer: bool, outcome: CheckOutcome) -> CheckOutcome:
@@ -94,12 +91,9 @@ def _handshakes(network: TrialNetwork, traffic: TrialTraffic) -> list[Floor]:
     floors = []
     for way in dict.fromkeys((flow.sender, flow.receiver) for flow in network.run.flows):
         if way in network.ways and traffic.at(way[0]) is not None:
-            floors += _of_way(network, way, *_both_ways(traffic, way))
+            out, back = traffic.seen(way[0], way), traffic.seen(way[0], way[::-1])
+            floors += _of_way(network, way, out, back)
     return floors
-
-
-def _both_ways(traffic: TrialTraffic, way: Way) -> tuple[Sightings, Sightings]:
-    return traffic.seen(way[0], way), traffic.seen(way[0], way[::-1])
 
 
 def _of_way(network: TrialNetwork, way: Way, out: Sightings, back: Sightings) -> list[Floor]:
@@ -108,17 +102,14 @@ def _of_way(network: TrialNetwork, way: Way, out: Sightings, back: Sightings) ->
     floors, jitter = [], network.jitter(way) + network.jitter(way[::-1])
     for port in np.unique(opening.ports):
         syns = opening.only(opening.ports == port)
-        answer = answers.only(answers.ports == _turned(int(port)))
+        turned = (int(port) & 0xFFFF) << 16 | int(port) >> 16
+        answer = answers.only(answers.ports == turned)
         if len(syns) != 1 or not len(answer):
             continue  # a SYN that was sent again may have either answer
         asked = network.lone(way, int(syns.length[0]))
         asked += network.lone(way[::-1], int(answer.length[0]))
         floors.append((asked, int(answer.time[0] - syns.time[0]), jitter))
     return floors
-
-
-def _turned(ports: int) -> int:
-    return (ports & 0xFFFF) << 16 | ports >> 16
 
 
 def _sampled(network: TrialNetwork) -> list[Floor]:

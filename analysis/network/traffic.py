@@ -235,13 +235,11 @@ class TrialTraffic:
         groups: dict[tuple[Port, ...], list[Way]] = {}
         for way in self.network.ways:
             groups.setdefault(self.network.shaped(way), []).append(way)
-        shared = [ports for ports in groups if ports and self._shares_nothing(ports, groups)]
-        return tuple(self._traffic(ports, groups[ports]) for ports in shared)
-
-    def _shares_nothing(
-        self, ports: tuple[Port, ...], groups: dict[tuple[Port, ...], list[Way]]
-    ) -> bool:
-        return not any(set(ports) & set(other) for other in groups if other != ports)
+        return tuple(
+            self._traffic(ports, ways)
+            for ports, ways in groups.items()
+            if ports and not any(set(ports) & set(other) for other in groups if other != ports)
+        )
 
     def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
         sent, came = zip(*(self._met(way) for way in ways), strict=True)

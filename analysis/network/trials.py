@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.records import socket_samples
 from analysis.records.json_reader import Problems, parse
 from analysis.records.qdiscs import QdiscsFile
-from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
 from analysis.records.trial_files import EnvironmentFile
 from topologies.addresses import address_of
@@ -44,19 +44,16 @@ def _gathered(
     for line in lines:
         if not waiting:
             break
-        for port, samples in _of_line(line).items():
+        try:
+            found = socket_samples.by_port([line])
+        except (ValueError, RecursionError):
+            continue
+        for port, samples in found.items():
             if port in waiting:
                 gathered[port] += samples
                 if enough(gathered[port]):
                     waiting.remove(port)
     return gathered
-
-
-def _of_line(line: str) -> _Samples:
-    try:
-        return socket_samples.by_port([line])
-    except (ValueError, RecursionError):
-        return {}
 
 
 Way = tuple[str, str]
@@ -112,7 +109,8 @@ class TrialNetwork:
     @cached_property
     def ways(self) -> tuple[Way, ...]:
         """Pairs of sender and receiver: each flow's data and its answers."""
-        both = (way for flow in self.run.flows for way in _both(flow))
+        data = ((flow.sender, flow.receiver) for flow in self.run.flows)
+        both = (way for there in data for way in (there, there[::-1]))
         return tuple(dict.fromkeys(way for way in both if self._leads(way)))
 
     def _leads(self, way: Way) -> bool:
@@ -139,19 +137,17 @@ class TrialNetwork:
     @cached_property
     def ports(self) -> tuple[Port, ...]:
         """All ports with a channel but those of hosts: captures are taken behind these."""
-        return tuple(port for port in self._with_channel if not self._of_host(port))
+        return tuple(port for port in self._with_channel if port not in self.host_ports)
 
     @cached_property
     def host_ports(self) -> tuple[Port, ...]:
         """The ports of hosts that have a channel of their own."""
-        return tuple(port for port in self._with_channel if self._of_host(port))
+        kind = self.topology.kind
+        return tuple(port for port in self._with_channel if kind(port.node) == "host")
 
     @property
     def _with_channel(self) -> tuple[Port, ...]:
         return tuple(port for port in self.topology.ports if port.channel)
-
-    def _of_host(self, port: Port) -> bool:
-        return self.topology.kind(port.node) == "host"
 
     def lone(self, way: Way, length: int) -> int:
         """Nanoseconds that a packet of `length` bytes takes which waits for no other."""
@@ -162,10 +158,6 @@ class TrialNetwork:
     def jitter(self, way: Way) -> int:
         """Nanoseconds by which all delays of a way may be shorter or longer."""
         return sum(channel.jitter.base for channel in channels(self.shaped(way)))
-
-
-def _both(flow: RunFlow) -> tuple[Way, Way]:
-    return (flow.sender, flow.receiver), (flow.receiver, flow.sender)
 
 
 def channels(ports: tuple[Port, ...]) -> list[Channel]:

@@ -8,24 +8,10 @@ from dataclasses import dataclass
 
 from analysis.records.json_reader import Problems, read
 from analysis.records.run_directory import RunRecord, Trial, changed_files
-from analysis.records.trial_files import EnvironmentFile, ProofEntry
+from analysis.records.trial_files import EnvironmentFile, ProofEntry, RecordedSetting
 from topologies.foundation import untrusted
 
 _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class RecordedSetting:
-    """One setting of an interface: as asked for and as the kernel had it."""
-
-    interface: str
-    field: str
-    asked: str
-    found: str
-
-    @property
-    def agrees(self) -> bool:
-        return self.asked == self.found
 
 
 @dataclass(frozen=True)
@@ -69,10 +55,11 @@ class Evidence:
 def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
     """Reads all seeds' evidence; what is missing or does not hold is a problem too."""
     seeds = sorted({trial.seed for trial in run.trials})
-    environments = [_environment(run, seed, problems) for seed in seeds]
+    names = [f"raw/seed-{seed}/environment.json" for seed in seeds]
+    environments = [read(EnvironmentFile, run.path / name, problems, name) for name in names]
     first = environments[0] if environments else EnvironmentFile()
     for environment in environments:
-        _note_differences(settings_of(environment), problems)
+        _note_differences(environment.asked_and_found, problems)
     if changed := changed_files(run):
         problems.add(
             "Changed since the run was written (SHA-256):"
@@ -80,7 +67,7 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
         )
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
     return Evidence(
-        settings_of(first) + sysctls,
+        first.asked_and_found + sysctls,
         tuple(first.tools.items()),
         proofs,
         any(environment.lines is False for environment in environments),
@@ -88,19 +75,6 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
         first.shared_sysctls,
         first.absent_sysctls,
         first.switches == "bridge",
-    )
-
-
-def _environment(run: RunRecord, seed: int, problems: Problems) -> EnvironmentFile:
-    name = f"raw/seed-{seed}/environment.json"
-    return read(EnvironmentFile, run.path / name, problems, name)
-
-
-def settings_of(environment: EnvironmentFile) -> tuple[RecordedSetting, ...]:
-    """Return the settings of interfaces in the environment.json of a seed."""
-    return tuple(
-        RecordedSetting(entry.interface, entry.field, entry.asked, entry.found)
-        for entry in environment.asked_and_found
     )
 
 
@@ -142,7 +116,10 @@ def _proofs(run: RunRecord, problems: Problems) -> tuple[HeldProof, ...]:
             joined[proof.condition, proof.claim] = (
                 proof if earlier is None or earlier.held else earlier
             )
-        _note_capture_drops(run, trial, problems)
+        for interface, lost in capture_drops(run, trial).items():
+            if lost != "0":
+                name = f"{trial.name}/{interface}.tcpdump.txt"
+                problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
     return tuple(joined.values())
 
 
@@ -152,13 +129,6 @@ def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
     if not held:
         problems.add(f"{trial.name}: '{entry.claim}' did not hold ({'; '.join(entry.observed)}).")
     return HeldProof(trial.condition.label, entry.claim, entry.observed, entry.source, held)
-
-
-def _note_capture_drops(run: RunRecord, trial: Trial, problems: Problems) -> None:
-    for interface, lost in capture_drops(run, trial).items():
-        if lost != "0":
-            name = f"{trial.name}/{interface}.tcpdump.txt"
-            problems.add(f"{name}: tcpdump lost {lost} packets, so the capture has gaps.")
 
 
 def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:

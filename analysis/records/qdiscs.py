@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from msgspec import Struct, field
@@ -33,9 +31,6 @@ class Qdisc(Struct, frozen=True):
     overlimit: float | None = None
     drop_overlimit: float | None = None
     options: dict[str, Any] = field(default_factory=dict)
-
-
-_Count = Callable[[Qdisc], float | None]
 
 
 @dataclass(frozen=True)
@@ -76,9 +71,9 @@ class QdiscsFile(Struct, frozen=True):
         """Return the fate of packets at `port` during the trial."""
         # netem counts its child's drops among its own: the queue's are taken out again (tbf
         # passes on the queue's).
-        dropped = max(self._grown(port, _RATE, _drops), self._grown(port, _QUEUE, _drops))
-        lost = self._grown(port, _LINE, _drops) - dropped
-        return PortLoss(port, lost, dropped, self._grown(port, _LINE, _packets))
+        dropped = max(self._grown(port, _RATE, "drops"), self._grown(port, _QUEUE, "drops"))
+        lost = self._grown(port, _LINE, "drops") - dropped
+        return PortLoss(port, lost, dropped, self._grown(port, _LINE, "packets"))
 
     def managed_drops(self, port: str) -> float:
         """Packets that active queue management dropped although there was room.
@@ -87,32 +82,20 @@ class QdiscsFile(Struct, frozen=True):
         """
         queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
         counters = of_kind(queue.kind).early_drops if queue else ()
-        drops = [self._grown(port, _QUEUE, attrgetter(counter)) for counter in counters]
+        drops = [self._grown(port, _QUEUE, counter) for counter in counters]
         return sum(drops[:1]) - sum(drops[1:])
 
     def carried(self, port: str) -> float:
         """Bytes that passed a port during the trial."""
-        return self._grown(port, _LINE, _bytes)
+        return self._grown(port, _LINE, "bytes")
 
     def host_drops(self, port: str) -> float:
         """Packets that netem on a host's own port dropped during the trial (reordering.json)."""
-        return self._grown(port, _OF_HOST, _drops)
+        return self._grown(port, _OF_HOST, "drops")
 
-    def _grown(self, port: str, handle: str, count: _Count) -> float:
-        return _total(self.after, port, handle, count) - _total(self.before, port, handle, count)
-
-
-def _total(ports: dict[str, tuple[Qdisc, ...]], port: str, handle: str, count: _Count) -> float:
-    return sum(count(qdisc) or 0.0 for qdisc in ports.get(port, ()) if qdisc.handle == handle)
-
-
-def _bytes(qdisc: Qdisc) -> float | None:
-    return qdisc.bytes
-
-
-def _packets(qdisc: Qdisc) -> float | None:
-    return qdisc.packets
-
-
-def _drops(qdisc: Qdisc) -> float | None:
-    return qdisc.drops
+    def _grown(self, port: str, handle: str, counter: str) -> float:
+        before, after = (
+            sum(getattr(row, counter) or 0.0 for row in rows.get(port, ()) if row.handle == handle)
+            for rows in (self.before, self.after)
+        )
+        return after - before

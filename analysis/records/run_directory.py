@@ -224,7 +224,7 @@ def _flow(entry: FlowEntry) -> RunFlow:
 
 
 def _captures(spec: SpecFile) -> tuple[str, ...]:
-    return tuple(name for name in spec.captures if _NAME.fullmatch(name))
+    return tuple(filter(_NAME.fullmatch, spec.captures))
 
 
 def _is_present(trial: Trial, problems: Problems) -> bool:

@@ -96,25 +96,24 @@ def _samples(content: object) -> Iterator[tuple[str, SocketSample]]:
     for socket in instant.sockets:
         if instant.time is not None and socket.cwnd is not None:
             port = socket.remote.rpartition(":")[2]
-            yield port, _sample(instant.time, socket.cwnd, socket)
-
-
-def _sample(time: float, cwnd: float, socket: SocketEntry) -> SocketSample:
-    return SocketSample(
-        time,
-        cwnd,
-        socket.ssthresh,
-        socket.rtt_us / 1e6,
-        socket.bytes_acked,
-        socket.bytes_sent,
-        socket.bytes_retrans,
-        socket.total_retrans,
-        socket.reordering,
-        socket.min_rtt_us / 1e6,
-        socket.busy_us / 1e6,
-        socket.rwnd_limited_us / 1e6,
-        socket.sndbuf_limited_us / 1e6,
-        socket.rto_us / 1e6,
-        socket.snd_wnd,
-        socket.lost + socket.retrans,
-    )
+            yield (
+                port,
+                SocketSample(
+                    instant.time,
+                    socket.cwnd,
+                    socket.ssthresh,
+                    socket.rtt_us / 1e6,
+                    socket.bytes_acked,
+                    socket.bytes_sent,
+                    socket.bytes_retrans,
+                    socket.total_retrans,
+                    socket.reordering,
+                    socket.min_rtt_us / 1e6,
+                    socket.busy_us / 1e6,
+                    socket.rwnd_limited_us / 1e6,
+                    socket.sndbuf_limited_us / 1e6,
+                    socket.rto_us / 1e6,
+                    socket.snd_wnd,
+                    socket.lost + socket.retrans,
+                ),
+            )

@@ -12,8 +12,6 @@ from topologies.foundation.data import from_data
 from topologies.foundation.errors import UsageError
 from topologies.topology_spec import ETHERNET, TopologySpec
 
-_DRAWN = "diagram"
-
 
 class TopologyEntry(Struct, frozen=True):
     """The network as a diagram; `segmentation` is `on` if hosts leave it to the network card.
@@ -33,13 +31,11 @@ class TopologyEntry(Struct, frozen=True):
     def network(self) -> TopologySpec | None:
         """The network that was asked for; None if what is written is none."""
         try:
-            return cast(TopologySpec, from_data(TopologySpec, self._written()))
+            written = asdict(self).items()
+            network = {name: value for name, value in written if value and name != "diagram"}
+            return cast(TopologySpec, from_data(TopologySpec, network))
         except (UsageError, TypeError, ValueError, IndexError):
             return None
-
-    def _written(self) -> dict[str, Any]:
-        """The fields that were written, without the diagram."""
-        return {name: value for name, value in asdict(self).items() if value and name != _DRAWN}
 
 
 class FlowEntry(Struct, frozen=True):

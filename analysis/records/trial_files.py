@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct, field
 
 from analysis.records import socket_samples
-from analysis.records.json_reader import ParsedFile, Problems, parse
+from analysis.records.json_reader import ParsedFile, Problems, Record, parse
 from analysis.records.qdiscs import QdiscsFile
 from analysis.records.socket_samples import SocketSample
 from topologies.foundation import untrusted
@@ -70,13 +71,17 @@ class EvidenceFile(Struct, frozen=True):
     proofs: tuple[ProofEntry, ...] = ()
 
 
-class SettingEntry(Struct, frozen=True):
+class RecordedSetting(Struct, frozen=True):
     """One setting of an interface: as asked for and as the kernel had it."""
 
     interface: str = ""
     field: str = ""
     asked: str = ""
     found: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        return self.asked == self.found
 
 
 class EnvironmentFile(Struct, frozen=True):
@@ -90,7 +95,7 @@ class EnvironmentFile(Struct, frozen=True):
 
     kernel: str = ""
     clock: str = ""
-    asked_and_found: tuple[SettingEntry, ...] = ()
+    asked_and_found: tuple[RecordedSetting, ...] = ()
     lines: bool | None = None
     same_draws: bool | None = None
     shared_sysctls: tuple[str, ...] = ()
@@ -105,16 +110,17 @@ class TrialFiles:
     def __init__(self, folder: Path, prefix: str = "") -> None:
         self.folder = folder
         self.prefix = prefix
+        self._parsed: dict[str, ParsedFile[Any]] = {}
 
     def counters(self, problems: Problems) -> CountersFile:
         """Less those that are no measure on the kernel that counted."""
-        return self._counters.noted(problems, f"{self.prefix}counters.json").on_kernel(self._kernel)
+        return self._read(CountersFile, "counters", problems).on_kernel(self._kernel)
 
     def qdiscs(self, problems: Problems) -> QdiscsFile:
-        return self._qdiscs.noted(problems, f"{self.prefix}qdiscs.json")
+        return self._read(QdiscsFile, "qdiscs", problems)
 
     def evidence(self, problems: Problems) -> EvidenceFile:
-        return self._evidence.noted(problems, f"{self.prefix}evidence.json")
+        return self._read(EvidenceFile, "evidence", problems)
 
     def reordering(self) -> QdiscsFile | None:
         """Return the counts of hosts that reorder; None if the run has none."""
@@ -133,18 +139,13 @@ class TrialFiles:
         lines = untrusted.text_if_any(self.folder, f"{host}.sockets.jsonl").splitlines()
         return socket_samples.by_port(lines)
 
-    @cached_property
-    def _counters(self) -> ParsedFile[CountersFile]:
-        return parse(CountersFile, self.folder / "counters.json")
+    def _read(self, kind: type[Record], stem: str, problems: Problems) -> Record:
+        """Parse STEM.json once; note what is wrong with it at each call."""
+        if stem not in self._parsed:
+            self._parsed[stem] = parse(kind, self.folder / f"{stem}.json")
+        parsed: ParsedFile[Record] = self._parsed[stem]
+        return parsed.noted(problems, f"{self.prefix}{stem}.json")
 
     @cached_property
     def _kernel(self) -> str:
         return parse(EnvironmentFile, self.folder.parent / "environment.json").record.kernel
-
-    @cached_property
-    def _qdiscs(self) -> ParsedFile[QdiscsFile]:
-        return parse(QdiscsFile, self.folder / "qdiscs.json")
-
-    @cached_property
-    def _evidence(self) -> ParsedFile[EvidenceFile]:
-        return parse(EvidenceFile, self.folder / "evidence.json")

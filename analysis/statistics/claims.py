@@ -15,13 +15,7 @@ from statistics import median
 from typing import Any, Literal
 
 from analysis.measures.results import written
-from analysis.statistics.paired_tests import (
-    FEWEST,
-    MedianInterval,
-    Paired,
-    median_interval,
-    paired,
-)
+from analysis.statistics.paired_tests import FEWEST, MedianInterval, Paired, median_interval, paired
 from analysis.statistics.wording import decimals, estimate, fixed, interval, probability, signed
 
 
