@@ -38,10 +38,6 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
         return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
 
 
-def _tools(machine: ExaminedMachine) -> Iterable[Finding]:
-    return system.tools(machine, brought=cache.BROUGHT.exists())
-
-
 def _lab(_machine: ExaminedMachine) -> Finding:
     absent = [entry.name.partition("-")[0] for entry in entries() if not entry.exists()]
     return system.lab(absent, "" if absent else release_of(stated_digests(entries())))
@@ -52,10 +48,6 @@ def _disk(machine: ExaminedMachine) -> Finding:
     return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
 
 
-def _leftovers(_machine: ExaminedMachine) -> Finding:
-    return system.leftovers(len(stale()), len(orphans()))
-
-
 CHECKS: tuple[Check, ...] = (
     system.architecture,
     system.instructions,
@@ -63,7 +55,7 @@ CHECKS: tuple[Check, ...] = (
     system.privileges,
     system.container,
     system.windows,
-    _tools,
+    lambda machine: system.tools(machine, brought=cache.BROUGHT.exists()),
     _lab,
     running_kernel.modules,
     running_kernel.queues,
@@ -75,18 +67,16 @@ CHECKS: tuple[Check, ...] = (
     timing.load,
     timing.available_memory,
     _disk,
-    _leftovers,
+    lambda _machine: system.leftovers(len(stale()), len(orphans())),
 )
 
 
 def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
     """Return what all checks find."""
-    answers = (check(machine) for check in checks)
-    return [
-        finding
-        for answer in answers
-        for finding in ([answer] if isinstance(answer, Finding) else answer)
-    ]
+    findings: list[Finding] = []
+    for answer in (check(machine) for check in checks):
+        findings += [answer] if isinstance(answer, Finding) else answer
+    return findings
 
 
 def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
@@ -113,27 +103,21 @@ def as_text(findings: Sequence[Finding], width: int) -> str:
             finding.said, width, initial_indent=head, subsequent_indent=" " * len(head)
         )
         lines += [f"{'':<{len(head)}}Remedy: {finding.remedy}"] if finding.remedy else []
-    return "\n".join(
-        [*lines, "", *(_sentence(findings, testbed) for testbed in ("virtual", "native"))]
-    )
+    return "\n".join([*lines, "", _sentence(findings, "virtual"), _sentence(findings, "native")])
 
 
 def _sentence(findings: Iterable[Finding], testbed: str) -> str:
-    name = {
-        "virtual": "The lab kernel (./tcplab run sack)",
-        "native": "This kernel (--testbed native)",
-    }[testbed]
-    problems = verdict(findings, testbed)
-    if not problems:
+    is_lab = testbed == "virtual"
+    name = "The lab kernel (./tcplab run sack)" if is_lab else "This kernel (--testbed native)"
+    if not (problems := verdict(findings, testbed)):
         return f"{name} can be used."
     return f"{name} cannot be used yet: {', '.join(finding.what for finding in problems)}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the findings; exit status 1 if neither testbed can run."""
-    parser = argparse.ArgumentParser(
-        prog="tcplab doctor", description="Say what this machine can do."
-    )
+    about = "Say what this machine can do."
+    parser = argparse.ArgumentParser(prog="tcplab doctor", description=about)
     parser.add_argument("--json", action="store_true", help="for programs")
     options = parser.parse_args(arguments)
     findings = examine(ExaminedMachine())

@@ -22,13 +22,9 @@ def _printed(command: Sequence[str]) -> str:
     Only the distribution's programs are found, not those on the user's PATH.
     """
     try:
+        environment = {"PATH": PATH, "LC_ALL": "C"}
         done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-            env={"PATH": PATH, "LC_ALL": "C"},
+            command, capture_output=True, text=True, timeout=20, check=False, env=environment
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
@@ -50,11 +46,10 @@ class ExaminedMachine:
     def text(self, path: str) -> str:
         """Return a file's stripped text; empty if it is absent or unreadable."""
         try:
-            return (
-                (self.root / path.lstrip("/")).read_bytes().decode(errors="replace").strip(" \n\t")
-            )
+            content = (self.root / path.lstrip("/")).read_bytes()
         except OSError:
             return ""
+        return content.decode(errors="replace").strip(" \n\t")
 
     def exists(self, path: str) -> bool:
         return (self.root / path.lstrip("/")).exists()
@@ -84,8 +79,6 @@ def judged(
     testbed: Testbed, what: str, good: bool, said: str, otherwise: str, remedy: str
 ) -> Finding:
     """`ok` with the sentence `said` if `good`, else a `problem` with the sentence `otherwise`."""
-    return (
-        Finding(testbed, what, "ok", said)
-        if good
-        else Finding(testbed, what, "problem", otherwise, remedy)
-    )
+    if good:
+        return Finding(testbed, what, "ok", said)
+    return Finding(testbed, what, "problem", otherwise, remedy)

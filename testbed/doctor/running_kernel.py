@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from testbed.doctor.machine import ExaminedMachine, Finding, judged
 from topologies.disciplines import disciplines
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
+ADD = "tc qdisc add dev lo root"
 # What native runs need: module to (what it makes, a trial of it in a namespace of its own).
 MODULES = {
-    "sch_netem": ("delay, jitter and loss", "tc qdisc add dev lo root netem delay 1ms"),
-    "sch_tbf": (
-        "the rate of a link",
-        "tc qdisc add dev lo root tbf rate 1mbit burst 10k limit 10k",
-    ),
+    "sch_netem": ("delay, jitter and loss", f"{ADD} netem delay 1ms"),
+    "sch_tbf": ("the rate of a link", f"{ADD} tbf rate 1mbit burst 10k limit 10k"),
     "veth": ("cables", "ip link add tcplab0 type veth peer tcplab1"),
     "openvswitch": ("switches", "ovs-dpctl dump-dps"),
 }
 # What single experiments need: those of channels, and prio of hosts that reorder.
-QUEUES = {
-    each.module: f"tc qdisc add dev lo root {each.trial}"
-    for each in disciplines().values()
-    if each.trial
-} | {"sch_prio": "tc qdisc add dev lo root prio"}
+QUEUES = {each.module: f"{ADD} {each.trial}" for each in disciplines().values() if each.trial} | {
+    "sch_prio": f"{ADD} prio"
+}
 ALGORITHMS = ("reno", "cubic", "bbr")
 _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 
@@ -40,9 +37,8 @@ def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
     if machine.exists(f"/sys/module/{name}"):
         return True
     if machine.exists(f"{folder}/modules.dep"):
-        listed = (
-            machine.text(f"{folder}/modules.builtin") + "\n" + machine.text(f"{folder}/modules.dep")
-        )
+        names = ("modules.builtin", "modules.dep")
+        listed = "\n".join(machine.text(f"{folder}/{name}") for name in names)
         return re.search(rf"/{name.replace('_', '[-_]')}\.ko", listed) is not None
     namespace = ["unshare", "--net", *(() if machine.user == 0 else ("--user", "--map-root-user"))]
     return bool(trial) and machine.output([*namespace, "sh", "-c", f"{trial} && echo yes"]) != ""
@@ -58,46 +54,33 @@ def takes_modules(machine: ExaminedMachine) -> bool:
 
 
 def modules(machine: ExaminedMachine) -> Iterator[Finding]:
-    """netem, tbf, veth and Open vSwitch's datapath."""
+    """Check for netem, tbf, veth and Open vSwitch's datapath."""
     loads = takes_modules(machine)
     for name, (makes, trial) in MODULES.items():
-        is_there = has_module(machine, name, trial)
-        yield judged(
-            "native",
-            name,
-            is_there,
-            f"The kernel has it ({makes}).",
-            f"This kernel has no {name}: {makes}.",
-            f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM,
-        )
+        remedy = f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM
+        good, bad = f"The kernel has it ({makes}).", f"This kernel has no {name}: {makes}."
+        yield judged("native", name, has_module(machine, name, trial), good, bad, remedy)
 
 
 def queues(machine: ExaminedMachine) -> Finding:
-    """Return the queueing disciplines that single experiments choose."""
+    """Check for the queueing disciplines that single experiments choose."""
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
-        return Finding(
-            "native", "queues", "ok", f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}."
-        )
+        names = (name.removeprefix("sch_") for name in QUEUES)
+        return Finding("native", "queues", "ok", f"{', '.join(names)}.")
     sentence = (
         f"This kernel has no {', '.join(missing)}: experiments with these queues run virtually"
         " only."
     )
-    return Finding(
-        "native",
-        "queues",
-        "warning",
-        sentence,
-        "sudo apt-get install linux-image-amd64, and start it",
-    )
+    remedy = "sudo apt-get install linux-image-amd64, and start it"
+    return Finding("native", "queues", "warning", sentence, remedy)
 
 
 def congestion_controls(machine: ExaminedMachine) -> Finding:
-    """Return the congestion controls that experiments name, loaded or to be loaded."""
+    """Check for the congestion controls that experiments name, loaded or to be loaded."""
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
-    missing = [
-        name for name in ALGORITHMS if name not in loaded and not has_module(machine, f"tcp_{name}")
-    ]
+    absent = (name for name in ALGORITHMS if name not in loaded)
+    missing = [name for name in absent if not has_module(machine, f"tcp_{name}")]
     if not missing:
         return Finding("native", "congestion controls", "ok", f"{', '.join(ALGORITHMS)}.")
     sentence = f"This kernel has no {', '.join(missing)}."
@@ -106,21 +89,17 @@ def congestion_controls(machine: ExaminedMachine) -> Finding:
 
 
 def open_vswitch(machine: ExaminedMachine) -> Finding:
-    """Open vSwitch's programs, the module that they would use, and whether a daemon runs already.
+    """Check Open vSwitch's programs, the module that they would use, and its daemon.
 
     Runs start a daemon of their own.
     """
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
+    found = partial(Finding, "native", "Open vSwitch")
     if not line:
-        sentence = "Its programs are not installed."
-        return Finding(
-            "native", "Open vSwitch", "problem", sentence, "sudo apt-get install openvswitch-switch"
-        )
-    daemon = (
-        "runs too, and is left alone"
-        if machine.exists("/run/openvswitch/db.sock")
-        else "does not run"
-    )
+        remedy = "sudo apt-get install openvswitch-switch"
+        return found("problem", "Its programs are not installed.", remedy)
+    runs = machine.exists("/run/openvswitch/db.sock")
+    daemon = "runs too, and is left alone" if runs else "does not run"
     sentence = (
         f"{line.rpartition(' ')[2]} with Linux {machine.release}. Runs start their own; the"
         f" machine's own {daemon}."
@@ -131,18 +110,12 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
             f" Its module is not the kernel's own: {foreign}. Versions that do not fit lose"
             " packets."
         )
-        return Finding(
-            "native",
-            "Open vSwitch",
-            "warning",
-            sentence,
-            "remove openvswitch-datapath-dkms, then restart",
-        )
-    return Finding("native", "Open vSwitch", "ok", sentence)
+        return found("warning", sentence, "remove openvswitch-datapath-dkms, then restart")
+    return found("ok", sentence)
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
-    """Return whether the kernel, Secure Boot or lockdown refuses a user's own congestion control.
+    """Check if the kernel, Secure Boot or lockdown refuses a user's own congestion control.
 
     tcplab has no other modules.
     """
@@ -150,10 +123,9 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
     if not takes_modules(machine):
         sentence = "This kernel takes no modules, so no congestion control of your own."
         return Finding("native", "own modules", "warning", sentence, virtually)
-    lockdown = re.search(
-        r"\[(integrity|confidentiality)\]", machine.text("/sys/kernel/security/lockdown")
-    )
-    if machine.text(_SECURE_BOOT)[-1:] != "\1" and not lockdown:
+    lockdown = machine.text("/sys/kernel/security/lockdown")
+    is_locked = "[integrity]" in lockdown or "[confidentiality]" in lockdown
+    if machine.text(_SECURE_BOOT)[-1:] != "\1" and not is_locked:
         return Finding("native", "Secure Boot", "ok", "Off: this kernel takes unsigned modules.")
     sentence = (
         "On: this kernel refuses a congestion control of your own (--load-module-into-this-kernel)."

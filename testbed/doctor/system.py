@@ -27,9 +27,8 @@ def architecture(machine: ExaminedMachine) -> Finding:
     """Check the architecture: the lab kernel is User-Mode Linux, which exists for x86-64."""
     good = machine.architecture == "x86_64"
     otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
-    return judged(
-        "virtual", "processor", good, "x86-64.", otherwise, "run natively: sudo ./tcplab run sack"
-    )
+    remedy = "run natively: sudo ./tcplab run sack"
+    return judged("virtual", "processor", good, "x86-64.", otherwise, remedy)
 
 
 def instructions(machine: ExaminedMachine) -> Finding:
@@ -45,13 +44,8 @@ def instructions(machine: ExaminedMachine) -> Finding:
         f"The processor has no {', '.join(missing)}: the analysis ends with an illegal"
         " instruction, and there is no report."
     )
-    return Finding(
-        "both",
-        "instructions",
-        "warning",
-        sentence,
-        "in a virtual machine: give it the host's CPU model",
-    )
+    remedy = "in a virtual machine: give it the host's CPU model"
+    return Finding("both", "instructions", "warning", sentence, remedy)
 
 
 def sandbox(machine: ExaminedMachine) -> Finding:
@@ -85,26 +79,20 @@ def tried_sandbox(choice: SandboxChoice) -> Finding:
 
 def privileges(machine: ExaminedMachine) -> Finding:
     """Root with its capabilities: in a container, root may lack those that count."""
-    held = int(
-        (re.search(r"CapEff:\s*([0-9a-f]+)", machine.text("/proc/self/status")) or ["", "0"])[1], 16
-    )
+    status = machine.text("/proc/self/status")
+    held = int((re.search(r"CapEff:\s*([0-9a-f]+)", status) or ["", "0"])[1], 16)
     if machine.user != 0:
         sentence = "You are an ordinary user; native runs need root."
         return Finding("native", "root", "problem", sentence, "sudo ./tcplab doctor")
     otherwise = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."
     good = all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN))
-    return judged(
-        "native",
-        "root",
-        good,
-        "You are root, with all that is needed.",
-        otherwise,
-        "run outside of the container, or start it with --privileged",
-    )
+    remedy = "run outside of the container, or start it with --privileged"
+    said = "You are root, with all that is needed."
+    return judged("native", "root", good, said, otherwise, remedy)
 
 
 def container(machine: ExaminedMachine) -> Finding:
-    """Return whether this is a container: it shares its host's kernel, which decides what is there.
+    """Check for a container: it shares its host's kernel, which decides what it has.
 
     A virtual machine's disk that was made of a container's image has its marks as well, but only a
     container has files of its host mounted, such as /etc/hostname.
@@ -119,15 +107,12 @@ def container(machine: ExaminedMachine) -> Finding:
         " here."
     )
     load = "on the host: sudo modprobe -a sch_netem openvswitch"
-    return Finding(
-        "native", "container", "warning", sentence, load if takes_modules(machine) else NETEM
-    )
+    remedy = load if takes_modules(machine) else NETEM
+    return Finding("native", "container", "warning", sentence, remedy)
 
 
 def windows(machine: ExaminedMachine) -> Finding:
-    """Return whether this is WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no
-    kernel.
-    """
+    """Check for WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no kernel."""
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
         return Finding("both", "WSL", "ok", "No.")
@@ -166,15 +151,12 @@ def _installed(
         sentence = f"Not installed: {', '.join(missing)}.{then}"
         return Finding(testbed, what, state, sentence, install_command(missing))
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
-    return Finding(
-        testbed, what, "ok", f"{', '.join(machine.output(query).splitlines() or of_tools(needed))}."
-    )
+    installed = machine.output(query).splitlines() or of_tools(needed)
+    return Finding(testbed, what, "ok", f"{', '.join(installed)}.")
 
 
 def lab(absent: list[str], release: str) -> Finding:
-    """Return whether the lab is there; `absent` are its parts that are not, else `release` names
-    it.
-    """
+    """Check the lab: `absent` are its missing parts; `release` names it if there are none."""
     if not absent and release != NOT_A_RELEASE:
         return Finding("virtual", "lab", "ok", f"Kernel, first process and image of {release}.")
     if not absent:
@@ -184,18 +166,16 @@ def lab(absent: list[str], release: str) -> Finding:
         )
         return Finding("virtual", "lab", "warning", sentence, "./tcplab image import RELEASE")
     sentence = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
-    return Finding(
-        "virtual", "lab", "warning", sentence, "./tcplab image build, or ./tcplab image import FILE"
-    )
+    remedy = "./tcplab image build, or ./tcplab image import FILE"
+    return Finding("virtual", "lab", "warning", sentence, remedy)
 
 
 def leftovers(journals: int, folders: int) -> Finding:
-    """Return what killed runs left behind."""
+    """Report journals and folders that killed runs left behind."""
     if not journals + folders:
         return Finding("both", "leftovers", "ok", "None.")
     sentence = (
         f"Killed runs left {journals} journals of changes and {folders} folders of temporary files."
     )
-    return Finding(
-        "both", "leftovers", "warning", sentence, f"{'sudo ' if journals else ''}./tcplab clean"
-    )
+    remedy = f"{'sudo ' if journals else ''}./tcplab clean"
+    return Finding("both", "leftovers", "warning", sentence, remedy)

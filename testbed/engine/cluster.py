@@ -71,21 +71,17 @@ class ClusterEngine:
             self._submit(waiting, futures, pending)
             for future in futures:
                 pending.discard(future)
-                self._require_scheduler(future)
+                if future.status in ("cancelled", "lost"):  # not by us: with the scheduler
+                    raise TcplabError(
+                        "The connection to the Dask scheduler was lost.",
+                        "Start it and its workers again; the same command then goes on, and what"
+                        " is known is kept.",
+                    )
                 yield _done(future)
                 self._submit(waiting, futures, pending)
         finally:
             if self.client.status == "running":
                 self.client.cancel(list(pending), force=True)
-
-    def _require_scheduler(self, future: Future[Any]) -> None:
-        """A task that we did not cancel was lost with the scheduler. Raises TcplabError."""
-        if future.status in ("cancelled", "lost"):
-            raise TcplabError(
-                "The connection to the Dask scheduler was lost.",
-                "Start it and its workers again; the same command then goes on, and what is known"
-                " is kept.",
-            )
 
     def _submit(self, waiting: Iterator[Task], futures: Any, pending: set[Future[Any]]) -> None:
         room = 2 * sum(self.slots.values()) + 2 - len(pending)
@@ -106,32 +102,26 @@ class ClusterEngine:
     def _wait_for_worker(self) -> None:
         """Until one worker is let in: on a cluster the first may come hours later."""
         begun, noted, hopeful = time.monotonic(), False, time.monotonic()
-        while not self._hear_early_words():
+        while True:
+            for event in self.client.get_events(WORKERS):  # from before we subscribed
+                self._hear_worker(event)
+            if self.slots:
+                return
             if not self.refused or set(self.client.nthreads()) - set(self.refused):
                 hopeful = time.monotonic()
-            self._require_hope(hopeful)
+            if time.monotonic() - hopeful > _GRACE:  # others may follow those that are refused
+                refused = "; ".join(f"{at}: {why}" for at, why in self.refused.items())
+                raise TcplabError(
+                    f"No worker can be used: {refused}.",
+                    "Give every worker this version of tcplab and this lab: ./tcplab image export"
+                    " and import.",
+                )
             if time.monotonic() - begun > 1 and not noted:
                 self.listener.note(
                     "No worker has come yet; waiting. Ctrl-C ends this without loss."
                 )
                 noted = True
             time.sleep(_LOOK)
-
-    def _require_hope(self, since: float) -> None:
-        """Raises TcplabError if all workers were refused for a while: others may come later."""
-        if time.monotonic() - since > _GRACE:
-            raise TcplabError(
-                "No worker can be used:"
-                f" {'; '.join(f'{at}: {why}' for at, why in self.refused.items())}.",
-                "Give every worker this version of tcplab and this lab: ./tcplab image export and"
-                " import.",
-            )
-
-    def _hear_early_words(self) -> bool:
-        """Handle messages from before we subscribed; whether a worker has been let in."""
-        for event in self.client.get_events(WORKERS):
-            self._hear_worker(event)
-        return bool(self.slots)
 
     def _hear_worker(self, event: tuple[float, dict[str, Any]]) -> None:
         address = event[1]["address"]
@@ -142,9 +132,6 @@ class ClusterEngine:
         elif address not in self.refused:
             self.refused[address] = event[1]["refused"]
             self.listener.note(f"Worker {address} is refused: {event[1]['refused']}.")
-
-    def _hear_progress(self, event: tuple[float, dict[str, Any]]) -> None:
-        self.listener.running(event[1]["key"], event[1]["phase"], event[1]["elapsed"])
 
 
 def _done(future: Future[Any]) -> Done:
@@ -161,8 +148,7 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
-    """Provide an engine on the workers of the Dask scheduler at `address`, such as
-    tls://10.0.0.1:8786.
+    """Provide an engine on the workers of a Dask scheduler, such as tls://10.0.0.1:8786.
 
     Raises TcplabError if none answers, or if there is no certificate.
     """
@@ -232,7 +218,7 @@ def _quiet() -> Iterator[None]:
 def _engine(client: Client, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
     engine = ClusterEngine(client, identity(lab), str(lab.choice), listener)
     client.subscribe_topic(WORKERS, engine._hear_worker)
-    client.subscribe_topic(PROGRESS, engine._hear_progress)
+    client.subscribe_topic(PROGRESS, lambda event: listener.running(**event[1]))
     name = f"tcplab-{client.id}"
     plugin = entrance(engine.identity, engine.kernel)
     client.register_plugin(plugin, name=name)

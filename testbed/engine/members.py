@@ -71,8 +71,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def towards(scheduler: str) -> str:
-    """Return this machine's address as the scheduler at that address sees it; loopback for
-    loopback.
+    """Return this machine's address as a scheduler sees it; loopback for loopback.
 
     Raises UsageError if the address is none, TcplabError if there is no way to it.
     """

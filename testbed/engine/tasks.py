@@ -68,8 +68,7 @@ class Engine(Protocol):
     """A way to workers with the same lab and code."""
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
-        """Return the results in the order in which they come; tasks are taken as there is room for
-        them.
+        """Yield the results in the order in which they come; take tasks as there is room for them.
 
         What is still running is ended if the caller goes away. Raises TcplabError if no worker can
         carry tasks out any more.
@@ -98,7 +97,9 @@ class _ThreadEngine:
                 for future in wait(pending, return_when=FIRST_COMPLETED).done:
                     task = pending.pop(future)
                     self._submit(pool, waiting, pending)
-                    yield _outcome(task, future)
+                    error = future.exception()
+                    key = task.key
+                    yield Done.failed(key, error) if error else Done(key, future.result())
         finally:
             self.stop.set()
             pool.shutdown(cancel_futures=True)
@@ -118,16 +119,9 @@ class _ThreadEngine:
         return task.function(*task.arguments, self.lab, tell)
 
 
-def _outcome(task: Task, future: Future[Any]) -> Done:
-    error = future.exception()
-    return Done.failed(task.key, error) if error else Done(task.key, future.result())
-
-
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
-    """Provide an engine on this machine with `slots` guests at once; none of them is left
-    afterwards.
-    """
+    """Provide an engine of `slots` parallel guests on this machine; all are ended afterwards."""
     engine = _ThreadEngine(lab, slots, listener)
     try:
         yield engine

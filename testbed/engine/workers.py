@@ -31,10 +31,9 @@ _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
 
 def identity(lab: Lab) -> str:
-    """Return what results come from here: the lab's kernel and image, and all code with its
-    libraries.
+    """Return the SHA-256 of what results depend on: the lab, all code, and its libraries.
 
-    And what a task calls that code, which an installed copy has by other names than a checkout.
+    An installed copy has other names for its modules than a checkout, so PREFIX counts.
     """
     return hashlib.sha256(f"{lab.digests['whole']} {PREFIX}{fingerprint()}".encode()).hexdigest()
 
@@ -50,15 +49,10 @@ def _own_lab(kernel: str) -> Lab | None:
 
 
 def entrance(wanted: str, kernel: str) -> WorkerPlugin:
-    """Return a plugin that lets workers of the identity `wanted` in, now or later, and refuses all
-    others.
+    """Return a plugin that admits workers of the identity `wanted`, now or later.
 
-    `kernel` is the one of the lab whose identity it is.
-
-    A worker that is refused says why.
-
-    A class of this function travels as a whole, so that a worker without this package can say
-    that it has none.
+    `kernel` is the one of the lab whose identity it is. A worker that is refused says why. The
+    class in this function travels as a whole, so a worker without this package can report that.
     """
 
     class Entrance(WorkerPlugin):
@@ -72,15 +66,10 @@ def entrance(wanted: str, kernel: str) -> WorkerPlugin:
             offered = 0 if problem else worker.state.nthreads
             if offered:
                 await worker.set_resources(**{offer: offered})
-            message = {
-                "slots": offered,
-                "refused": problem,
-                "address": worker.address,
-                "offer": offer,
-            }
+            message = {"slots": offered, "refused": problem, "address": worker.address}
             # By a call: the stream of a worker that is just coming, which log_event uses, is not
             # open yet.
-            await worker.scheduler.log_event(topic=topic, msg=message)
+            await worker.scheduler.log_event(topic=topic, msg=message | {"offer": offer})
 
     offer, topic = resource(wanted), WORKERS
     return Entrance()

@@ -51,8 +51,7 @@ _MODULE = re.compile(r"\w+(\.\w+)*")
 
 @cache
 def fingerprint(*modules: str) -> str:
-    """Return the SHA-256 of these modules and all of tcplab that they import; without a name, of
-    all code.
+    """Return the SHA-256 of modules and all of tcplab that they import; without names, of all code.
 
     Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
     """
@@ -76,8 +75,7 @@ def _content(file: Path) -> bytes:
 
 @cache
 def files_of(*modules: str) -> tuple[Path, ...]:
-    """Return the files of these modules and of all of tcplab that they import, in the order of
-    their paths.
+    """Return the files of modules and of all of tcplab that they import, sorted by path.
 
     A module that is named as a text, to be imported when it is needed, counts as imported, and so
     does a file next to a module that it names, such as a table to be read. The packages around a
@@ -98,7 +96,8 @@ def files_of(*modules: str) -> tuple[Path, ...]:
         for file in own:
             names = _names_in(file) if file.suffix == ".py" else set[str]()
             waiting += filter(_OURS.fullmatch, names)
-            files.update(file.with_name(name) for name in names if _is_beside(file, name))
+            beside = (file.with_name(name) for name in names if _FILE.fullmatch(name))
+            files.update(filter(Path.is_file, beside))
     return tuple(sorted(files))
 
 
@@ -112,13 +111,9 @@ def _own_files(name: str) -> list[Path]:
     place = CODE.joinpath(*name.split("."))
     sources = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
     data = [file for ending in _DATA if (file := place.with_suffix(ending)).is_file()]
-    return [*sources[:1], *data] if sources else _compiled(place)
-
-
-def _compiled(place: Path) -> list[Path]:
-    """Return a library such as _core.abi3.so; if it is not built, the Rust sources of core/
-    instead.
-    """
+    if sources:
+        return [*sources[:1], *data]
+    # A library such as _core.abi3.so; if it is not built, the Rust sources of core/.
     libraries = sorted(place.parent.glob(f"{place.name}.*so"))
     return libraries or sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
 
@@ -127,10 +122,6 @@ def _packages_around(files: list[Path]) -> Iterator[Path]:
     for folder in {parent for file in files for parent in file.relative_to(CODE).parents}:
         if folder.name and (CODE / folder / "__init__.py").is_file():
             yield CODE / folder / "__init__.py"
-
-
-def _is_beside(file: Path, name: str) -> bool:
-    return bool(_FILE.fullmatch(name)) and file.with_name(name).is_file()
 
 
 def _names_in(file: Path) -> set[str]:
@@ -182,8 +173,7 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 def job_archive(
     module: str, data: Any, files: Mapping[str, bytes] | None = None, **kernel: bool
 ) -> bytes:
-    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module` where it
-    starts.
+    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`.
 
     The job finds `files` by their names as `job.attached(name)`. `kernel` is what its kernel has or
     lacks (testbed.guest.job_entry).
@@ -196,7 +186,12 @@ def job_archive(
         other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
         members |= _packages_of(other) | {other.as_posix(): plugin.source()}
     members["job.json"] = json.dumps(order, sort_keys=True).encode()
-    return _zipped(members | {ATTACHED + name: content for name, content in (files or {}).items()})
+    members |= {ATTACHED + name: content for name, content in (files or {}).items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members):
+            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
+    return buffer.getvalue()
 
 
 def _packages_of(module: Path) -> dict[str, bytes]:
@@ -230,14 +225,6 @@ def _code() -> dict[str, bytes]:
 def _source(name: Path) -> bytes:
     """Return a module with the names of a checkout, wherever it comes from."""
     return as_in_checkout((_ROOT / name).read_bytes())
-
-
-def _zipped(members: dict[str, bytes]) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(members):
-            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
-    return buffer.getvalue()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -110,7 +110,19 @@ def started(
     try:
         try:
             with on_processor(processor):
-                process = _popen(command, console, [*descriptors, alive])
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=console,
+                    pass_fds=[*descriptors, alive],
+                    start_new_session=True,
+                    cwd="/",
+                )
+        except FileNotFoundError:
+            raise TcplabError(
+                f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
+            ) from None
         finally:
             os.close(alive)
         with process:
@@ -124,40 +136,13 @@ def started(
         os.close(watching)
 
 
-def _popen(
-    command: list[str], console: IO[bytes], descriptors: list[int]
-) -> subprocess.Popen[bytes]:
-    try:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=console,
-            stderr=console,
-            pass_fds=descriptors,
-            start_new_session=True,
-            cwd="/",
-        )
-    except FileNotFoundError:
-        raise TcplabError(
-            f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
-        ) from None
-
-
-def _allowed(_taken: ProcessUsage) -> None:
-    """Return the limits of a job that is not a guest: the clock alone."""
-
-
-def _at_once() -> None:
-    """A job that is not a guest is stopped without further ado."""
-
-
 def follow(
     process: subprocess.Popen[bytes],
     out: Path,
     progress: Progress,
     limits: Limits,
-    check: Callable[[ProcessUsage], None] = _allowed,
-    before_stop: Callable[[], None] = _at_once,
+    check: Callable[[ProcessUsage], None] = lambda _taken: None,
+    before_stop: Callable[[], None] = lambda: None,
 ) -> JobEnd:
     """Follow a job to its end; `check` hears again and again what it has taken.
 
@@ -203,24 +188,20 @@ class _JobNews:
 
     def again(self) -> None:
         """Read what is new, and tell what the last complete line says."""
-        self._read(self._new())
-        self.progress(self.phase, self.elapsed)
-
-    def _new(self) -> bytes:
-        try:
-            with untrusted.opened(self.out, EVENTS) as file:
-                file.seek(self.offset)
-                return file.read(_MOST_EVENTS)
-        except (FileNotFoundError, untrusted.StrangeFile):
-            return b""
-
-    def _read(self, text: bytes) -> None:
+        text = b""
+        with (
+            suppress(FileNotFoundError, untrusted.StrangeFile),
+            untrusted.opened(self.out, EVENTS) as file,
+        ):
+            file.seek(self.offset)
+            text = file.read(_MOST_EVENTS)
         complete = text[: text.rfind(b"\n") + 1]
         self.offset += len(complete)
         for line in complete.splitlines()[-1:]:
             event = _object(line, EVENTS)
             self.phase = _sentence(event.get("phase"), self.phase)
             self.elapsed = _number(event.get("elapsed"))
+        self.progress(self.phase, self.elapsed)
 
 
 def _verdict(out: Path, status: int) -> float:
@@ -259,9 +240,7 @@ def _object(text: bytes, name: str) -> dict[str, Any]:
 
 
 def _sentence(value: object, otherwise: str = "") -> str:
-    """Return a text of a job, cut to a message's length, without control characters but ends of
-    lines.
-    """
+    """Return a job's text, cut to a message's length, without control characters but line ends."""
     text = value if isinstance(value, str) else otherwise
     return untrusted.plain(text[:_LONGEST])
 
