@@ -66,10 +66,10 @@ def entrance(wanted: str, kernel: str) -> WorkerPlugin:
             offered = 0 if problem else worker.state.nthreads
             if offered:
                 await worker.set_resources(**{offer: offered})
-            message = {"slots": offered, "refused": problem, "address": worker.address}
+            news = {"slots": offered, "refused": problem, "address": worker.address, "offer": offer}
             # By a call: the stream of a worker that is just coming, which log_event uses, is not
             # open yet.
-            await worker.scheduler.log_event(topic=topic, msg=message | {"offer": offer})
+            await worker.scheduler.log_event(topic=topic, msg=news)
 
     offer, topic = resource(wanted), WORKERS
     return Entrance()

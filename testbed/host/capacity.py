@@ -44,13 +44,12 @@ def on_processor(number: int | None) -> Iterator[None]:
 
 
 def allowed_processors() -> int:
-    """Return how many processors this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def guests_at_once(needed_mib: int, workers: int | None = None) -> int:
-    """Return how many guests this machine runs at once: one for each processor, as far as memory
-    goes.
+    """Return the number of parallel guests: one for each processor, as far as memory goes.
 
     `needed_mib` is what one of them takes. Raises UsageError if there is not enough memory for
     one, or for as many as `workers`.
@@ -79,12 +78,11 @@ def _left_in_control_group() -> int:
     own = Path("/proc/self/cgroup").read_text().partition("0::")[2].splitlines()
     group = Path("/sys/fs/cgroup") / (own[0].lstrip("/") if own else "")
     try:
-        limit, used = (
-            (group / name).read_text().strip() for name in ("memory.max", "memory.current")
-        )
+        limit = (group / "memory.max").read_text().strip()
+        used = int((group / "memory.current").read_text())
     except OSError:
         return _NO_LIMIT  # this system keeps no such limit
-    return _NO_LIMIT if limit == "max" else max(0, int(limit) - int(used)) >> 20
+    return _NO_LIMIT if limit == "max" else max(0, int(limit) - used) >> 20
 
 
 def _claims(claim: socket.socket, number: int) -> bool:

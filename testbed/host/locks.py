@@ -54,8 +54,7 @@ def made(path: Path) -> IO[str]:
 
 
 def adopted(path: Path, mode: str = "r") -> IO[str] | None:
-    """Return the file that a dead process held, now locked by us; None if its holder lives or it is
-    gone.
+    """Lock and return the file of a dead process; None if its holder lives or it is gone.
 
     Close it when all of that process is removed.
     """
@@ -70,10 +69,7 @@ def adopted(path: Path, mode: str = "r") -> IO[str] | None:
 
 
 def is_held(path: Path) -> bool:
-    """Return whether somebody holds the file, or it has gone.
-
-    Its reader need not be able to write it.
-    """
+    """Check if a process holds the file, or it is gone; read access is enough."""
     try:
         with path.open() as file:
             return not lock_if_free(file, shared=True)

@@ -77,9 +77,7 @@ TOOLS = {
 
 
 def present(tool: str) -> bool:
-    """Return whether a program, a file (with a slash) or a Python module (`module:`) is
-    installed.
-    """
+    """Check for a program, a file (with a slash) or a Python module (`module:`)."""
     if tool.startswith("module:"):
         return importlib.util.find_spec(tool.removeprefix("module:")) is not None
     if tool.startswith("/"):

@@ -81,9 +81,8 @@ def backtrace(
     frames = list(islice(told, _FRAMES))
     lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
     built_modules = {built.module.name: built for built in modules}
-    lines = [
-        f"  {function} at {file}:{number}\n" for file, number, function in _BUG.findall(console)
-    ]
+    bugs = _BUG.findall(console)
+    lines = [f"  {function} at {file}:{number}\n" for file, number, function in bugs]
     for frame in frames:
         own = built_modules.get(frame.module)
         place = _place(own, frame) if own else lines_of.get(frame, "")
@@ -92,28 +91,21 @@ def backtrace(
 
 
 def frames_in(console: str) -> list[StackFrame]:
-    """Return the functions of the last crash without repetitions, from the fault to the entry into
-    TCP.
-    """
-    crash = (
-        console[: _end(PANIC, console)].rpartition(_WARNING_ENDS)[2]
-        + console[_end(PANIC, console) :]
-    )
+    """Return the functions of the last crash, each once, from the fault to the entry into TCP."""
+    panic = PANIC.search(console)
+    end = panic.end() if panic else len(console)
+    crash = console[:end].rpartition(_WARNING_ENDS)[2] + console[end:]
     distinct: dict[tuple[str, str], StackFrame] = {}
     for how, function, offset, module in _FRAME.findall(crash):
         frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
-        if (frame.offset or frame.exact) and _tells(function):
+        is_telling = function not in _MESSENGERS and not function.startswith(_USER_MODE)
+        if (frame.offset or frame.exact) and is_telling:
             distinct.setdefault((function, module), frame)
     frames = sorted(distinct.values(), key=lambda frame: not frame.exact)
     # What stands before the first function of a module are the handlers of the crash itself.
     first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
     names = [frame.function for frame in frames]
     return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
-
-
-def _tells(function: str) -> bool:
-    """Return whether a function says something of who is to blame."""
-    return function not in _MESSENGERS and not function.startswith(_USER_MODE)
 
 
 def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackFrame, str]:
@@ -126,11 +118,6 @@ def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackF
     places = [KernelPlace(frame.function, frame.offset, frame.exact) for frame in frames]
     lines = lines_of(kernel, places)
     return {frame: f" at {line}" for frame, line in zip(frames, lines, strict=True) if line}
-
-
-def _end(sign: re.Pattern[str], text: str) -> int:
-    match = sign.search(text)
-    return match.end() if match else len(text)
 
 
 def _place(built: BuiltModule, frame: StackFrame) -> str:
@@ -154,19 +141,13 @@ def _line(workshop: Workshop, frame: StackFrame) -> tuple[str, str]:
 
     The address after a call may be the next line's: one byte back.
     """
-    symbols = workshop.run(
-        "Reading symbols", [*LIMITS, "nm", "--format=sysv", "lines.ko"], bare=True
-    )
-    rows = (
-        [part.strip() for part in line.split("|")]
-        for line in symbols.splitlines()
-        if line.count("|") == 6
-    )
-    value, section = next(
-        (row[1], row[6]) for row in rows if row[0] == frame.function and row[3] == "FUNC"
-    )
-    address = int(value, 16) + frame.offset - (not frame.exact)
-    command = [*LIMITS, *ADDRESS_TO_LINE, "lines.ko", "-j", section, f"{address:#x}"]
+    command = [*LIMITS, "nm", "--format=sysv", "lines.ko"]
+    symbols = workshop.run("Reading symbols", command, bare=True)
+    columns = ([part.strip() for part in line.split("|")] for line in symbols.splitlines())
+    rows = (row for row in columns if len(row) == 7)
+    row = next(row for row in rows if row[0] == frame.function and row[3] == "FUNC")
+    address = int(row[1], 16) + frame.offset - (not frame.exact)
+    command = [*LIMITS, *ADDRESS_TO_LINE, "lines.ko", "-j", row[6], f"{address:#x}"]
     return written_in(workshop.run("Finding the line", command, bare=True))
 
 
@@ -200,17 +181,14 @@ def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
 
 
 def memory_holders(console: str) -> list[MemoryHolder]:
-    """Return who held most when memory was used up, the largest first; empty if the kernel did not
-    say.
-    """
+    """Return the largest holders of used-up memory; empty if the kernel printed none."""
     holders = [
         MemoryHolder(size, SourcePlace(file, int(number)), function)
         for size, file, number, function in _HOLDER.findall(console)
         if file != _ALLOCATOR
     ][:_MOST]
-    return [
-        holder for holder in holders if holder.size_bytes >= _SMALLEST_SHARE * holders[0].size_bytes
-    ]
+    smallest = _SMALLEST_SHARE * holders[0].size_bytes if holders else 0.0
+    return [holder for holder in holders if holder.size_bytes >= smallest]
 
 
 def holders_text(holders: list[MemoryHolder], kernel: KernelChoice) -> str:

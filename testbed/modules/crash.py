@@ -61,8 +61,7 @@ _LONGEST_LINE = 300  # characters
 
 
 def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
-    """Return whether a kernel of the user's own crashed, or had no memory left, and did not print
-    where.
+    """Check if a user's kernel crashed or ran out of memory and did not print where.
 
     It prints that only if it is loud, and a guest with a module is.
     """
@@ -112,10 +111,9 @@ def hear_again(out: Path, run: Callable[[Path], object]) -> None:
 def explained(
     error: TcplabError, out: Path, modules: Sequence[BuiltModule], kernel: KernelChoice = LAB_KERNEL
 ) -> TcplabError:
-    """Return the error of a run in a guest, with what console and clock tell of who may be to
-    blame.
+    """Return the error of a run in a guest, with suspects according to console and clock.
 
-    That are the loaded modules, and the kernel if its source or a patch is the user's own.
+    Suspects are the loaded modules, and the kernel if its source or a patch is the user's own.
     """
     if not modules and not kernel.digest:
         return error
@@ -130,7 +128,12 @@ def explained(
     if LIMIT in error.problem:
         if not _stood_still(out, panicked=bool(PANIC.search(console))):
             return error
-        return _spinning(error, names, backtrace(console, modules, kernel))
+        problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
+        remedy = (
+            "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
+            " stopped."
+        )
+        return TcplabError(_joined(problem, backtrace(console, modules, kernel)), remedy)
     if panic := PANIC.search(console):
         problem = (
             "The guest's kernel crashed:"
@@ -148,16 +151,8 @@ def explained(
     return error
 
 
-def _spinning(error: TcplabError, names: str, backtrace: str) -> TcplabError:
-    """Return the error of a run that was stopped while time stood still, with where its kernel
-    was.
-    """
-    problem = f"{error.problem.split(':')[0]}, and its clock had stood still: {names} spins."
-    remedy = (
-        "Look for a loop that does not end, or a pointer that leads nowhere. Only its guest was"
-        " stopped."
-    )
-    return TcplabError("\n".join(filter(None, (problem, backtrace))), remedy)
+def _joined(*parts: str) -> str:
+    return "\n".join(filter(None, parts))
 
 
 def _meant(words: str) -> str:
@@ -166,25 +161,20 @@ def _meant(words: str) -> str:
 
 
 def _console(out: Path) -> str:
-    """Return the end of what the guest's kernel printed; a module may have printed lines of any
-    length.
-    """
+    """Return the end of the kernel's output; a module may have printed lines of any length."""
     text = untrusted.tail(out, CONSOLE, _LOG_BYTES) if untrusted.is_file(out, CONSOLE) else ""
     return "\n".join(line[:_LONGEST_LINE] for line in text.splitlines())
 
 
 def _used_up(names: str, blamed: str) -> TcplabError:
-    """Return the error of a run that had no memory left, with who holds it, or was refused some
-    first.
-    """
+    """Return the error of a run without free memory: its holders, or the first that was refused."""
     problem = f"The guest's memory is used up: {names} may keep what it allocates."
     remedy = "Free what is allocated for each packet or call. Only its guest has ended."
-    return TcplabError("\n".join(filter(None, (problem, blamed))), remedy)
+    return TcplabError(_joined(problem, blamed), remedy)
 
 
 def _stood_still(out: Path, panicked: bool) -> bool:
-    """Return whether virtual time stood still in the end: the job writes an event in each second of
-    it.
+    """Check if virtual time stood still in the end: the job writes an event in each second.
 
     The end is when the kernel panicked because it was told to (GuestProcesses.stop_kernel), or now.
     """

@@ -30,15 +30,8 @@ LOADED, WITH_LINES = "module.ko", "lines.ko"
 _KEPT = 200  # modules that stay in the cache; a student's tries have half a megabyte each
 _SHOWN = 40  # lines of the compiler; the first error explains the others
 # Wall seconds, CPU seconds, bytes of memory and of a file: exp takes 1.5 s in all, 0.2 GB, 0.4 MB.
-LIMITS = (
-    "timeout",
-    "--signal=KILL",
-    "60",
-    "prlimit",
-    "--cpu=40",
-    "--as=2000000000",
-    "--fsize=67108864",
-)
+_PRLIMIT = ("prlimit", "--cpu=40", "--as=2000000000", "--fsize=67108864")
+LIMITS = ("timeout", "--signal=KILL", "60", *_PRLIMIT)
 _KBUILD = "obj-m := {name}.o\nccflags-y := -g\n"
 _STRIP = ("strip", "--strip-debug", "-o")
 _NOISE = re.compile(
@@ -68,12 +61,14 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
 
     Raises TcplabError with the compiler's errors.
     """
-    recipe = _recipe(
-        module,
-        lab.digests["modules"],
-        lambda workshop: [*_unpack(workshop, lab.modules), *kernel_version(lab.choice.series).make],
-    )
-    return _made(module, recipe, report)
+
+    def prepare(workshop: Workshop) -> list[str]:
+        (workshop.folder / "tree").mkdir()
+        command = ["tar", "-xz", "-C", "tree"]
+        workshop.run("Unpacking the kernel's headers", command, source=lab.modules, bare=True)
+        return ["make", "ARCH=um", "-C", "tree", *kernel_version(lab.choice.series).make]
+
+    return _made(module, _recipe(module, lab.digests["modules"], prepare), report)
 
 
 def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
@@ -88,11 +83,8 @@ def built_for_this_kernel(module: KernelModule, report: BuildReport | None = Non
             f"The headers of this kernel, {release}, are not installed.",
             f"sudo apt-get install linux-headers-{release}, or use --testbed virtual.",
         )
-    return _made(
-        module,
-        _recipe(module, f"this {release}", lambda _workshop: ["make", "-C", str(headers)]),
-        report,
-    )
+    make = ["make", "-C", str(headers)]
+    return _made(module, _recipe(module, f"this {release}", lambda _workshop: make), report)
 
 
 def build_all(modules: Iterable[KernelModule], lab: Lab) -> list[BuiltModule]:
@@ -121,22 +113,8 @@ def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
 def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> BuiltModule:
     entry = cache.ready(recipe, report or BuildReport())
     content = (entry.folder / LOADED).read_bytes()
-    return BuiltModule(
-        module,
-        content,
-        entry.files[LOADED],
-        entry.folder / WITH_LINES,
-        str(entry.facts["warnings"]),
-    )
-
-
-def _unpack(workshop: Workshop, tree: Path) -> list[str]:
-    """Unpack the lab kernel's tree and give the `make` that uses it."""
-    (workshop.folder / "tree").mkdir()
-    workshop.run(
-        "Unpacking the kernel's headers", ["tar", "-xz", "-C", "tree"], source=tree, bare=True
-    )
-    return ["make", "ARCH=um", "-C", "tree"]
+    digest, warnings = entry.files[LOADED], str(entry.facts["warnings"])
+    return BuiltModule(module, content, digest, entry.folder / WITH_LINES, warnings)
 
 
 def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
@@ -174,16 +152,13 @@ def _essence(output: str) -> str:
 
 def _keep_regular(product: Path, place: Path) -> None:
     if product.is_symlink() or not product.is_file():
-        raise TcplabError(
-            f"{product.name} was not made.", "The log is module.log in the cache folder."
-        )
+        problem = f"{product.name} was not made."
+        raise TcplabError(problem, "The log is module.log in the cache folder.")
     os.replace(product, place)
 
 
 def _forget_old() -> None:
     """Remove the modules that were built longest ago; the lock of module builds is held."""
-    entries = sorted(
-        cache.folder().glob("module-*"), key=lambda folder: folder.stat().st_mtime, reverse=True
-    )
-    for folder in entries[_KEPT:]:
+    entries = sorted(cache.folder().glob("module-*"), key=lambda folder: folder.stat().st_mtime)
+    for folder in entries[:-_KEPT]:
         shutil.rmtree(folder)

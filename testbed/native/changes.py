@@ -108,15 +108,11 @@ def _load(journal: Journal, name: str, content: bytes) -> None:
     with gate():
         change = Change("module", name)
         if (_LOADED / name).exists():
-            owner = "another run" if others_made(change, journal) else "somebody else"
-            remedy = (
-                "Wait for it to end."
-                if owner == "another run"
-                else f"If it is not needed: sudo rmmod {name}"
-            )
-            raise TcplabError(
-                f"A module {name} is in this kernel already, loaded by {owner}.", remedy
-            )
+            owner, remedy = "somebody else", f"If it is not needed: sudo rmmod {name}"
+            if others_made(change, journal):
+                owner, remedy = "another run", "Wait for it to end."
+            problem = f"A module {name} is in this kernel already, loaded by {owner}."
+            raise TcplabError(problem, remedy)
         file = journal.beside(f"{name}.ko")
         file.write_bytes(content)
         journal.note(change)

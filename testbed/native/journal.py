@@ -123,21 +123,18 @@ def others_made(change: Change, mine: Journal) -> bool:
 
     Only behind the gate.
     """
-    return any(
-        noted.is_of(change) for path in _paths() if path != mine.path for noted in _read(path)
-    )
+    others = (path for path in _paths() if path != mine.path)
+    return any(noted.is_of(change) for path in others for noted in _read(path))
 
 
 @contextmanager
 def taken_over() -> Iterator[list[Journal]]:
-    """Provide the journals whose runs died, locked by us; those that are empty at the end are
-    removed.
-    """
+    """Provide the locked journals of dead runs; remove those that are empty at the end."""
     journals: list[Journal] = []
     try:
         for path in _paths():
-            if journal := _adopted(path):
-                journals.append(journal)
+            if file := locks.adopted(path, "a"):  # else its run lives, or another process has it
+                journals.append(Journal(path, file, _read(path)))
         yield journals
     finally:
         for journal in journals:
@@ -154,12 +151,6 @@ def _paths() -> list[Path]:
     return sorted(FOLDER.glob(f"*{_SUFFIX}"))
 
 
-def _adopted(path: Path) -> Journal | None:
-    """Return the journal with its lock; None if its run lives, or another process took it first."""
-    file = locks.adopted(path, "a")
-    return Journal(path, file, _read(path)) if file else None
-
-
 def _read(path: Path) -> list[Change]:
     """Return the changes of a journal. A last line that is not whole is left out.
 
@@ -173,9 +164,8 @@ def _read(path: Path) -> list[Change]:
     for event in events if first.get("boot") == _boot() else []:
         ((event_name, fields),) = event.items()
         change = Change(**fields)
-        changes = [noted for noted in changes if not noted.is_of(change)] + (
-            [change] if event_name == "change" else []
-        )
+        changes = [noted for noted in changes if not noted.is_of(change)]
+        changes += [change] if event_name == "change" else []
     return changes
 
 

@@ -86,17 +86,17 @@ def observe(process: int, proc: Path = Path("/proc")) -> Facts:
             break
         late.append(max(0.0, time.monotonic() - due))
     after = _counted(proc)
-    differences = (
+    pressure, stolen = (
         None if old is None or new is None else new - old
         for old, new in zip(before, after, strict=True)
     )
-    counted = dict(zip(("pressure_seconds", "stolen_seconds"), differences, strict=True))
     return {
         "seconds": time.monotonic() - begun,
         "naps": len(late),
         "timer_late_seconds": _summary(late),
         "waited_seconds": sum(waited.values()),
-        **counted,
+        "pressure_seconds": pressure,
+        "stolen_seconds": stolen,
     }
 
 
@@ -110,21 +110,16 @@ def _summary(late: list[float]) -> dict[str, float]:
 
 
 def _counted(proc: Path) -> tuple[float | None, float | None]:
-    """Return seconds so far of pressure (accounting/psi.rst), and stolen per processor
-    (proc_stat(5)).
-    """
+    """Return seconds of pressure (accounting/psi.rst) and stolen per processor (proc_stat(5))."""
     match = re.search(r"some .*total=(\d+)", _text(proc / "pressure/cpu"))
     lines = [line.split() for line in _text(proc / "stat").splitlines() if line.startswith("cpu")]
-    stolen = (
-        int(lines[0][8]) / 100 / max(1, len(lines) - 1) if lines and len(lines[0]) > 8 else None
-    )
+    has_stolen = lines and len(lines[0]) > 8
+    stolen = int(lines[0][8]) / 100 / max(1, len(lines) - 1) if has_stolen else None
     return int(match[1]) / 1e6 if match else None, stolen
 
 
 def _waits(process: int, proc: Path) -> Iterator[tuple[str, float]]:
-    """Yield each thread of a tree of processes, and the seconds that it has waited on a run
-    queue.
-    """
+    """Yield each thread of a tree of processes, and the seconds it waited on a run queue."""
     for task in (proc / str(process) / "task").glob("*"):
         if words := _text(task / "schedstat").split():
             yield task.name, int(words[1]) / 1e9

@@ -61,68 +61,37 @@ def run_natively(
 
 def _command(job: IO[bytes], out: Path) -> list[str]:
     """setpriv(1) ends the namespaces' first process with us, unshare(1) all others with it."""
-    namespaces = [
-        "--net",
-        "--mount",
-        "--pid",
-        "--ipc",
-        "--uts",
-        "--fork",
-        "--kill-child=KILL",
-        "--mount-proc",
-    ]
-    archive = f"/proc/self/fd/{job.fileno()}"
-    job_command = [
-        "sh",
-        "-c",
-        _WITH_OWN_MOUNTS,
-        "sh",
-        PYTHON,
-        "-B",
-        archive,
-        archive,
-        str(out.resolve()),
-        str(out.resolve()),
-        "native",
-    ]
-    return ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "--", *job_command]
+    namespaces = "--net --mount --pid --ipc --uts --fork --kill-child=KILL --mount-proc"
+    start = ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces.split(), "--"]
+    archive, folder = f"/proc/self/fd/{job.fileno()}", str(out.resolve())
+    python = [PYTHON, "-B", archive, archive, folder, folder, "native"]
+    return [*start, "sh", "-c", _WITH_OWN_MOUNTS, "sh", *python]
 
 
 def obstacles() -> list[TcplabError]:
-    """Return what keeps this machine from running natively, each with its remedy; empty if it
-    can.
-    """
+    """Return each obstacle to native runs on this machine with its remedy."""
     if os.geteuid() != 0:
         return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
     if missing := of_tools(tool for tool in NATIVE if not present(tool)):
         return [TcplabError(f"Not installed: {', '.join(missing)}.", install_command(missing))]
-    checks = (_mininet(), _netem(), _open_vswitch())
-    return [error for error in checks if error]
-
-
-def _mininet() -> TcplabError | None:
-    if (
-        subprocess.run(
-            [PYTHON, "-c", "import mininet"], capture_output=True, check=False
-        ).returncode
-        == 0
-    ):
-        return None
-    return TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet")
-
-
-def _netem() -> TcplabError | None:
+    found = []
+    if subprocess.run(
+        [PYTHON, "-c", "import mininet"], capture_output=True, check=False
+    ).returncode:
+        found.append(TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet"))
     trial = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
     tried = subprocess.run(trial, capture_output=True, text=True, check=False)
-    if tried.returncode == 0:
-        return None
-    return TcplabError(
-        f"This kernel has no netem, which makes delay and loss ({tried.stderr.strip()}).",
-        "Use --testbed virtual, or a kernel with it: sudo modprobe sch_netem",
-    )
+    if tried.returncode:
+        problem = f"This kernel has no netem, which makes delay and loss ({tried.stderr.strip()})."
+        remedy = "Use --testbed virtual, or a kernel with it: sudo modprobe sch_netem"
+        found.append(TcplabError(problem, remedy))
+    if not _has_open_vswitch():
+        remedy = "Use --testbed virtual, or load it: sudo modprobe openvswitch"
+        found.append(TcplabError("This kernel has no Open vSwitch module.", remedy))
+    return found
 
 
-def _open_vswitch() -> TcplabError | None:
+def _has_open_vswitch() -> bool:
     """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
     name = b"ovs_datapath\0"
     attribute = struct.pack("=HH", 4 + len(name), 2) + name
@@ -131,9 +100,4 @@ def _open_vswitch() -> TcplabError | None:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
         control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
         kind = struct.unpack_from("=IH", control.recv(4096))[1]
-    if kind != 2:  # NLMSG_ERROR
-        return None
-    return TcplabError(
-        "This kernel has no Open vSwitch module.",
-        "Use --testbed virtual, or load it: sudo modprobe openvswitch",
-    )
+    return bool(kind != 2)  # NLMSG_ERROR

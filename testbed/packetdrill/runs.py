@@ -40,6 +40,7 @@ WALL_SECONDS = 120.0
 _MEMORY_MIB = 512
 _OUTPUT_BYTES = 256 << 20
 _MOST_OUTCOMES = 64 << 20  # bytes
+_UNREADABLE = "The guest's outcomes are not what a guest writes."
 
 
 @dataclass(frozen=True)
@@ -130,9 +131,7 @@ class ScriptRunner:
                 pool.shutdown(cancel_futures=True)
 
     def _part(self, part: list[tuple[int, ScriptCase]]) -> list[ScriptOutcome]:
-        """Return the outcomes of cases that share a guest; after a failure of that, of another
-        one.
-        """
+        """Return the outcomes of cases that share a guest, or another one after its failure."""
         outcomes: list[ScriptOutcome] = []
         while left := part[len(outcomes) :]:
             with scratch() as out:
@@ -143,7 +142,9 @@ class ScriptRunner:
             if len(rows) < len(left):
                 if not guest.begun:
                     raise error or TcplabError("A guest ended before its scripts.", "Try again.")
-                outcomes.append(_stopped(left[len(rows)][1], error))
+                problem = error.problem if error else _UNREADABLE
+                failure = ScriptFailure(None, problem)
+                outcomes.append(ScriptOutcome(left[len(rows)][1], failure, stopped=True))
         return outcomes
 
 
@@ -179,9 +180,8 @@ class _Guest:
             raise KeyboardInterrupt
 
     def _files(self) -> dict[str, bytes]:
-        return {
-            name: content for _, case in self.cases for name, content in case.script.files().items()
-        }
+        scripts = (case.script.files().items() for _, case in self.cases)
+        return {name: content for files in scripts for name, content in files}
 
     def _data(self) -> dict[str, Any]:
         rows = [
@@ -246,12 +246,6 @@ def _outcome(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
     return ScriptOutcome(case, failure, seconds)
 
 
-def _stopped(case: ScriptCase, error: TcplabError | None) -> ScriptOutcome:
-    """Return the outcome of a case that left none in its guest."""
-    problem = error.problem if error else "The guest's outcomes are not what a guest writes."
-    return ScriptOutcome(case, ScriptFailure(None, problem), stopped=True)
-
-
 RUNNER = "ksft_runner.sh"
 TOGETHER = 40
 """Scripts that share a guest: 0.46 s of processor each instead of 1.17 (busy machine). What failed
@@ -262,9 +256,7 @@ _OWN_VERSION = re.compile(r"^--ip_version=(\S+)", re.MULTILINE)
 
 
 def kernel_files(lab: Lab) -> dict[str, bytes]:
-    """Return the files of the folder in the source of the lab's kernel, by name; none before
-    6.12.
-    """
+    """Return the kernel's scripts and their helpers, by name; none before 6.12."""
     with tarfile.open(lab.selftests) as archive:
         return {
             Path(member.name).name: content.read()
@@ -326,7 +318,11 @@ def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:
 
     Raises TcplabError if there is none.
     """
-    cases = [case for case in kernel_cases(kernel_files(lab)) if _wanted(case, names)]
+    cases = [
+        case
+        for case in kernel_cases(kernel_files(lab))
+        if not names or any(name in case.script.name for name in names)
+    ]
     if not cases:
         raise TcplabError(f"No script has a name with {' or '.join(names)}.", "Name another.")
     return cases
@@ -338,13 +334,7 @@ def run_kernel_scripts(
     """Run scripts of `cases_of` with packetdrill's `program`; the outcomes as they are known."""
     runner = ScriptRunner(lab, program, together=TOGETHER, workers=workers)
     for outcome in runner.run(cases):
-        yield outcome if outcome.passed else _alone(runner, outcome.case)
-
-
-def _alone(runner: ScriptRunner, case: ScriptCase) -> ScriptOutcome:
-    (outcome,) = replace(runner, together=1, stop=threading.Event()).run([case])
-    return outcome
-
-
-def _wanted(case: ScriptCase, names: tuple[str, ...]) -> bool:
-    return not names or any(name in case.script.name for name in names)
+        if outcome.passed:
+            yield outcome
+        else:  # alone, so that it does not fail for what ran before it
+            yield from replace(runner, together=1, stop=threading.Event()).run([outcome.case])

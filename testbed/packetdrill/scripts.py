@@ -150,9 +150,7 @@ class ScriptFailure:
 
 
 def failure_of(output: str, script: str, status: int) -> ScriptFailure:
-    """Return what the end of packetdrill's output says of the script of that name; `status` is not
-    0.
-    """
+    """Return the failure of a script at the end of packetdrill's output; `status` is not 0."""
     text = plain(output)
     if status < 0:
         return ScriptFailure(None, f"packetdrill was ended by {_signal(-status)}: {_last(text)}")

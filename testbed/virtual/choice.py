@@ -126,19 +126,15 @@ def _failure(kind: type[Sandbox], confine: Path) -> str:
         out.mkdir()
         own.mkdir()
         descriptors = (job.fileno(), report.fileno())
-        files = (_trial_lab(confine), out, confine)
-        sandbox = kind(*files, *descriptors, ordinary_user(), Limits(10), own)
+        # Not a Lab, whose module needs more than Python: `confine` is in the place of every file.
+        files = dict.fromkeys(("kernel", "confine", "init", "image"), confine)
+        lab = cast("Lab", SimpleNamespace(seccomp=True, **files))
+        sandbox = kind(lab, out, confine, *descriptors, ordinary_user(), Limits(10), own)
         try:
             command = sandbox.command()
         except TcplabError:
             return "not installed"
         return _words([*command, "/lab/linux", "--probe"], descriptors)
-
-
-def _trial_lab(confine: Path) -> Lab:
-    """`confine` in the place of every file. Not a Lab, whose module needs more than Python."""
-    files = dict.fromkeys(("kernel", "confine", "init", "image"), confine)
-    return cast("Lab", SimpleNamespace(seccomp=True, **files))
 
 
 def _words(command: list[str], descriptors: tuple[int, int]) -> str:

@@ -181,8 +181,15 @@ def lacking(lab: Lab) -> dict[str, bool]:
 
 def require_limits(limits: Limits) -> None:
     """Raises TcplabError if this process may not have what the guest's kernel needs."""
-    for name, (resource_number, needed, option) in _needed(limits).items():
-        most = resource.getrlimit(resource_number)[1]
+    # Limits that `confine` cannot raise (testbed/lab/kernel/confine.c), with ulimit's options.
+    memory = limits.memory_mib << 20
+    for name, number, needed, option in (
+        ("address space in bytes", resource.RLIMIT_AS, memory + ADDRESSES_BESIDE, "-v"),
+        ("file size in bytes", resource.RLIMIT_FSIZE, memory, "-f"),
+        ("private memory in bytes", resource.RLIMIT_DATA, PRIVATE_MEMORY, "-d"),
+        ("open files", resource.RLIMIT_NOFILE, DESCRIPTORS, "-n"),
+    ):
+        most = resource.getrlimit(number)[1]
         if most != resource.RLIM_INFINITY and most < needed:
             raise TcplabError(
                 f"A guest with {limits.memory_mib} MiB of memory needs a limit of {name} of"
@@ -191,45 +198,17 @@ def require_limits(limits: Limits) -> None:
             )
 
 
-def _needed(limits: Limits) -> dict[str, tuple[int, int, str]]:
-    """Limits that `confine` cannot raise: getrlimit(2)'s number, the least value, ulimit's option.
-
-    They are those of testbed/lab/kernel/confine.c.
-    """
-    memory = limits.memory_mib << 20
-    return {
-        "address space in bytes": (resource.RLIMIT_AS, memory + ADDRESSES_BESIDE, "-v"),
-        "file size in bytes": (resource.RLIMIT_FSIZE, memory, "-f"),
-        "private memory in bytes": (resource.RLIMIT_DATA, PRIVATE_MEMORY, "-d"),
-        "open files": (resource.RLIMIT_NOFILE, DESCRIPTORS, "-n"),
-    }
-
-
 def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool, loud: bool) -> list[str]:
     """Return the lab kernel's command line.
 
     It is mixed into the kernel's random pool, so only the seed varies in it.
     """
     travels = lab.time_travel and not real_time
-    clock = ["time-travel=inf-cpu", f"time-travel-start={_EPOCH}"] if travels else []
-    return [
-        "/lab/linux",
-        f"mem={limits.memory_mib}M",
-        "root=none",
-        "rootfstype=hostfs",
-        "rootflags=/",
-        "ro",
-        "init=/init",
-        "hostfs=/lab",
-        f"seed={seed}",
-        *clock,
-        "norandmaps",
-        *(["seccomp=on"] if lab.seccomp else []),
-        "uml_dir=/tmp/",
-        "umid=lab",
-        "con=null",
-        "con0=null",
-        "console=stderr0",
-        "stderr=1",
-        "loglevel=7" if loud else "quiet",
-    ]
+    clock = f"time-travel=inf-cpu time-travel-start={_EPOCH}" if travels else ""
+    seccomp, volume = "seccomp=on" if lab.seccomp else "", "loglevel=7" if loud else "quiet"
+    words = (
+        f"/lab/linux mem={limits.memory_mib}M root=none rootfstype=hostfs rootflags=/ ro init=/init"
+        f" hostfs=/lab seed={seed} {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab con=null"
+        f" con0=null console=stderr0 stderr=1 {volume}"
+    )
+    return words.split()

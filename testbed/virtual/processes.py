@@ -78,7 +78,9 @@ class GuestProcesses:
             return
         if self._text:
             self.pid = int(json.loads(self._text)["child-pid"])
-            self._hold(self.pid)
+            with suppress(ProcessLookupError):  # the guest may have ended already
+                self._first = os.pidfd_open(self.pid)
+                self._open.add(self._first)
 
     def stop_kernel(self) -> None:
         """Make the guest's kernel panic, so that its last words say where it was.
@@ -109,9 +111,7 @@ class GuestProcesses:
             os.close(kernel)
 
     def _kernel(self) -> int:
-        """Return the process number of the guest's kernel.
-
-        Raises ProcessLookupError if it does not run.
+        """Return the kernel's process number. Raises ProcessLookupError if it does not run.
 
         Its own processes have the same command line, and are below it.
         """
@@ -121,13 +121,6 @@ class GuestProcesses:
         if (kernel := next(kernels, None)) is None:
             raise ProcessLookupError
         return kernel
-
-    def _hold(self, pid: int) -> None:
-        try:
-            self._first = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return  # the guest has ended already
-        self._open.add(self._first)
 
     def _close(self, descriptor: int) -> None:
         self._open.discard(descriptor)
@@ -181,9 +174,8 @@ class GuestBounds:
         for files, (_, status) in enumerate(listed, 1):
             size += status.st_blocks * 512
             if files > self.limits.output_files or size > self.limits.output_bytes:
-                most = (
-                    f"{self.limits.output_files:,} files or {self.limits.output_bytes >> 20:,} MiB"
-                )
+                limits = self.limits
+                most = f"{limits.output_files:,} files or {limits.output_bytes >> 20:,} MiB"
                 raise _too_much(f"wrote more than {most}")
 
     def _extra_files(self) -> int:

@@ -40,15 +40,15 @@ def compiled_code(lab: Lab) -> Path:
     except TcplabError as error:
         if not isinstance(error.__cause__, OSError):
             raise
-        return _for_this_process(lab)
+    with _COMPILING:
+        folder = Path(_own_folder(lab.image).name)
+        if not (folder / COMPILED).exists():
+            _compile(lab, folder)
+    return folder / COMPILED
 
 
 def compiled_entry(lab: Lab) -> cache.Entry:
-    """Return the entry of the cache with that program, which is the same whatever kernel compiles
-    it.
-
-    Raises TcplabError.
-    """
+    """Return the cache's entry of that program, equal for all kernels. Raises TcplabError."""
 
     def build(workshop: Workshop) -> cache.Facts:
         _compile(lab, workshop.folder)
@@ -57,14 +57,6 @@ def compiled_entry(lab: Lab) -> cache.Entry:
     image = lab.digests.get("image") or digest_of(lab.image)
     recipe = cache.Recipe("code", (), (COMPILED,), build, f"{image} {code_digest()}")
     return cache.ready(recipe, BuildReport())
-
-
-def _for_this_process(lab: Lab) -> Path:
-    with _COMPILING:
-        folder = Path(_own_folder(lab.image).name)
-        if not (folder / COMPILED).exists():
-            _compile(lab, folder)
-    return folder / COMPILED
 
 
 @functools.cache
@@ -86,10 +78,6 @@ def _compile(lab: Lab, folder: Path) -> None:
         ended = running.follow(lambda *_: None)
     usage_of(ended, out)
     (out / COMPILED).rename(folder / COMPILED)
-
-
-if TYPE_CHECKING:
-    from testbed.lab.ready import Lab
 
 
 def run_in_guest(

@@ -93,21 +93,12 @@ class Sandbox(ABC):
         }
 
     def _limits(self) -> list[str]:
-        """Return the numbers that `confine` takes, and the way in which the kernel rules its
-        processes.
-        """
-        user, group = self.user or (0, 0)
+        """Return the arguments of `confine`: numbers, and how the kernel controls its processes."""
         limits = self.limits
         seconds = int(min(limits.wall_seconds, _FOREVER)) + _CPU_SLACK
-        numbers = (
-            user,
-            group,
-            limits.memory_mib << 20,
-            limits.output_bytes,
-            limits.processes,
-            seconds,
-        )
-        return [*map(str, numbers), "seccomp" if self.lab.seccomp else "ptrace"]
+        sizes = (limits.memory_mib << 20, limits.output_bytes, limits.processes, seconds)
+        numbers = map(str, (*(self.user or (0, 0)), *sizes))
+        return [*numbers, "seccomp" if self.lab.seccomp else "ptrace"]
 
 
 _USER = 1000
@@ -120,37 +111,15 @@ class Bubblewrap(Sandbox):
 
     def command(self) -> list[str]:
         """Return the command line of bubblewrap and of `confine` in it."""
-        return [
-            *bubblewrap_command(),
-            *self._namespaces(),
-            *self._files(),
-            *self._variables(),
-            "--",
-            "/confine",
-            *self._limits(),
-        ]
-
-    def _namespaces(self) -> list[str]:
-        return [
-            "--die-with-parent",
-            "--new-session",
-            "--info-fd",
-            str(self.report),
-            "--unshare-net",
-            "--unshare-pid",
-            "--unshare-ipc",
-            "--unshare-uts",
-            "--hostname",
-            "lab",
-            *(self._privileges() if self.user else self._identity()),
-        ]
-
-    def _privileges(self) -> list[str]:
-        """Root's, for changing user."""
-        return ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-
-    def _identity(self) -> list[str]:
-        return ["--unshare-user", "--uid", str(_USER), "--gid", str(_USER)]
+        ends = ["--die-with-parent", "--new-session", "--info-fd", str(self.report)]
+        spaces = "--unshare-net --unshare-pid --unshare-ipc --unshare-uts --hostname lab"
+        identity = f"--unshare-user --uid {_USER} --gid {_USER}"
+        if self.user:  # root's privileges, for changing user
+            identity = "--cap-drop ALL --cap-add CAP_SETUID --cap-add CAP_SETGID"
+        namespaces = [*ends, *spaces.split(), *identity.split()]
+        variables = ["--clearenv", *_pairs("--setenv", VARIABLES), "--chdir", "/"]
+        files = [*self._files(), *variables]
+        return [*bubblewrap_command(), *namespaces, *files, "--", "/confine", *self._limits()]
 
     def _files(self) -> list[str]:
         """Read-only but for the run's folder and the guest's memory.
@@ -159,45 +128,19 @@ class Bubblewrap(Sandbox):
         of the processor. /dev has one device: /dev/zero is memory that no limit counts, and each
         /dev/ptmx takes one of the host's terminals.
         """
-        return [
-            "--ro-bind",
-            "/proc/cpuinfo",
-            "/proc/cpuinfo",
-            "--dir",
-            "/dev",
-            "--dev-bind",
-            "/dev/null",
-            "/dev/null",
-            *self._own_folders(),
-            "--dir",
-            "/lab/dev",
-            "--dir",
-            "/lab/image",
-            *self._bound_files(),
-            "--perms",
-            "0444",
-            "--ro-bind-data",
-            str(self.job),
-            "/lab/job.pyz",
-            "--bind",
-            str(self.out.resolve()),
-            OUT,
-            "--remount-ro",
-            "/",
-        ]
+        words = "--ro-bind /proc/cpuinfo /proc/cpuinfo --dir /dev --dev-bind /dev/null /dev/null"
+        options = words.split()
+        for folder, size in own_folders(self.limits).items():
+            options += ["--perms", "1777", "--size", str(size), "--tmpfs", folder]
+        options += ["--dir", "/lab/dev", "--dir", "/lab/image"]
+        for place, file in {"/confine": self.lab.confine, **self._lab_files()}.items():
+            options += ["--ro-bind", str(file), place]
+        options += ["--perms", "0444", "--ro-bind-data", str(self.job), "/lab/job.pyz"]
+        return [*options, "--bind", str(self.out.resolve()), OUT, "--remount-ro", "/"]
 
-    def _own_folders(self) -> list[str]:
-        sizes = own_folders(self.limits).items()
-        option = ("--perms", "1777", "--size")
-        return [word for folder, size in sizes for word in (*option, str(size), "--tmpfs", folder)]
 
-    def _bound_files(self) -> list[str]:
-        files = {"/confine": self.lab.confine, **self._lab_files()}
-        return [word for place, file in files.items() for word in ("--ro-bind", str(file), place)]
-
-    def _variables(self) -> list[str]:
-        words = [word for name, value in VARIABLES.items() for word in ("--setenv", name, value)]
-        return ["--clearenv", *words, "--chdir", "/"]
+def _pairs(option: str, values: Mapping[str, str]) -> list[str]:
+    return [word for name, value in values.items() for word in (option, name, value)]
 
 
 _FOLDERS = ("lab/dev", "lab/image", "lab/out", "dev/shm", "proc", "tmp")
@@ -249,7 +192,7 @@ class Supervised(Sandbox):
         return {OUT: self.out.resolve(), KERNEL_FOLDER: self.scratch / "tmp", **devices}
 
     def _make_folders(self) -> None:
-        """Return what the guest sees of empty folders, and those of its kernel."""
+        """Make the empty folders that the guest sees, and those of its kernel."""
         root, own = self.scratch / "root", self.scratch / "tmp"
         for name in _FOLDERS:
             (root / name).mkdir(parents=True)
