@@ -72,7 +72,9 @@ def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
             table.add_row(name, *(Text(facts_of_way[name]) for facts_of_way in facts))
         console.print(table)
         if connection.is_translated:
-            console.print(Text(_translation(connection)))
+            row = connection.far
+            far = " and ".join(f"{row[f'host_{end}']}:{row[f'port_{end}']}" for end in "ab")
+            console.print(Text(f"Behind a NAT: the second capture has it between {far}."))
     if len(connections) > MOST:
         console.print(
             f"And {len(connections) - MOST:,} more connections; --out FOLDER writes them all."
@@ -115,15 +117,8 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
             f"Note: the clocks drift: the second capture's gains {_rate(drift)} on the first's, by"
             f" which delays are wrong by up to {most}. --align-clocks takes it out."
         )
-    least = min(
-        (
-            _least(way)
-            for connection in connections
-            for way in (connection.forward, connection.back)
-        ),
-        default=0,
-    )
-    if least < 0:
+    ways = (way for each in connections for way in (each.forward, each.back))
+    if min((summary(way).delay_least or 0 for way in ways), default=0) < 0:
         return (
             "Negative delays: the clocks differ. --align-clocks takes the two directions' least"
             " delays as equal."
@@ -131,16 +126,6 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
     return "Delays are by the two captures' own clocks; --align-clocks takes a difference out."
 
 
-def _translation(connection: MatchedConnection) -> str:
-    row = connection.far
-    ends = " and ".join(f"{row[f'host_{end}']}:{row[f'port_{end}']}" for end in "ab")
-    return f"Behind a NAT: the second capture has it between {ends}."
-
-
 def _rate(drift: ClockDrift) -> str:
     """In microseconds a second, which are parts per million."""
     return f"{drift.skew * 1e6:,.1f} ppm"
-
-
-def _least(way: DirectionMatch) -> int:
-    return summary(way).delay_least or 0

@@ -47,10 +47,15 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         elif reading and options.events:
             _list_events(reading)
         else:
-            _show(capture, console, in_all)
+            from analysis.analyze.terminal import show
+
+            show(capture, console, in_all)
         if reading and options.out:
             folder = options.out if len(paths) == 1 else options.out / label
-            _print_written(_write(label, reading, folder, options), console)
+            with Console(stderr=True).status(Text(f"writing {folder}")):
+                written = files.write_graphs(label, [(label, reading)], folder, options.write)
+                written += files.write_tables(reading, folder, options.write)
+            _print_written(written, console)
             _print_rest([reading], options, console)
     return _end(data, faults, options)
 
@@ -100,12 +105,6 @@ def _telling(path: Path) -> AbstractContextManager[object]:
     return console.status(told) if console.is_terminal else nullcontext()
 
 
-def _show(capture: ListedCapture, console: Console, in_all: int | None) -> None:
-    from analysis.analyze.terminal import show
-
-    show(capture, console, in_all)
-
-
 def _list_events(reading: Reading) -> None:
     from analysis.analyze import events
 
@@ -119,14 +118,6 @@ def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, objec
     from analysis.analyze import events
 
     return {"events": events.table(reading).as_rows()}
-
-
-def _write(label: str, reading: Reading, folder: Path, options: AnalyzeOptions) -> list[Path]:
-    with Console(stderr=True).status(Text(f"writing {folder}")):
-        return [
-            *files.write_graphs(label, [(label, reading)], folder, options.write),
-            *files.write_tables(reading, folder, options.write),
-        ]
 
 
 def _print_written(written: Sequence[Path], console: Console) -> None:

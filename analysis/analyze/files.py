@@ -190,9 +190,8 @@ def write_graphs(
             for sentence in doubts(of_reading(reading))
         ]
         count = max(len(reading.connection_table) for _, reading in readings)
-        notes += not_drawn(
-            count, GRAPHS & set(wanted) - {"html"}
-        )  # of its own the page says it itself
+        # The page itself states its limit.
+        notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})
         page_files.write(
             folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND
         )
@@ -213,9 +212,8 @@ def labels(paths: Sequence[Path]) -> list[str]:
         names = ["_".join(path.resolve().with_name(_stem(path)).parts[-depth:]) for path in paths]
         if len(set(names)) == len(names):
             return names
-    return [
-        f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)
-    ]  # one file twice, or one stem with two endings
+    # One file twice, or one stem with two endings.
+    return [f"{_stem(path)}-{at}" for at, path in enumerate(paths, 1)]
 
 
 def _stem(path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from heapq import nlargest
 
@@ -144,18 +144,15 @@ def _again(direction: DirectionFacts) -> dict[str, str]:
         if direction[name]
     )
     if not direction.sees_sending and not direction["retransmissions"]:
-        sentence = (
-            _NEXT_TO_IT
-            if direction.place == "receiver"
-            else "none seen; losses before this place show as gaps"
-        )
+        seen = "none seen; losses before this place show as gaps"
+        sentence = _NEXT_TO_IT if direction.place == "receiver" else seen
         return {"Retransmissions": sentence, "Gaps and copies": filled or "none"}
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
+    again = short_numbers.count(direction["retransmissions"])
     cells = {
-        "Retransmissions": short_numbers.count(direction["retransmissions"])
-        + (f": {kinds}" if kinds else "")
+        "Retransmissions": f"{again}: {kinds}" if kinds else again,
+        "Loss episodes": short_numbers.count(direction["loss_episodes"]),
     }
-    cells["Loss episodes"] = short_numbers.count(direction["loss_episodes"])
     return cells | ({"Gaps and copies": filled} if filled else {})
 
 
@@ -169,12 +166,9 @@ def _reordering(direction: DirectionFacts) -> str:
 def _limited(direction: DirectionFacts) -> str:
     limits = direction.limits
     total = sum(limits.values())
-    return (
-        ", ".join(
-            f"{LIMITS[state]} {short_numbers.share(time, total)}" for state, time in limits.items()
-        )
-        or short_numbers.NOTHING
-    )
+    shares = {state: short_numbers.share(time, total) for state, time in limits.items()}
+    words = ", ".join(f"{LIMITS[state]} {share}" for state, share in shares.items())
+    return words or short_numbers.NOTHING
 
 
 def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) -> None:
@@ -197,24 +191,43 @@ def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) 
         console.print(f"And {left:,} more, with {rest} together{how}")
         if tells_how:
             console.print("--connection N shows one of them alone.")
-    _endings(Counter(capture.column("complete")), console)
-    _vantages(Counter(capture.column("vantage")), console)
+    console.print(f"How they ended: {_counted(Counter(capture.column('complete')), _ENDINGS)}.")
+    vantages = Counter(capture.column("vantage"))
+    words = _counted(vantages, _VANTAGES)
+    console.print(f"Where the capture was taken, by connection: {words}.")
+    if set(vantages) & {"a", "b", "middle"}:
+        console.print(
+            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
+        )
+
+
+_ENDINGS = {
+    "yes": "opened and closed in the capture",
+    "reset": "by a reset",
+    "no": "not in the capture",
+}
+_VANTAGES = {
+    "a": "at the one that opened it",
+    "b": "at the one that was called",
+    "middle": "in the middle",
+    "unknown": "not known",
+}
+
+
+def _counted(counts: Counter[str], words: Mapping[str, str]) -> str:
+    return ", ".join(f"{words[key]}: {counts[key]:,}" for key in words if key in counts)
 
 
 def _line(facts: ConnectionFacts) -> tuple[str, ...]:
     """Return one row of the table of many: the direction that carried more."""
     direction = facts.directions[0]
     has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
-    rtt = (
-        [short_numbers.digits((direction[name] or 0) / 1e6) for name in ("rtt_p50", "rtt_p95")]
-        if has_round_trips
-        else [short_numbers.NOTHING]
-    )
-    again = (
-        short_numbers.count(direction["retransmissions"])
-        if direction.sees_sending or direction["retransmissions"]
-        else short_numbers.NOTHING
-    )
+    rtt, again = [short_numbers.NOTHING], short_numbers.NOTHING
+    if has_round_trips:
+        trips = (direction["rtt_p50"], direction["rtt_p95"])
+        rtt = [short_numbers.digits((trip or 0) / 1e6) for trip in trips]
+    if direction.sees_sending or direction["retransmissions"]:
+        again = short_numbers.count(direction["retransmissions"])
     limits = direction.limits if direction.place != "receiver" else {}
     return (
         str(facts.number),
@@ -229,32 +242,6 @@ def _line(facts: ConnectionFacts) -> tuple[str, ...]:
 
 
 _SHORT = {"receiver": "window", "network": "network", "application": "appl."}
-
-
-def _endings(counts: Counter[str], console: Console) -> None:
-    words = {
-        "yes": "opened and closed in the capture",
-        "reset": "by a reset",
-        "no": "not in the capture",
-    }
-    endings = ", ".join(f"{words[how]}: {counts[how]:,}" for how in words if how in counts)
-    console.print(f"How they ended: {endings}.")
-
-
-def _vantages(counts: Counter[str], console: Console) -> None:
-    """The places at which the capture was taken, and of how many connections."""
-    words = {
-        "a": "at the one that opened it",
-        "b": "at the one that was called",
-        "middle": "in the middle",
-        "unknown": "not known",
-    }
-    vantages = ", ".join(f"{words[place]}: {counts[place]:,}" for place in words if place in counts)
-    console.print(f"Where the capture was taken, by connection: {vantages}.")
-    if set(counts) & {"a", "b", "middle"}:
-        console.print(
-            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
-        )
 
 
 def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:
@@ -300,20 +287,14 @@ def print_columns(console: Console) -> None:
         ("Connections, ours", OURS),
         ("Packets", PACKETS),
     ):
+        suffix = {True: "_a2b, _b2a", False: ""}
         rows = [
-            (
-                column.name + ("_a2b, _b2a" if column.directed else ""),
-                column.unit,
-                column.definition,
-            )
+            (column.name + suffix[column.directed], column.unit, column.definition)
             for column in columns
         ]
         _definitions(title, rows, console)
-    _definitions(
-        "Kinds of packets",
-        [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)],
-        console,
-    )
+    kinds = [(f"{at} {name}", "", text) for at, (name, text) in enumerate(KINDS)]
+    _definitions("Kinds of packets", kinds, console)
 
 
 def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Console) -> None:

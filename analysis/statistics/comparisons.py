@@ -100,15 +100,12 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
         claim = f"{DifferenceVerdict.UNSHOWN} between {comparison.second} and {comparison.first}"
     else:
         claim = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
-    evidence = _evidence(comparison, comparison.paired, samples.unit)
-    return f"{where}{called(sweep.metric)} {verb(sweep.metric)} {claim}: {evidence}."
-
-
-def _evidence(comparison: LevelComparison, paired: Paired, unit: str) -> str:
+    paired = comparison.paired
     seeds = "1 seed" if paired.count == 1 else f"{paired.count:,} seeds"
     return (
-        f"{estimate(paired, unit)} ({interval(paired) or 'no interval'}, {seeds}, "
-        f"p {probability(comparison.corrected)} after Holm)"
+        f"{where}{called(sweep.metric)} {verb(sweep.metric)} {claim}:"
+        f" {estimate(paired, samples.unit)} ({interval(paired) or 'no interval'}, {seeds},"
+        f" p {probability(comparison.corrected)} after Holm)."
     )
 
 
@@ -123,16 +120,13 @@ def overall(
             "Nothing was compared: the sweep names no factor to compare. The medians are below."
         ]
     if len(comparisons) == 1:
-        return [_capital(sentence(comparisons[0], sweep, samples)), *too_few(comparisons)]
+        only = sentence(comparisons[0], sweep, samples)
+        return [only[:1].upper() + only[1:], *too_few(comparisons)]
     if nothing := too_few(comparisons):
         return nothing
     shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
     first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
     return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
@@ -189,58 +183,25 @@ def _csv_row(
     others = [
         factor.values[level] for axis, (factor, level) in enumerate(placed) if axis != sweep.compare
     ]
-    paired = comparison.paired
-    if paired is None:
-        return [
-            *others,
-            comparison.first,
-            comparison.second,
-            *[None] * 5,
-            0,
-            None,
-            comparison.corrected,
-            comparison.verdict,
-        ]
-    figures = (
-        paired.estimate,
-        paired.low,
-        paired.high,
-        paired.count,
-        paired.p,
-        comparison.corrected,
-    )
-    shown = "" if paired.scale == "ratio" else unit
-    return [
-        *others,
-        comparison.first,
-        comparison.second,
-        paired.scale,
-        shown,
-        *figures,
-        comparison.verdict,
-    ]
+    paired, levels = comparison.paired, (comparison.first, comparison.second)
+    figures: tuple[str | float | None, ...] = (*[None] * 5, 0, None)
+    if paired:
+        shown = "" if paired.scale == "ratio" else unit
+        ends = (paired.low, paired.high)
+        figures = (paired.scale, shown, paired.estimate, *ends, paired.count, paired.p)
+    return [*others, *levels, *figures, comparison.corrected, comparison.verdict]
 
 
 def row(comparison: LevelComparison, unit: str) -> tuple[str, ...]:
     """The cells of the table: place, the levels, estimate, interval, seeds, p and verdict."""
-    if comparison.paired is None:
-        return (
-            comparison.where,
-            comparison.first,
-            comparison.second,
-            NOTHING,
-            NOTHING,
-            "0",
-            NOTHING,
-            comparison.verdict,
+    figures = (NOTHING, NOTHING, "0", NOTHING)
+    if comparison.paired:
+        figures = (
+            estimate(comparison.paired, unit),
+            interval(comparison.paired).removeprefix("95 % interval ") or NOTHING,
+            written(comparison.paired.count),
+            probability(comparison.corrected).removeprefix("= "),
         )
-    ends = interval(comparison.paired).removeprefix("95 % interval ") or NOTHING
-    figures = (
-        estimate(comparison.paired, unit),
-        ends,
-        written(comparison.paired.count),
-        probability(comparison.corrected).removeprefix("= "),
-    )
     return (comparison.where, comparison.first, comparison.second, *figures, comparison.verdict)
 
 
@@ -298,7 +259,9 @@ def _claimed(
         for comparison in comparisons
         if {comparison.first, comparison.second} == {subject, against}
     ]
-    if not verdicts or not _is_metric(sweep, headline.metric, samples):
+    column = headline.metric.removeprefix("metric.")
+    alike = not samples.has_many_flows and {column, sweep.metric.name} <= _GOODPUTS
+    if not verdicts or not (alike or column == sweep.metric.name):
         return ""
     claim = f"{headline.what} is {headline.direction} with {subject} than with {against}."
     return f"{_counted(verdicts, headline.direction)}: {claim}"
@@ -319,9 +282,3 @@ def _counted(verdicts: Sequence[DifferenceVerdict], shown: str) -> str:
         return first.capitalize()
     beginning = f"{first.capitalize()} in {number} of {len(verdicts)} cases"
     return ", ".join([beginning, *(f"{word} in {count}" for word, count in others)])
-
-
-def _is_metric(sweep: SweepRecord, name: str, samples: SweepSamples) -> bool:
-    column = name.removeprefix("metric.")
-    alike = not samples.has_many_flows and {column, sweep.metric.name} <= _GOODPUTS
-    return column == sweep.metric.name or alike

@@ -215,16 +215,14 @@ def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) 
 def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:
     """The summary of logarithms of ratios, or of differences."""
     values: Numbers = np.round(unrounded, _DIGITS)
-    back = _exponential if scale == "ratio" else float
-    estimate, low, high = map(back, hodges_lehmann(values))
+    estimate, low, high = (
+        exp(min(value, 700.0)) if scale == "ratio" else value  # above, a float ends
+        for value in hodges_lehmann(values)
+    )
     count, p = len(values), signed_rank(values)
     if count < FEWEST:
         return Paired(scale, estimate, None, None, count, p)
     return Paired(scale, estimate, low, high, count, p)
-
-
-def _exponential(logarithm: float) -> float:
-    return exp(min(logarithm, 700.0))  # above, a float ends
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -89,18 +89,14 @@ class Agreement:
         if self.word != Word.DIFFERS:
             return self.word
         side = "higher" if self.difference > 0 else "lower"
-        how_far = (
-            f"{signed(abs(self.difference))} {unit}".strip()
-            if self.factor is None
-            else self._factor()
-        )
+        if self.factor is None:
+            how_far = f"{signed(abs(self.difference))} {unit}".strip()
+        elif self.factor < 1.095:
+            how_far = f"{100 * (self.factor - 1):.1g} %"
+        else:
+            factor = f"{self.factor:.1f}" if self.factor < 10 else signed(round(self.factor))
+            how_far = f"a factor of {factor}"
         return f"differs by {how_far} (ours is {side})"
-
-    def _factor(self) -> str:
-        factor = self.factor or 1.0
-        if factor >= 10:
-            return f"a factor of {signed(round(factor))}"
-        return f"a factor of {factor:.1f}" if factor >= 1.095 else f"{100 * (factor - 1):.1g} %"
 
 
 def summarize(values: Sequence[float], mean_of: int = 1) -> Ours | None:
@@ -201,12 +197,13 @@ class Judged:
 
 @dataclass(frozen=True)
 class Counts:
-    """Counts of rows by verdict; each row is in one of the seven after `rows`.
+    """Counts of rows by verdict, in the order of Word; each row is in one of the seven.
 
     Of the rows that were not run, `later` are of the full form only.
     """
 
     rows: int
+    later: int
     agree: int
     within: int
     differ: int
@@ -214,7 +211,6 @@ class Counts:
     unrun: int
     unstated: int
     listed: int
-    later: int
 
 
 @dataclass(frozen=True)
@@ -291,19 +287,7 @@ def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
         word == Word.UNRUN and bool(judged.row.needs)
         for word, judged in zip(words, rows, strict=True)
     )
-    agree, within, differ, few, unrun, unstated, listed = (
-        words.count(word)
-        for word in (
-            Word.AGREES,
-            Word.WITHIN,
-            Word.DIFFERS,
-            Word.FEW,
-            Word.UNRUN,
-            Word.UNSTATED,
-            Word.LISTED,
-        )
-    )
-    return Counts(len(rows), agree, within, differ, few, unrun, unstated, listed, later)
+    return Counts(len(rows), later, *(words.count(word) for word in Word))
 
 
 class ImitationWord(StrEnum):
@@ -337,22 +321,18 @@ class Imitation:
         near = self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
         if near or self.settings.middle.meets(self.kernel.middle):
             return ImitationWord.UNSHOWN
-        return (
-            ImitationWord.LARGER
-            if self.settings.center > self.kernel.center
-            else ImitationWord.SMALLER
-        )
+        is_larger = self.settings.center > self.kernel.center
+        return ImitationWord.LARGER if is_larger else ImitationWord.SMALLER
 
 
 def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
     """Return each figure that both have once: several published numbers may be of one setting."""
-    return tuple({(each.row.period, each.row.period_kernel): each for each in _both(rows)}.values())
-
-
-def _both(rows: Iterable[Judged]) -> Iterator[Imitation]:
-    for judged in rows:
-        if judged.period and judged.period_kernel:
-            yield Imitation(judged.row, judged.period, judged.period_kernel)
+    both = (
+        Imitation(judged.row, judged.period, judged.period_kernel)
+        for judged in rows
+        if judged.period and judged.period_kernel
+    )
+    return tuple({(each.row.period, each.row.period_kernel): each for each in both}.values())
 
 
 def imitation_sentence(found: Iterable[Imitation], kernel: str) -> str:
