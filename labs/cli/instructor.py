@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options import workers_option
+from experiments.harness.cli.options import FILE, FOLDER, workers_option
 from labs.definition import catalogue
 from labs.definition.assignment import read_course
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 course_option = click.option(
     "--course",
     "course_file",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="The file with the course's secret.  [default: self-study]",
 )
@@ -38,7 +37,7 @@ course_option = click.option(
 @course_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="DIR",
     help="[default: LAB-preview]",
 )
@@ -49,13 +48,12 @@ def preview_command(
     """Show handouts, keys, the spread of answers, and where the points go."""
     from labs.instructor.preview import run_variants, write_preview
 
-    with one_clear_message():
-        folder = out or _folder(name)
-        folder.mkdir(parents=True, exist_ok=True)
-        lab, course = catalogue.find(name), read_course(course_file)
-        found = run_variants(lab, variants, folder, course, workers)
-        click.echo(write_preview(found, folder))
-        click.echo(found.summary)
+    folder = out or _folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    lab, course = catalogue.find(name), read_course(course_file)
+    found = run_variants(lab, variants, folder, course, workers)
+    click.echo(write_preview(found, folder))
+    click.echo(found.summary)
 
 
 @click.command("lint")
@@ -70,14 +68,13 @@ def preview_command(
 @workers_option
 def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> None:
     """Say what is wrong with labs, in every language; without a name with all."""
-    with one_clear_message():
-        found = 0
-        for name in names or catalogue.names():
-            for where, finding in _findings(name, variants, workers):
-                click.echo(f"{where}, {finding.where}: {finding.text}")
-                found += 1
-        click.echo(f"{found} to correct." if found else "No mistakes found.")
-        raise SystemExit(1 if found else 0)
+    found = 0
+    for name in names or catalogue.names():
+        for where, finding in _findings(name, variants, workers):
+            click.echo(f"{where}, {finding.where}: {finding.text}")
+            found += 1
+    click.echo(f"{found} to correct." if found else "No mistakes found.")
+    raise SystemExit(1 if found else 0)
 
 
 def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, LintFinding]]:
@@ -106,8 +103,5 @@ def new_command(name: str) -> None:
     """Begin a lab of your own: a small one that runs, to be changed."""
     from labs.definition.catalogue import new_lab
 
-    with one_clear_message():
-        folder = new_lab(name)
-        click.echo(
-            f"{folder}: change its texts, lab.toml and key.py; then ./tcplab lab lint {name}"
-        )
+    folder = new_lab(name)
+    click.echo(f"{folder}: change its texts, lab.toml and key.py; then ./tcplab lab lint {name}")

@@ -1,5 +1,4 @@
-"""`tcplab lab` for students and `tcplab grade` for instructors.
-`--course`: the file with a course's secret, for every command that makes or grades variants."""
+"""`tcplab lab` for students and `tcplab grade` for instructors."""
 
 from __future__ import annotations
 
@@ -7,18 +6,26 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options import workers_option
+from experiments.harness.cli.messages import ClearGroup
+from experiments.harness.cli.options import FILE, FOLDER, workers_option
 from experiments.harness.running.request import TESTBEDS
 from labs.cli.instructor import course_option, lint_command, new_command, preview_command
 from labs.definition import catalogue
-from labs.definition.assignment import class_file, new_course, read_course, variant, variant_from
+from labs.definition.assignment import (
+    class_file,
+    new_course,
+    read_assignment,
+    read_course,
+    variant,
+    variant_from,
+)
 from topologies.foundation.errors import UsageError
 
-_folder = click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path())
+_runs_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True)
+_folder = click.argument("folder", type=FOLDER, default=Path())
 
 
-@click.group()
+@click.group(cls=ClearGroup)
 def lab() -> None:
     """Start a lab, do its runs, check and pack the answers."""
 
@@ -30,10 +37,9 @@ for _command in (preview_command, lint_command, new_command):
 @lab.command("list")
 def list_command() -> None:
     """List all labs with their questions."""
-    with one_clear_message():
-        for name in catalogue.names():
-            spec = catalogue.find(name)
-            click.echo(f"{name:<24} {spec.minutes:>4} min  {spec.points:>3} points  {spec.asks}")
+    for name in catalogue.names():
+        spec = catalogue.find(name)
+        click.echo(f"{name:<24} {spec.minutes:>4} min  {spec.points:>3} points  {spec.asks}")
 
 
 @lab.command("start")
@@ -67,21 +73,18 @@ def start_command(
     from labs.student.hand_in import safe_name
     from labs.student.handout import start
 
-    with one_clear_message():
-        spec = catalogue.find(name, language)
-        if variants_file and course_file:
-            raise UsageError(
-                "--variants and --course exclude each other.", "Students use --variants."
-            )
-        course = read_course(course_file)
-        own_variant = (
-            variant_from(variants_file, spec, student)
-            if variants_file
-            else variant(course, spec, student)
-        )
-        folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
-        start(spec, own_variant, folder)
-        click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")
+    spec = catalogue.find(name, language)
+    if variants_file and course_file:
+        raise UsageError("--variants and --course exclude each other.", "Students use --variants.")
+    course = read_course(course_file)
+    own_variant = (
+        variant_from(variants_file, spec, student)
+        if variants_file
+        else variant(course, spec, student)
+    )
+    folder = out or Path(f"{name}-{safe_name(own_variant.student)}")
+    start(spec, own_variant, folder)
+    click.echo(f"{folder}/handout.html says what to do; then: ./tcplab lab run {folder}")
 
 
 @lab.command("run")
@@ -96,81 +99,72 @@ def start_command(
 @click.option("--again", is_flag=True, help="Also runs that are there already.")
 def run_command(folder: Path, testbed: str, again: bool) -> None:
     """Record your predictions and do the lab's runs that are not there yet."""
-    from labs.definition.assignment import read_assignment
     from labs.student.runs import carry_out_run, runs_to_make
 
-    with one_clear_message():
-        assignment = read_assignment(folder)
-        made = 0
-        try:
-            for run in runs_to_make(assignment, again):
-                place = carry_out_run(assignment, run, testbed)
-                click.echo(f"{run.name}: {place}")
-                made += 1
-        except UsageError as waits:
-            if not made:
-                raise
-            click.echo(str(waits))
-        click.echo(f"Now the questions: {folder / 'answers.toml'}")
+    assignment = read_assignment(folder)
+    made = 0
+    try:
+        for run in runs_to_make(assignment, again):
+            place = carry_out_run(assignment, run, testbed)
+            click.echo(f"{run.name}: {place}")
+            made += 1
+    except UsageError as waits:
+        if not made:
+            raise
+        click.echo(str(waits))
+    click.echo(f"Now the questions: {folder / 'answers.toml'}")
 
 
 @lab.command("check")
 @_folder
 def check_command(folder: Path) -> None:
     """Say what is missing or implausible; show no points."""
-    from labs.definition.assignment import read_assignment
     from labs.student.hand_in import check
 
-    with one_clear_message():
-        findings = check(read_assignment(folder))
-        for finding in findings:
-            click.echo(f"{finding.where}: {finding.text}")
-        wrong = sum(finding.wrong for finding in findings)
-        click.echo(f"{wrong} to look at." if wrong else "Everything is there and can be read.")
-        raise SystemExit(1 if wrong else 0)
+    findings = check(read_assignment(folder))
+    for finding in findings:
+        click.echo(f"{finding.where}: {finding.text}")
+    wrong = sum(finding.wrong for finding in findings)
+    click.echo(f"{wrong} to look at." if wrong else "Everything is there and can be read.")
+    raise SystemExit(1 if wrong else 0)
 
 
 @lab.command("print")
 @_folder
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+@click.option("--out", type=FILE, metavar="FILE")
 def print_command(folder: Path, out: Path | None) -> None:
     """Write the handout as PDF, on sheets of A4; needs WeasyPrint."""
-    from labs.definition.assignment import read_assignment
     from labs.student.handout import print_handout
 
-    with one_clear_message():
-        click.echo(print_handout(read_assignment(folder), out))
+    click.echo(print_handout(read_assignment(folder), out))
 
 
 @lab.command("pack")
 @_folder
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE")
+@click.option("--out", type=FILE, metavar="FILE")
 def pack_command(folder: Path, out: Path | None) -> None:
     """Make the one file to hand in."""
-    from labs.definition.assignment import read_assignment
     from labs.student.hand_in import blanks, check, pack
 
-    with one_clear_message():
-        assignment = read_assignment(folder)
-        file = pack(assignment, out)
-        if blank := blanks(assignment):
-            click.echo(f"Not answered: {', '.join(blank)}.", err=True)
-        for finding in check(assignment):
-            if finding.wrong and finding.where not in blank:
-                click.echo(f"{finding.where}: {finding.text}", err=True)
-        click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
+    assignment = read_assignment(folder)
+    file = pack(assignment, out)
+    if blank := blanks(assignment):
+        click.echo(f"Not answered: {', '.join(blank)}.", err=True)
+    for finding in check(assignment):
+        if finding.wrong and finding.where not in blank:
+            click.echo(f"{finding.where}: {finding.text}", err=True)
+    click.echo(f"{file} ({file.stat().st_size / 1e6:.1f} MB)")
 
 
 @lab.command("course")
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=FILE)
 @click.option(
     "--name", default="", metavar="NAME", help="The course's name.  [default: the file's]"
 )
 def course_command(file: Path, name: str) -> None:
     """Make a course's file with a fresh secret, for the instructor."""
-    with one_clear_message():
-        course = new_course(file, name or file.stem)
-        click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
+    course = new_course(file, name or file.stem)
+    click.echo(f"{file} holds the secret of {course.name}. Keep it, and keep it to yourself.")
 
 
 @lab.command("variants")
@@ -179,14 +173,14 @@ def course_command(file: Path, name: str) -> None:
     "--students",
     "roster",
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="A table with a column id, or one id in a line.",
 )
 @course_option
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="[default: LAB-variants.json]",
 )
@@ -194,13 +188,12 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
     """Write the file that students start from: every variant of the class, without names."""
     from labs.grading.roster import read_roster
 
-    with one_clear_message():
-        spec = catalogue.find(name)
-        ids = [person.id for person in read_roster(roster)]
-        target = out or Path(f"{name}-variants.json")
-        target.write_text(class_file(read_course(course_file), spec, ids))
-        start = f"./tcplab lab start {name} --student ID --variants {target}"
-        click.echo(f"{target}: {len(ids)} variants. Students: {start}")
+    spec = catalogue.find(name)
+    ids = [person.id for person in read_roster(roster)]
+    target = out or Path(f"{name}-variants.json")
+    target.write_text(class_file(read_course(course_file), spec, ids))
+    start = f"./tcplab lab start {name} --student ID --variants {target}"
+    click.echo(f"{target}: {len(ids)} variants. Students: {start}")
 
 
 @lab.command("key")
@@ -209,16 +202,11 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @course_option
 @click.option(
     "--module",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="The student's module.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-)
+@_runs_option
 def key_command(
     name: str, student: str, course_file: Path | None, module: Path | None, out: Path
 ) -> None:
@@ -226,16 +214,15 @@ def key_command(
     from labs.grading.marking import Marker
     from labs.measuring.ranges import carry_out
 
-    with one_clear_message():
-        spec = catalogue.find(name)
-        own_variant = variant(read_course(course_file), spec, student)
-        key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
-        marker = Marker(spec, key, {}, {}, {}, {})
-        for number, question in enumerate(spec.questions, 1):
-            answer = marker.expected(question) or "any prediction that was made before the run"
-            if question.rubric:
-                answer = f"read by a person. {question.rubric} {marker.model(question)}".strip()
-            click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
+    spec = catalogue.find(name)
+    own_variant = variant(read_course(course_file), spec, student)
+    key = carry_out(spec, [own_variant], out, module=module)[0].key(spec)
+    marker = Marker(spec, key, {}, {}, {}, {})
+    for number, question in enumerate(spec.questions, 1):
+        answer = marker.expected(question) or "any prediction that was made before the run"
+        if question.rubric:
+            answer = f"read by a person. {question.rubric} {marker.model(question)}".strip()
+        click.echo(f"{number}. {question.ask}\n   {answer}\n   {question.how}")
 
 
 @lab.command("ranges")
@@ -247,27 +234,21 @@ def key_command(
     show_default=True,
     help="Seeds at each corner.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-)
+@_runs_option
 @workers_option
 def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> None:
     """Run the corners of a lab's ranges and say for which its lesson shows."""
     from labs.measuring.ranges import check_ranges
 
-    with one_clear_message():
-        corners = check_ranges(catalogue.find(name), seeds, out, workers)
-        for corner in corners:
-            if not corner.lesson:
-                values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
-                click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
-        successes = sum(corner.lesson for corner in corners)
-        shown = f"The lesson of {name} shows in {successes} of {len(corners)} runs"
-        click.echo(f"{shown} at the corners of its ranges.")
-        raise SystemExit(successes < len(corners))
+    corners = check_ranges(catalogue.find(name), seeds, out, workers)
+    for corner in corners:
+        if not corner.lesson:
+            values = ", ".join(f"{name} {value}" for name, value in corner.variant.values)
+            click.echo(f"not shown: {values}, seed {corner.variant.seed} {corner.problem}")
+    successes = sum(corner.lesson for corner in corners)
+    shown = f"The lesson of {name} shows in {successes} of {len(corners)} runs"
+    click.echo(f"{shown} at the corners of its ranges.")
+    raise SystemExit(successes < len(corners))
 
 
 @click.command()
@@ -276,7 +257,7 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
 @click.option(
     "--out",
     required=True,
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     metavar="DIR",
     help="Folder of the grades; the same command goes on after a stop.",
 )
@@ -284,19 +265,19 @@ def ranges_command(name: str, seeds: int, out: Path, workers: int | None) -> Non
 @click.option(
     "--students",
     "roster",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="The class: columns id, name, email, moodle, canvas as far as known.",
 )
 @click.option(
     "--worksheet",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Moodle's grading worksheet as it was downloaded: moodle.csv is that file with grades.",
 )
 @click.option(
     "--gradescope-metadata",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     metavar="FILE",
     help="Gradescope's submission_metadata.json: the hand-in must be of who submitted it.",
 )
@@ -315,21 +296,20 @@ def grade(
 
     SUBMISSIONS is a folder, or a download of Moodle or Canvas.
     """
-    with one_clear_message():
-        from labs.grading.files import CourseFiles
-        from labs.grading.grade import ClassRequest, grade_all
-        from labs.grading.gradescope import read_submission
-        from labs.grading.roster import read_roster
+    from labs.grading.files import CourseFiles
+    from labs.grading.grade import ClassRequest, grade_all
+    from labs.grading.gradescope import read_submission
+    from labs.grading.roster import read_roster
 
-        request = ClassRequest(
-            submissions,
-            catalogue.find(name),
-            read_course(course_file),
-            out,
-            people=read_roster(roster) if roster else (),
-            given=CourseFiles(worksheet, roster),
-            submission=read_submission(gradescope_metadata) if gradescope_metadata else None,
-            workers=workers,
-        )
-        folder = grade_all(request)
-        click.echo(f"{folder / 'class.html'}")
+    request = ClassRequest(
+        submissions,
+        catalogue.find(name),
+        read_course(course_file),
+        out,
+        people=read_roster(roster) if roster else (),
+        given=CourseFiles(worksheet, roster),
+        submission=read_submission(gradescope_metadata) if gradescope_metadata else None,
+        workers=workers,
+    )
+    folder = grade_all(request)
+    click.echo(f"{folder / 'class.html'}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -114,7 +114,7 @@ def _runner(request: ClassRequest, module: Path) -> PointRunner:
     own = examples_of(lab, module)
     specs = [combination_of(run, largest, own).spec for run in lab.runs]
     ready = ready_lab(spec.kernel for spec in specs)
-    return way_to_workers(ready, specs, request.workers, None, _WALL_SECONDS)
+    return replace(way_to_workers(ready, specs, request.workers), wall_seconds=_WALL_SECONDS)
 
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:

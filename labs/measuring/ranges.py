@@ -70,7 +70,7 @@ def carry_out(
         own = examples_of(lab, module or example_module(folder))
         specs = [combination_of(run, variants[0], own).spec for run in lab.runs]
         ready = ready_lab(spec.kernel for spec in specs)
-        references = References(way_to_workers(ready, specs, workers, None), memory, watch)
+        references = References(way_to_workers(ready, specs, workers), memory, watch)
         points = {
             (variant, run.name): [
                 references.point(combination_of(run, variant, own), seed)

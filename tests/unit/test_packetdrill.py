@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.packetdrill import described, summary
+from experiments.harness.cli.packetdrill import described, follow
 from testbed.lab.packetdrill import recipe as recipe
 from testbed.packetdrill import runs as script_runs
 from testbed.packetdrill.job import OUTCOMES
@@ -190,7 +190,7 @@ def test_both_ways_in_which_kernels_write_their_runner_are_read() -> None:
         kernel_cases({})
 
 
-def test_a_failure_is_shown_with_the_scripts_line() -> None:
+def test_a_failure_is_shown_with_the_scripts_line(capsys: pytest.CaptureFixture[str]) -> None:
     case = ScriptCase(Script("dir/a.pkt", "first\n  +0 > . 1:2(1)\n", {}), "ipv6")
     failed = ScriptOutcome(case, ScriptFailure(2, "it came late", "at 1", "at 2"), 0.5)
     assert described(failed).splitlines() == [
@@ -199,7 +199,8 @@ def test_a_failure_is_shown_with_the_scripts_line() -> None:
         "          expected: at 1",
         "          came:     at 2",
     ]
-    assert summary([failed, ScriptOutcome(case, None)], "9.9").startswith("1 failed, 1 passed")
+    assert follow([failed, ScriptOutcome(case, None)], 2, "9.9", as_json=False) == 1
+    assert "\n1 failed, 1 passed, on Linux 9.9" in capsys.readouterr().out
     assert failed.as_data()["text"] == "+0 > . 1:2(1)"
 
 

@@ -12,17 +12,15 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import with_kernel_option
 from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
@@ -39,9 +37,6 @@ from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Share
-
-if TYPE_CHECKING:
-    from experiments.harness.sweep.point import Record
 
 SPIN_SECONDS = 60.0
 """Wall seconds after which a guest is stopped; a try's longest takes 3."""
@@ -93,8 +88,7 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 @with_kernel_option
 def build_command(file: Path, kernel: str | None) -> None:
     """Build FILE.c for the lab kernel without loading it."""
-    with one_clear_message():
-        _build(module_from(file), lab_on(kernel))
+    _build(module_from(file), lab_on(kernel))
 
 
 @cc.command("try")
@@ -102,13 +96,12 @@ def build_command(file: Path, kernel: str | None) -> None:
 @with_kernel_option
 def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
-    with one_clear_message():
-        module, lab = module_from(file), lab_on(kernel)
-        _build(module, lab)
-        _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
-        click.echo(smoke(file, lab))
-        _tell(f"Comparing it with Reno for {_DURATION} each ...")
-        _show(module.algorithm, list(compared(file, lab)))
+    module, lab = module_from(file), lab_on(kernel)
+    _build(module, lab)
+    _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
+    click.echo(smoke(file, lab))
+    _tell(f"Comparing it with Reno for {_DURATION} each ...")
+    _show(module.algorithm, list(compared(file, lab)))
 
 
 def _build(module: KernelModule, lab: Lab) -> None:
@@ -126,10 +119,6 @@ def _tell(text: str) -> None:
     click.echo(text, err=True)
 
 
-def _no_bar(_phase: str, _elapsed: float) -> None:
-    """Show no bar: a guest of a try takes a second or two."""
-
-
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     """Run the module alone for a short time and describe the run in a sentence.
 
@@ -138,40 +127,26 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     """
     spec = _spec(file, _SMOKE, lab)
     with scratch() as raw:
-        with _console_kept(raw, spec.modules[0].name):
-            carry_seed(to_data(spec), 1, str(raw), limits_for(spec, wall_seconds), lab, _no_bar)
+        try:
+            limits = limits_for(spec, wall_seconds)
+            carry_seed(to_data(spec), 1, str(raw), limits, lab, lambda _phase, _elapsed: None)
+        except TcplabError as error:
+            kept = cache.folder() / f"{spec.modules[0].name}.{CONSOLE}"
+            kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))
+            error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
+            raise
         verdict = judge(spec, 1, raw)
         if problems := [*verdict.failures, *verdict.warnings]:
             raise TcplabError(" ".join(problems), "Let the module carry a connection through loss.")
-        return _moved(
-            spec,
-            [*_windows(raw, f"{spec.conditions[0].name}/{spec.flows[0].sender}.sockets.jsonl")],
-        )
+        algorithm = spec.conditions[0].name
+        windows = f"{algorithm}/{spec.flows[0].sender}.sockets.jsonl"
+        samples = map(json.loads, untrusted.text(raw, windows).splitlines())
+        return _moved(algorithm, [socket for sample in samples for socket in sample["sockets"]])
 
 
-@contextmanager
-def _console_kept(raw: Path, name: str) -> Iterator[None]:
-    """Keep the messages of the guest's kernel if the run fails."""
-    try:
-        yield
-    except TcplabError as error:
-        kept = cache.folder() / f"{name}.{CONSOLE}"
-        kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))
-        error.remedy = f"{error.remedy} ({CONSOLE} is kept as {kept}.)"
-        raise
-
-
-def _windows(raw: Path, samples: str) -> Iterator[tuple[int, int]]:
-    """Return congestion window and retransmitted segments of the sender for each sample."""
-    for line in untrusted.text(raw, samples).splitlines():
-        for socket in json.loads(line)["sockets"]:
-            yield int(socket["cwnd"]), int(socket["total_retrans"])
-
-
-def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
-    algorithm = spec.conditions[0].name
-    windows = [window for window, _ in samples]
-    retransmitted = max(total for _, total in samples)
+def _moved(algorithm: str, sockets: list[dict[str, Any]]) -> str:
+    windows = [int(socket["cwnd"]) for socket in sockets]
+    retransmitted = max(int(socket["total_retrans"]) for socket in sockets)
     if len(set(windows)) == 1:
         raise TcplabError(
             f"The congestion window of {algorithm} stayed at {windows[0]} segments all the time.",
@@ -184,7 +159,7 @@ def _moved(spec: ExperimentSpec, samples: list[tuple[int, int]]) -> str:
 
 
 def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpec:
-    """The study's spec with this module, on the lab's kernel."""
+    """Return the study's spec with this module, on the lab's kernel."""
     spec = experiment(replace(parameters, module=str(file)))
     return replace(spec, kernel=str(lab.choice))
 
@@ -203,7 +178,11 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     with local_engine(lab, slots, _Silent()) as engine:
         records = {done.key: done.result() for done in engine.run(tasks)}
     for name in PUBLISHED:
-        yield _outcome(name, records[name])
+        if records[name]["status"] != "complete":
+            raise TcplabError(f"Under {name}: {records[name]['problem']}")
+        rates = (row["goodput_kbit_s"] for row in records[name]["rows"])
+        reno, own = (rate / 1000 if rate else None for rate in rates)
+        yield Outcome(name, reno, own)
 
 
 class _Silent:
@@ -214,14 +193,6 @@ class _Silent:
 
     def note(self, text: str) -> None:
         """Show no note: this process is the only worker."""
-
-
-def _outcome(name: str, record: Record) -> Outcome:
-    if record["status"] != "complete":
-        raise TcplabError(f"Under {name}: {record['problem']}")
-    rates: list[Any] = [row["goodput_kbit_s"] for row in record["rows"]]
-    reno, own = (rate / 1000 if rate else None for rate in rates)
-    return Outcome(name, reno, own)
 
 
 def _show(algorithm: str, outcomes: list[Outcome]) -> None:

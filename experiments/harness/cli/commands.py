@@ -12,7 +12,7 @@ import click
 import experiments
 import testbed
 from experiments.harness.cli.defaults import use_defaults
-from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.messages import ClearGroup, one_clear_message
 from testbed.host.naming import PREFIX
 
 _CLI = f"{PREFIX}experiments.harness.cli"
@@ -150,7 +150,7 @@ COMPLETE = "_TCPLAB_COMPLETE"
 """The variable by which a shell asks for completions (./tcplab knows it too)."""
 
 
-class _LazyGroup(click.Group):
+class _LazyGroup(ClearGroup):
     """The commands of GROUPS; only the one that is typed is imported."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

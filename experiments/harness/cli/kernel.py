@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Column, Table
 
 from experiments.harness.cli.completion import kernels
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import out_option, workers_option
 from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
@@ -23,6 +25,10 @@ from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
 from topologies.foundation.errors import TcplabError, UsageError
 
+if TYPE_CHECKING:
+    from experiments.harness.kernels.cases import KernelCase
+    from experiments.harness.sweep.run import PointRunner
+
 
 @click.group("kernel")
 def kernel() -> None:
@@ -32,16 +38,15 @@ def kernel() -> None:
 @kernel.command("list")
 def list_command() -> None:
     """List the kernels of the lab and those that you have built, without building any."""
-    with one_clear_message():
-        built = built_kernels()
-        console = Console(file=sys.stdout)
-        console.print(_versions(built))
-        if own := [made for made in built if made.name not in all_series()]:
-            console.print(_own(own))
-        click.echo(
-            "A tarball, a tree or FOLDER@REVISION can be named as well, and patches after a plus:"
-            f" --kernel {DEFAULT}+mine.patch"
-        )
+    built = built_kernels()
+    console = Console(file=sys.stdout)
+    console.print(_versions(built))
+    if own := [made for made in built if made.name not in all_series()]:
+        console.print(_own(own))
+    click.echo(
+        "A tarball, a tree or FOLDER@REVISION can be named as well, and patches after a plus:"
+        f" --kernel {DEFAULT}+mine.patch"
+    )
 
 
 def _versions(built: list[BuiltKernel]) -> Table:
@@ -75,41 +80,50 @@ def _own(built: list[BuiltKernel]) -> Table:
 @click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
 def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
     """Build kernels in advance; runs build missing ones."""
-    with one_clear_message():
-        for name in names:
-            with shown(sys.stderr) as report:
-                made = build(chosen(name), report, source, rebuild)
-            click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
+    for name in names:
+        with shown(sys.stderr) as report:
+            made = build(chosen(name), report, source, rebuild)
+        click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
 
 
 @kernel.command("remove")
 @click.argument("name", metavar="KERNEL", shell_complete=kernels)
 def remove_command(name: str) -> None:
     """Remove a kernel that is built from the cache."""
-    with one_clear_message():
-        with shown(sys.stderr) as report:
-            removed = remove(name, report)
-        for made in removed:
-            click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
+    with shown(sys.stderr) as report:
+        removed = remove(name, report)
+    for made in removed:
+        click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
 
 
 DIFFERENT = 3
 """The exit status if a difference is shown, which is no failure of the comparison."""
-_SEEDS = 12
 _LONGEST = 1800.0  # wall seconds of one point
+
+
+def _seeds_option(number: int, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make the option --seeds with its default."""
+    return click.option(
+        "--seeds",
+        type=click.IntRange(1, 1000),
+        default=number,
+        show_default=True,
+        metavar="NUMBER",
+        help=text,
+    )
+
+
+def _way(kernels: Iterable[str], cases: Iterable[KernelCase], workers: int | None) -> PointRunner:
+    from experiments.harness.sweep.run import way_to_workers
+
+    way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
+    return replace(way, wall_seconds=_LONGEST)
 
 
 @kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=_SEEDS,
-    show_default=True,
-    metavar="NUMBER",
-    help="Seeds; fewer than the default cannot show a difference among so many figures.",
-)
+@_seeds_option(12, "Seeds; fewer than the default cannot show a difference among so many figures.")
 @click.option(
     "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
 )
@@ -133,34 +147,19 @@ def compare_command(
 
     Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
     """
-    with one_clear_message():
-        program = _program() if scripts and not names else None
-        folder = _compare(old, new, seeds, names, workers, out, program)
-        status = make_page("kernels", folder)
-        raise SystemExit(status or _status(folder))
-
-
-def _compare(
-    old: str,
-    new: str,
-    seeds: int,
-    names: tuple[str, ...],
-    workers: int | None,
-    out: Path,
-    program: Path | None,
-) -> Path:
     from experiments.harness.kernels.cases import chosen_cases
-    from experiments.harness.kernels.compare import KernelPair, carry_out
+    from experiments.harness.kernels.compare import KernelComparison, KernelPair, carry_out
     from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.run import way_to_workers
-    from testbed.lab.kernel.choice import chosen
 
+    program = _program() if scripts and not names else None
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
-    specs = [case.spec for case in cases]
-    way = way_to_workers(ready_lab(kernels), specs, workers, None, _LONGEST)
+    way = _way(kernels, cases, workers)
     with watching("compare") as watch:
-        return carry_out(kernels, cases, range(1, seeds + 1), out, way, watch, program)
+        asked = KernelComparison(kernels, cases, range(1, seeds + 1))
+        folder = carry_out(asked, out, way, watch, program)
+    status = make_page("kernels", folder)
+    raise SystemExit(status or _status(folder))
 
 
 def _program() -> Path | None:
@@ -190,14 +189,7 @@ def _status(folder: Path) -> int:
 
 
 @kernel.command("table")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, 1000),
-    default=6,
-    show_default=True,
-    metavar="NUMBER",
-    help="Seeds; below the default there is no interval, and no table.",
-)
+@_seeds_option(6, "Seeds; below the default there is no interval, and no table.")
 @workers_option
 @out_option
 def table_command(seeds: int, workers: int | None, out: Path) -> None:
@@ -205,23 +197,19 @@ def table_command(seeds: int, workers: int | None, out: Path) -> None:
 
     Missing results are run. docs/notes/2026-11-23-kernel-table.md has such a table.
     """
-    with one_clear_message():
-        from experiments.harness.kernels.table import carry_out_table, kernels_to_show
-        from experiments.harness.sweep.progress import watching
-        from experiments.harness.sweep.run import way_to_workers
+    from experiments.harness.kernels.table import carry_out_table, kernels_to_show
+    from experiments.harness.sweep.progress import watching
 
-        table = kernels_to_show(range(1, seeds + 1))
-        lab = ready_lab([kernel.name for kernel in table.kernels])
-        specs = [case.spec for case in table.cases]
-        way = way_to_workers(lab, specs, workers, None, _LONGEST)
-        with watching("table") as watch:
-            carry_out_table(table, out, way, watch)
-        click.echo(table.markdown())
-        if failures := table.failures():
-            raise TcplabError(
-                f"{len(failures)} runs failed or are not proved: {failures[0]}",
-                "The same command runs failed points again.",
-            )
+    table = kernels_to_show(range(1, seeds + 1))
+    way = _way([kernel.name for kernel in table.kernels], table.cases, workers)
+    with watching("table") as watch:
+        carry_out_table(table, out, way, watch)
+    click.echo(table.markdown())
+    if failures := table.failures():
+        raise TcplabError(
+            f"{len(failures)} runs failed or are not proved: {failures[0]}",
+            "The same command runs failed points again.",
+        )
 
 
 @kernel.command("bisect")
@@ -256,31 +244,28 @@ def bisect_command(
     A kernel is built for each commit that is tried: minutes for the first, and then what differs.
     The clone is not changed.
     """
-    with one_clear_message():
-        from experiments.harness.definition.catalogue import find
-        from experiments.harness.kernels.bisect import CommitSearch, MeasuredFigure
-        from experiments.harness.sweep.progress import watching
+    from experiments.harness.definition.catalogue import find
+    from experiments.harness.kernels.bisect import CommitSearch, MeasuredFigure
+    from experiments.harness.sweep.progress import watching
 
-        if (above is None) == (below is None):
-            raise UsageError(
-                "Missing limit for a bad measure.", "Give --above VALUE or --below VALUE."
-            )
-        figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
-        limit, sign = (above, 1) if above is not None else (below, -1)
-        with watching("bisect") as watch:
-            search = CommitSearch(
-                clone,
-                lambda commit: figure.measured(f"{clone}@{commit}", out, ready_lab, watch),
-                lambda value: sign * value > sign * (limit or 0.0),
-                watch.note,
-            )
-            suspects = search.first_bad(good, bad)
-        if len(suspects) == 1:
-            click.echo(f"The first bad commit is {search.subject(suspects[0])}")
-        else:
-            click.echo("The first bad commit is one of these; the others could not be built:")
-            for commit in suspects:
-                click.echo(f"  {search.subject(commit)}")
+    if (above is None) == (below is None):
+        raise UsageError("Missing limit for a bad measure.", "Give --above VALUE or --below VALUE.")
+    figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
+    limit, sign = (above, 1) if above is not None else (below, -1)
+    with watching("bisect") as watch:
+        search = CommitSearch(
+            clone,
+            lambda commit: figure.measured(f"{clone}@{commit}", out, ready_lab, watch),
+            lambda value: sign * value > sign * (limit or 0.0),
+            watch.note,
+        )
+        suspects = search.first_bad(good, bad)
+    if len(suspects) == 1:
+        click.echo(f"The first bad commit is {search.subject(suspects[0])}")
+    else:
+        click.echo("The first bad commit is one of these; the others could not be built:")
+        for commit in suspects:
+            click.echo(f"  {search.subject(commit)}")
 
 
 @kernel.command("test")
@@ -295,19 +280,13 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
 
     The exit status is 0 if all have passed, 1 if not.
     """
-    with one_clear_message():
-        from experiments.harness.cli.packetdrill import as_data, followed, summary
-        from testbed.lab.packetdrill.recipe import packetdrill
-        from testbed.packetdrill.runs import cases_of, run_kernel_scripts
+    from experiments.harness.cli.packetdrill import follow
+    from testbed.lab.packetdrill.recipe import packetdrill
+    from testbed.packetdrill.runs import cases_of, run_kernel_scripts
 
-        lab = lab_on(name)
-        cases = cases_of(lab, names)
-        with shown(sys.stderr) as report:
-            program = packetdrill(report)
-        coming = run_kernel_scripts(lab, program, cases, workers)
-        outcomes = followed(coming, len(cases), quiet=as_json)
-        if as_json:
-            click.echo(json.dumps(as_data(outcomes, lab.kernel_release), indent=2))
-        else:
-            click.echo(summary(outcomes, lab.kernel_release))
-    sys.exit(0 if all(outcome.passed for outcome in outcomes) else 1)
+    lab = lab_on(name)
+    cases = cases_of(lab, names)
+    with shown(sys.stderr) as report:
+        program = packetdrill(report)
+    coming = run_kernel_scripts(lab, program, cases, workers)
+    sys.exit(follow(coming, len(cases), lab.kernel_release, as_json))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import click
 
@@ -18,6 +19,8 @@ def one_clear_message() -> Iterator[None]:
     except TcplabError as error:
         click.echo(f"Error: {error}", err=True)
         raise SystemExit(error.exit_code) from None
+    except BrokenPipeError:  # click ends without a word
+        raise
     except OSError as error:  # where the file is written knows no remedy
         place = f": {error.filename}" if error.filename else ""
         click.echo(f"Error: {error.strerror or error}{place}.", err=True)
@@ -29,3 +32,11 @@ def one_clear_message() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("Stopped. Finished repetitions and points are kept.", err=True)
         raise SystemExit(130) from None
+
+
+class ClearGroup(click.Group):
+    """A group whose commands end with one clear message."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_clear_message():
+            return super().invoke(ctx)

@@ -1,12 +1,13 @@
-"""The options of an experiment's command line, and what was typed there, parsed once by click.
-Fields of an experiment's parameters as command-line options, each checked when it is typed.
-How many guests run at once on this machine, as the commands take it that use no cluster.
-`--json` of run, sweep, reproduce and runs list: one schema (docs/reference/run-directory.md)."""
+"""Options that several commands share, an experiment's parameters as options, and `--json`.
+
+`--json` of run, sweep, reproduce and runs list has one schema (docs/reference/run-directory.md).
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 import typing
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +20,15 @@ import testbed
 from experiments.harness.cli.completion import kernels
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, kind_of, value_of
-from experiments.harness.running.report import STRICT
+from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.request import TESTBEDS, RunOptions, Value
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity
 
-_SEEDS = 1000
+FILE, FOLDER = (
+    click.Path(path_type=Path, dir_okay=False),
+    click.Path(path_type=Path, file_okay=False),
+)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -68,7 +72,6 @@ def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
 
 
 _KERNEL: dict[str, Any] = {
-    "default": None,
     "metavar": "KERNEL",
     "help": (
         "Linux of the hosts, in virtual time: a version such as 6.12, a tarball, a tree or"
@@ -88,14 +91,25 @@ def with_kernel_option(command: Command) -> Command:
     return click.option(f"--{KERNEL}", **_KERNEL)(command)
 
 
-out_option = click.option(
-    "--out",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("runs"),
-    show_default=True,
-    help="Folder that keeps the runs.",
+_OUT: dict[str, Any] = {
+    "type": FOLDER,
+    "default": Path("runs"),
+    "show_default": True,
+    "help": "Folder that keeps the runs.",
+}
+out_option = click.option("--out", **_OUT)
+strict_option = click.option("--strict", is_flag=True, help=STRICT)
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
 )
-"""The option --out of commands other than those of experiments."""
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Maximum number of guests to run in parallel.  [default: one for each processor]",
+)
 
 
 def testbed_option(default: str = "virtual") -> click.Option:
@@ -127,8 +141,7 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
         ),
         click.Option(
             ["--repeat"],
-            type=click.IntRange(1, _SEEDS),
-            default=None,
+            type=click.IntRange(1, 1000),
             metavar="TIMES",
             help=(
                 "Run that many times, with seeds counted up.  [default: as often as the"
@@ -144,17 +157,10 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
                 " sysctl."
             ),
         ),
-        click.Option(
-            ["--out"],
-            type=click.Path(path_type=Path, file_okay=False),
-            default=Path("runs"),
-            show_default=True,
-            help="Folder that keeps the runs.",
-        ),
+        click.Option(["--out"], **_OUT),
         click.Option(
             ["--limit"],
             type=QuantityType(Duration),
-            default=None,
             metavar="DURATION",
             help="Stop a run after that much wall time  [default: 10min, natively more]",
         ),
@@ -208,30 +214,16 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
             metavar=kind.__name__.upper(),
             help=text,
         )
-    offered = _completed(field.metadata.get("parts", ()))
+
+    def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        """Complete the last part of a list such as cubic+reno."""
+        before, plus, last = typed.rpartition("+")
+        parts = field.metadata.get("parts", ())
+        return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
+
     return click.Option(
         [flag], default=field.default, metavar="WORD", help=text, shell_complete=offered
     )
-
-
-def _completed(
-    parts: tuple[str, ...],
-) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Complete the last part of a list such as cubic+reno."""
-
-    def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
-        before, plus, last = typed.rpartition("+")
-        return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
-
-    return offered
-
-
-workers_option = click.option(
-    "--workers",
-    type=click.IntRange(1, 10_000),
-    metavar="NUMBER",
-    help="Maximum number of guests to run in parallel.",
-)
 
 
 _FORMAT = 1
@@ -246,6 +238,16 @@ def print_results(folders: list[Path]) -> None:
     results = [_result(folder) for folder in folders]
     document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
     click.echo(json.dumps(document, indent=1))
+
+
+def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:
+    """Make the page of a sweep or reproduction, and return the exit status of its command."""
+    status = make_page(kind, folder, sys.stderr if as_json else None)
+    if as_json:
+        print_results([folder])
+    if strict:
+        require_good_points(json.loads((folder / f"{kind}.json").read_text())["network"])
+    return status
 
 
 def _result(folder: Path) -> dict[str, Any]:

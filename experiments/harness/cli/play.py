@@ -9,8 +9,7 @@ from urllib.parse import parse_qsl
 import click
 
 from experiments.harness.browsing.server import opened_in_browser
-from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.play.lesson import Lesson, all_lessons, lesson_from
+from experiments.harness.play.lesson import all_lessons, lesson_from
 from experiments.harness.play.page import PageOffer
 from experiments.harness.play.player import Player
 from experiments.harness.play.server import PlayServer
@@ -40,13 +39,12 @@ def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
     It is served until Ctrl-C. LINK comes from the page's button *Copy link*: the settings behind
     its # hold.
     """
-    with one_clear_message():
-        offered, settings = _offer(lesson), _settings_of(link)
-        with Player() as player, PlayServer(player, offered, port) as server:
-            address = f"{server.address}{settings}"
-            click.echo(f"The page is {address}\nCtrl-C ends it.")
-            with nullcontext() if no_browser else opened_in_browser(address, _tell_failure):
-                server.run()
+    offered, settings = _offer(lesson), _settings_of(link)
+    with Player() as player, PlayServer(player, offered, port) as server:
+        address = f"{server.address}{settings}"
+        click.echo(f"The page is {address}\nCtrl-C ends it.")
+        with nullcontext() if no_browser else opened_in_browser(address, _tell_failure):
+            server.run()
 
 
 def _tell_failure() -> None:
@@ -61,17 +59,13 @@ def _offer(lesson: str) -> PageOffer:
     if lesson.endswith(".md") or "/" in lesson:
         own = lesson_from(Path(lesson))
         return PageOffer((own, *(one for one in lessons if one.name != own.name)), own.name)
-    return PageOffer(lessons, _named(lessons, lesson).name)
-
-
-def _named(lessons: tuple[Lesson, ...], name: str) -> Lesson:
-    by_name = {lesson.name: lesson for lesson in lessons}
-    if name not in by_name:
+    names = [known.name for known in lessons]
+    if lesson not in names:
         raise UsageError(
-            f"There is no lesson '{name[:40]}'.",
-            f"There are {', '.join(by_name)}; a file ends in .md.",
+            f"There is no lesson '{lesson[:40]}'.",
+            f"There are {', '.join(names)}; a file ends in .md.",
         )
-    return by_name[name]
+    return PageOffer(lessons, lesson)
 
 
 def _settings_of(link: str) -> str:

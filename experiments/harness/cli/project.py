@@ -1,6 +1,4 @@
-"""`tcplab docs`: the documentation as a site, with its reference from the code and its gallery.
-`tcplab release` and `tcplab lock`: the package and its lab for others, and what is in them.
-`tcplab man`: the manual page, made of the texts that --help prints (man-pages(7))."""
+"""`tcplab docs`, `release`, `lock`, and `man`, a page of the texts of --help (man-pages(7))."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ import testbed
 from experiments.harness.browsing.server import HOST, LocalServer
 from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.options import FOLDER
 from experiments.harness.documentation.column_pages import column_pages
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
 from experiments.harness.documentation.reference import command_pages, python_pages, spec_pages
@@ -32,7 +30,7 @@ from testbed.recipes.building import shown
 @click.command("docs")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("site"),
     show_default=True,
     help="Folder of the site, which is replaced.",
@@ -42,17 +40,25 @@ from testbed.recipes.building import shown
 @click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation site with reference and gallery; a dead link is an error."""
-    with one_clear_message(), _server(out, port) if serve else nullcontext() as server:
+    with _server(out, port) if serve else nullcontext() as server:
         require_writable(out)
         write_site(out, with_pictures=not quick)
         click.echo(f"Site: {(out / 'index.html').resolve()}")
         if server:
-            _serve(server)
+            click.echo(f"The site is http://{HOST}:{server.port}/\nCtrl-C ends it.")
+            try:
+                server.run()
+            except KeyboardInterrupt:
+                click.echo("Ended.", err=True)
 
 
 def write_site(out: Path, with_pictures: bool) -> None:
     """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
-    files = _pictures() if with_pictures else {}
+    files: dict[str, Path] = {}
+    if with_pictures:
+        ready_lab()
+        program = [sys.executable, "-P", "-m", main.__name__]
+        files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
     generated = {
         **command_pages(tcplab, PROGRAM),
         **spec_pages(),
@@ -63,30 +69,16 @@ def write_site(out: Path, with_pictures: bool) -> None:
     build(generated, files, out)
 
 
-def _pictures() -> dict[str, Path]:
-    ready_lab()
-    program = [sys.executable, "-P", "-m", main.__name__]
-    return made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
-
-
 def _server(folder: Path, port: int) -> LocalServer:
-    """Listens before the site is built, so that a port that is taken is known at once."""
+    """Listen before the site is built, so that a port that is taken is known at once."""
     files = StaticFiles(directory=folder, html=True, check_dir=False)
     return LocalServer(Starlette(routes=[Mount("/", files)]), port)
-
-
-def _serve(server: LocalServer) -> None:
-    click.echo(f"The site is http://{HOST}:{server.port}/\nCtrl-C ends it.")
-    try:
-        server.run()
-    except KeyboardInterrupt:
-        click.echo("Ended.", err=True)
 
 
 @click.command("release")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     default=Path("dist"),
     show_default=True,
     help="The folder for the wheel, the archive and their SHA-256.",
@@ -96,7 +88,7 @@ def release(out: Path, new: bool) -> None:
     """Make a self-contained release of this checkout: a wheel and an archive."""
     from testbed.release.make import make_release
 
-    with one_clear_message(), shown(sys.stderr) as report:
+    with shown(sys.stderr) as report:
         require_writable(out)
         made = make_release(out, report, new)
     for name, digest in made.digests.items():
@@ -110,7 +102,7 @@ def lock(update: bool) -> None:
     """Renew the locks of Debian's and Python's packages and of crates, and list changes."""
     from testbed.release import locks
 
-    with one_clear_message(), shown(sys.stderr) as report:
+    with shown(sys.stderr) as report:
         changed = locks.update(report)
     for name, sentences in changed.items():
         click.echo("\n  ".join([f"{name}:", *(sentences or ["unchanged"])]))

@@ -2,45 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from experiments.harness.cli.completion import studies
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import (
     json_option,
     out_option,
-    print_results,
+    print_page,
+    scheduler_option,
+    strict_option,
     with_kernel_option,
+    workers_option,
 )
 from experiments.harness.running.lab import ready_lab
-from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.spec import DEFAULT_KERNEL
 
 _LONGEST = 3600.0  # wall seconds of one point
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The wanted rows: short form or not, studies, texts of their places."""
-
-    quick: bool
-    studies: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Way:
-    """The workers and kernels of a reproduction."""
-
-    workers: int | None
-    scheduler: str | None
-    kernel: str
-    with_period_kernels: bool
 
 
 @click.command()
@@ -71,19 +51,10 @@ class _Way:
     show_default=True,
     help="Repeat each study also on the kernel of its time, if that is built.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 10_000),
-    metavar="NUMBER",
-    help="Guests at once on this machine.",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
-)
+@workers_option
+@scheduler_option
 @with_kernel_option
-@click.option("--strict", is_flag=True, help=STRICT)
+@strict_option
 @json_option
 @out_option
 def reproduce(
@@ -102,20 +73,7 @@ def reproduce(
 
     The same command goes on after a stop.
     """
-    with one_clear_message():
-        rows = _Rows(quick, names, texts)
-        on = kernel or DEFAULT_KERNEL
-        folder = _run(rows, _Way(workers, scheduler, on, period_kernels), out)
-        status = make_page("reproduction", folder, sys.stderr if as_json else None)
-        if as_json:
-            print_results([folder])
-        if strict:
-            require_good_points(json.loads((folder / "reproduction.json").read_text())["network"])
-        raise SystemExit(status)
-
-
-def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
-    from experiments.harness.published.kernel import period_kernels
+    from experiments.harness.published.kernel import period_kernels as built_of_the_time
     from experiments.harness.published.points import specs
     from experiments.harness.published.target import chosen
     from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
@@ -123,12 +81,13 @@ def _run(rows: _Rows, asked: _Way, out: Path) -> Path:
     from experiments.harness.sweep.run import way_to_workers
     from testbed.lab.kernel import choice
 
-    wanted = chosen(rows.quick, rows.studies, rows.texts)
-    on = str(choice.chosen(asked.kernel))
-    kernels = period_kernels(wanted) if asked.with_period_kernels else {}
+    wanted = chosen(quick, names, texts)
+    on = str(choice.chosen(kernel or DEFAULT_KERNEL))
+    kernels = built_of_the_time(wanted) if period_kernels else {}
     needed = list(specs(wanted, on, series_of(kernels)))
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
-    way = way_to_workers(ready, needed, asked.workers, asked.scheduler, _LONGEST)
-    request = ReproductionRequest(wanted, rows.quick, rows.studies, rows.texts, on, kernels)
+    way = replace(way_to_workers(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
+    request = ReproductionRequest(wanted, quick, names, texts, on, kernels)
     with watching("reproduce") as watch:
-        return carry_out(request, out, way, watch, watch.note)
+        folder = carry_out(request, out, way, watch, watch.note)
+    raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

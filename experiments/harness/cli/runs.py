@@ -1,6 +1,4 @@
-"""`tcplab runs`: what the store keeps, what is in it, and making room.
-`tcplab compare` and `tcplab open`: runs beside each other, and the page of all runs.
-`tcplab verify RUN`."""
+"""`tcplab runs`, `compare`, `open` and `verify`: the store, its runs, and a run repeated."""
 
 from __future__ import annotations
 
@@ -16,8 +14,8 @@ from rich.table import Table
 
 import testbed
 from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.messages import one_clear_message
-from experiments.harness.cli.options import AS_JSON, json_option, out_option, print_results
+from experiments.harness.cli.messages import ClearGroup
+from experiments.harness.cli.options import json_option, out_option, print_results
 from experiments.harness.cli.run import RunProgress
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.request import RunRequest
@@ -38,7 +36,7 @@ if TYPE_CHECKING:
 _FINGERPRINT = 12  # characters of a key that people see
 
 
-@click.group()
+@click.group(cls=ClearGroup)
 def runs() -> None:
     """List, show and prune stored runs."""
 
@@ -48,16 +46,15 @@ def runs() -> None:
 @out_option
 def list_command(as_json: bool, out: Path) -> None:
     """List runs and sweeps with their results, and the number of cached points."""
-    with one_clear_message():
-        from experiments.harness.browsing.runs import folders, runs_table
+    from experiments.harness.browsing.runs import folders, runs_table
 
-        if as_json:
-            print_results(folders(out))
-            return
-        console = Console()
-        console.print(runs_table(out))
-        if (out / "points.sqlite").exists():
-            console.print(_points_table(out))
+    if as_json:
+        print_results(folders(out))
+        return
+    console = Console()
+    console.print(runs_table(out))
+    if (out / "points.sqlite").exists():
+        console.print(_points_table(out))
 
 
 def _points_table(out: Path) -> Table:
@@ -112,17 +109,16 @@ def _is_current(origin: Origin, kernel: str) -> bool:
 @out_option
 def show_command(which: str, out: Path) -> None:
     """Print the manifest of a run without its files, or a point of a sweep by its key."""
-    with one_clear_message():
-        folder = Path(which)
-        if (folder / "manifest.json").exists():
-            manifest = json.loads((folder / "manifest.json").read_text())
-            click.echo(
-                json.dumps(
-                    {name: value for name, value in manifest.items() if name != "files"}, indent=1
-                )
+    folder = Path(which)
+    if (folder / "manifest.json").exists():
+        manifest = json.loads((folder / "manifest.json").read_text())
+        click.echo(
+            json.dumps(
+                {name: value for name, value in manifest.items() if name != "files"}, indent=1
             )
-            return
-        click.echo(_point(which, out))
+        )
+        return
+    click.echo(_point(which, out))
 
 
 def _point(beginning: str, out: Path) -> str:
@@ -158,19 +154,16 @@ def gc_command(yes: bool, out: Path) -> None:
     """Remove cached points that cannot be reused: failed, or of another tcplab or lab."""
     from experiments.harness.sweep.store import results
 
-    with one_clear_message():
-        if not (out / "points.sqlite").exists():
-            raise TcplabError(
-                f"{out} keeps no points of sweeps.", "Name another folder with --out."
-            )
-        with results(out) as memory:
-            kept = memory.listed()
-            usable = _usable([point for point in kept if point.status != "failed"])
-            useless = [point.key for point in kept if point.key not in usable]
-            click.echo(f"Points known: {len(kept):,}. Not reusable: {len(useless):,}.")
-            if useless and (yes or click.confirm("Forget these?")):
-                memory.forget(useless)
-                click.echo("Forgotten.")
+    if not (out / "points.sqlite").exists():
+        raise TcplabError(f"{out} keeps no points of sweeps.", "Name another folder with --out.")
+    with results(out) as memory:
+        kept = memory.listed()
+        usable = _usable([point for point in kept if point.status != "failed"])
+        useless = [point.key for point in kept if point.key not in usable]
+        click.echo(f"Points known: {len(kept):,}. Not reusable: {len(useless):,}.")
+        if useless and (yes or click.confirm("Forget these?")):
+            memory.forget(useless)
+            click.echo("Forgotten.")
 
 
 _FORMAT = 1
@@ -178,7 +171,7 @@ _FORMAT = 1
 
 @click.command()
 @click.argument("which", metavar="RUN|POINT...", nargs=-1, shell_complete=folders_of_runs)
-@click.option("--json", "as_json", is_flag=True, help=AS_JSON)
+@json_option
 @out_option
 def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
     """Compare runs, or points of sweeps: settings, results, curves.
@@ -186,13 +179,12 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
     RUN is a folder, such as runs/sack/latest; POINT the beginning of a point's key (column `point`
     of a sweep's rows.csv), which stands for all seeds of its settings.
     """
-    with one_clear_message():
-        from experiments.harness.browsing.runs import compare_sides
+    from experiments.harness.browsing.runs import compare_sides
 
-        comparison, page = compare_sides(which, out, Console(stderr=as_json))
-        if as_json:
-            about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
-            click.echo(json.dumps(about | comparison.data, indent=1))
+    comparison, page = compare_sides(which, out, Console(stderr=as_json))
+    if as_json:
+        about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
+        click.echo(json.dumps(about | comparison.data, indent=1))
 
 
 @click.command("open")
@@ -200,13 +192,12 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
 @out_option
 def open_index(no_browser: bool, out: Path) -> None:
     """Show all runs in a browser, to search and compare them."""
-    with one_clear_message():
-        from experiments.harness.browsing.runs import write_index
+    from experiments.harness.browsing.runs import write_index
 
-        page = write_index(out).resolve()
-        click.echo(page)
-        if not no_browser and not webbrowser.open(page.as_uri()):
-            click.echo("No browser could be started: open that file in one.", err=True)
+    page = write_index(out).resolve()
+    click.echo(page)
+    if not no_browser and not webbrowser.open(page.as_uri()):
+        click.echo("No browser could be started: open that file in one.", err=True)
 
 
 _SHOWN = 5
@@ -222,15 +213,14 @@ def verify(folder: Path) -> None:
     Exits with 0 if identical. Otherwise it names the first packet that differs, and keeps the
     repetition next to the run.
     """
-    with one_clear_message():
-        run = to_repeat(folder)
-        ready = ready_lab([run.spec.kernel])
-        require_same_lab(run, ready)
-        request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
-        with RunProgress(request) as progress:
-            comparison = repeat(run, ready, progress)
-        click.echo("\n".join(_lines(run, comparison)))
-        raise SystemExit(0 if comparison.same else 1)
+    run = to_repeat(folder)
+    ready = ready_lab([run.spec.kernel])
+    require_same_lab(run, ready)
+    request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
+    with RunProgress(request) as progress:
+        comparison = repeat(run, ready, progress)
+    click.echo("\n".join(_lines(run, comparison)))
+    raise SystemExit(0 if comparison.same else 1)
 
 
 def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:

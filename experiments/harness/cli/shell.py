@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import kernel_option, parameter_options, testbed_option
 from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
 from experiments.harness.running.lab import ready_lab
@@ -73,19 +72,16 @@ def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **
 
     It captures and keeps no files. It prints how to use it when the network is ready.
     """
-    with one_clear_message():
-        made = _shape(topology)(size, ShellLink(**link).channel())
-        start: Start = run_natively
-        if kernel and testbed == "native":
-            raise UsageError(
-                "Natively all hosts run this computer's kernel.", "Leave --kernel out."
-            )
-        if kernel or choose(testbed)[0] == "virtual":
-            named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
-            refuse_virtual_time_only(named[0])
-            start = functools.partial(_in_guest, ready_lab(named))
-        with scratch() as folder:
-            interact(made, start, folder)
+    made = _shape(topology)(size, ShellLink(**link).channel())
+    start: Start = run_natively
+    if kernel and testbed == "native":
+        raise UsageError("Natively all hosts run this computer's kernel.", "Leave --kernel out.")
+    if kernel or choose(testbed)[0] == "virtual":
+        named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
+        refuse_virtual_time_only(named[0])
+        start = functools.partial(_in_guest, ready_lab(named))
+    with scratch() as folder:
+        interact(made, start, folder)
 
 
 def _in_guest(

@@ -5,27 +5,27 @@ What they need is imported when they are called: a single run does not.
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from experiments.harness.cli.completion import studies
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import (
     QuantityType,
     json_option,
     out_option,
-    print_results,
+    print_page,
+    scheduler_option,
     setting_of_kernel,
+    strict_option,
     with_kernel_option,
+    workers_option,
 )
 from experiments.harness.definition.grid import settings_from
 from experiments.harness.running.lab import ready_lab
-from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.seed import GUEST_MIB
 from testbed.engine.tasks import require_cluster_extra
 from testbed.host.capacity import guests_at_once
@@ -34,6 +34,7 @@ from topologies.foundation.units import Duration
 if TYPE_CHECKING:
     from experiments.harness.running.request import RunOptions
     from experiments.harness.sweep.plan import Plan
+    from experiments.harness.sweep.run import PointRunner
 
 
 @click.command()
@@ -64,17 +65,8 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Factor whose levels are compared: a name of --set, or condition.",
 )
-@click.option(
-    "--workers",
-    type=click.IntRange(1, 10_000),
-    metavar="NUMBER",
-    help="Maximum number of guests to run in parallel.  [default: one for each processor]",
-)
-@click.option(
-    "--scheduler",
-    metavar="ADDRESS",
-    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
-)
+@workers_option
+@scheduler_option
 @click.option(
     "--limit",
     type=QuantityType(Duration),
@@ -84,7 +76,7 @@ if TYPE_CHECKING:
     help="Stop a point after that much wall time.",
 )
 @with_kernel_option
-@click.option("--strict", is_flag=True, help=STRICT)
+@strict_option
 @click.option("--force", is_flag=True, help="Run cached points again.")
 @click.option(
     "--dry-run",
@@ -111,18 +103,16 @@ def sweep(
     out: Path,
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
-    with one_clear_message():
-        from experiments.harness.sweep import definition as sweep_definition
-        from experiments.harness.sweep.plan import plan
+    from experiments.harness.sweep.definition import from_options
+    from experiments.harness.sweep.plan import plan
 
-        settings += setting_of_kernel(kernel)
-        planned = plan(sweep_definition.from_options(what, settings, seeds, until, metric, compare))
-        if dry_run:
-            _describe(planned, out)
-            return
-        raise SystemExit(
-            _run(planned, out, workers, scheduler, limit.seconds, force, strict, as_json)
-        )
+    settings += setting_of_kernel(kernel)
+    planned = plan(from_options(what, settings, seeds, until, metric, compare))
+    if dry_run:
+        _describe(planned, out)
+        return
+    way = replace(_way(planned, workers, scheduler), wall_seconds=limit.seconds, force=force)
+    raise SystemExit(print_page("sweep", _run(planned, way, out), strict=strict, as_json=as_json))
 
 
 def _describe(planned: Plan, out: Path) -> None:
@@ -153,38 +143,27 @@ def _describe(planned: Plan, out: Path) -> None:
     )
 
 
-def _run(
-    planned: Plan,
-    out: Path,
-    workers: int | None,
-    scheduler: str | None,
-    wall_seconds: float,
-    force: bool,
-    strict: bool,
-    as_json: bool,
-) -> int:
-    from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.run import carry_out, way_to_workers
+def _way(planned: Plan, workers: int | None = None, scheduler: str | None = None) -> PointRunner:
+    from experiments.harness.sweep.run import way_to_workers
 
     specs = [combination.spec for combination in planned.combinations]
-    ready = ready_lab(spec.kernel for spec in specs)
-    way = way_to_workers(ready, specs, workers, scheduler, wall_seconds, force)
+    return way_to_workers(ready_lab(spec.kernel for spec in specs), specs, workers, scheduler)
+
+
+def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
+    from experiments.harness.sweep.progress import watching
+    from experiments.harness.sweep.run import carry_out
+
     varied = tuple(factor.name for factor in planned.factors)
     with watching(planned.named.name, planned.named.progress(), varied) as watch:
         try:
-            folder = carry_out(planned, out, way, watch)
+            return carry_out(planned, out, way, watch)
         except KeyboardInterrupt:
             watch.note(
                 f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"
                 " from there."
             )
             raise
-    status = make_page("sweep", folder, sys.stderr if as_json else None)
-    if as_json:
-        print_results([folder])
-    if strict:
-        require_good_points(json.loads((folder / "sweep.json").read_text())["network"])
-    return status
 
 
 def run_study(options: RunOptions) -> int:
@@ -203,9 +182,8 @@ def run_study(options: RunOptions) -> int:
         SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
-    return _run(
-        planned, options.out, None, None, wall_seconds, False, options.strict, options.as_json
-    )
+    folder = _run(planned, replace(_way(planned), wall_seconds=wall_seconds), options.out)
+    return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 
 def _patience(planned: Plan) -> float:
@@ -244,16 +222,15 @@ def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> No
     It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
     Builds the lab if need be, then takes points.
     """
-    with one_clear_message():
-        require_cluster_extra()
-        from testbed.engine import members
-        from testbed.engine.certificates import certificates, require_tls
+    require_cluster_extra()
+    from testbed.engine import members
+    from testbed.engine.certificates import certificates, require_tls
 
-        require_tls(scheduler)
-        protection, place = certificates(), host or members.towards(scheduler)
-        ready_lab()
-        number = guests_at_once(GUEST_MIB // 4, slots)
-        members.run_worker(scheduler, number, place, port, protection)
+    require_tls(scheduler)
+    protection, place = certificates(), host or members.towards(scheduler)
+    ready_lab()
+    number = guests_at_once(GUEST_MIB // 4, slots)
+    members.run_worker(scheduler, number, place, port, protection)
 
 
 @click.command()
@@ -266,19 +243,18 @@ def scheduler(host: str | None, port: int) -> None:
     scheduler makes one the first time. Other machines need a copy, and reach the scheduler by
     --host or through ssh tunnels.
     """
-    with one_clear_message():
-        require_cluster_extra()
-        from testbed.engine import members
-        from testbed.engine.certificates import certificates_or_made
+    require_cluster_extra()
+    from testbed.engine import members
+    from testbed.engine.certificates import certificates_or_made
 
-        protection, place = certificates_or_made(), host or members.LOOPBACK
-        address = members.address_of(place, port)
-        click.echo(
-            f"Certificate: {protection.folder} (copy it to other machines)\n"
-            f"Workers: ./tcplab worker {address}\n"
-            f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
-        )
-        members.run_scheduler(place, port, protection)
+    protection, place = certificates_or_made(), host or members.LOOPBACK
+    address = members.address_of(place, port)
+    click.echo(
+        f"Certificate: {protection.folder} (copy it to other machines)\n"
+        f"Workers: ./tcplab worker {address}\n"
+        f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
+    )
+    members.run_scheduler(place, port, protection)
 
 
 @click.group()
@@ -293,8 +269,7 @@ def certificates_command(out: Path | None) -> None:
 
     Copy their folder to each of its machines; on a shared home it is there already.
     """
-    with one_clear_message():
-        from testbed.engine.certificates import certificates_or_made, make_certificates
+    from testbed.engine.certificates import certificates_or_made, make_certificates
 
-        made = make_certificates(out) if out else certificates_or_made()
-        click.echo(f"{made.certificate}\n{made.key}")
+    made = make_certificates(out) if out else certificates_or_made()
+    click.echo(f"{made.certificate}\n{made.key}")

@@ -143,7 +143,7 @@ class MeasuredFigure:
         except TcplabError as error:
             watch.note(str(error))
             return None
-        way, source = way_to_workers(lab, [run.spec], None, None), origin(lab)
+        way, source = way_to_workers(lab, [run.spec]), origin(lab)
         points = [source.point(run, seed) for seed in self.seeds]
         with results(out) as memory:
             records = memory.done(point.key for point in points)

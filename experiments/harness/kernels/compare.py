@@ -231,19 +231,14 @@ def described(
 
 
 def carry_out(
-    kernels: KernelPair,
-    cases: Sequence[KernelCase],
-    seeds: Sequence[int],
-    out: Path,
-    way: PointRunner,
-    watch: Watch,
-    program: Path | None = None,
+    asked: KernelComparison, out: Path, way: PointRunner, watch: Watch, program: Path | None = None
 ) -> Path:
     """Run the points that are not known yet, and return the finished folder with comparison.json.
 
     With packetdrill's `program` the scripts of the kernels run as well. Finished runs are kept in
     any case: the same call continues. Raises UsageError if the kernels are identical.
     """
+    kernels = asked.kernels
     facts = {kernel: _facts(kernel) for kernel in kernels}
     if facts[kernels.old]["digest"] == facts[kernels.new]["digest"]:
         raise UsageError(
@@ -251,8 +246,8 @@ def carry_out(
             " byte for byte.",
             "Compare it with another; a patch that changes no code changes no figure.",
         )
-    kept, left_out = runnable(cases, kernels)
-    comparison, scripts = KernelComparison(kernels, kept, seeds), dict[str, Any]()
+    kept, left_out = runnable(asked.cases, kernels)
+    comparison, scripts = replace(asked, cases=kept), dict[str, Any]()
 
     def write(run: RunFolder, timing: Facts) -> dict[str, Any]:
         content = {
@@ -266,8 +261,8 @@ def carry_out(
 
     with results(out) as memory, result_folder(out / FOLDER, "compare", write) as run:
         wanted = points(comparison, origin(way.lab))
-        asked = [point for point, _ in wanted.values()]
-        for point, record in known_and_run(asked, way, memory, watch):
+        needed = [point for point, _ in wanted.values()]
+        for point, record in known_and_run(needed, way, memory, watch):
             comparison.records[wanted[point.key][1], point.seed] = record
         if program:
             try:

@@ -13,7 +13,7 @@ The table of a sweep is a Polars frame, for who has it installed:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,6 +84,6 @@ def sweep(
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     specs = [combination.spec for combination in planned.combinations]
     ready = lab_for(spec.kernel for spec in specs)
-    way = way_to_workers(ready, specs, workers, scheduler, force=force)
+    way = replace(way_to_workers(ready, specs, workers, scheduler), force=force)
     folder = carry_out(planned, out, way, watch or SilentWatch())
     return SweepResult(folder)

@@ -169,10 +169,8 @@ class _IntervalWidths:
 def way_to_workers(
     ready: Lab,
     specs: Iterable[ExperimentSpec],
-    workers: int | None,
-    scheduler: str | None,
-    wall_seconds: float = 600.0,
-    force: bool = False,
+    workers: int | None = None,
+    scheduler: str | None = None,
 ) -> PointRunner:
     """Return the way to guests of this machine, or through a scheduler to those of a cluster.
 
@@ -184,21 +182,10 @@ def way_to_workers(
         require_cluster_extra()
         from testbed.engine.cluster import cluster_engine  # late: only a cluster needs Dask
 
-        return PointRunner(
-            ready,
-            partial(cluster_engine, scheduler, ready),
-            f"cluster {scheduler}",
-            wall_seconds,
-            force,
-        )
+        return PointRunner(ready, partial(cluster_engine, scheduler, ready), f"cluster {scheduler}")
     slots = guests_at_once(max(map(needed_mib, specs)), workers)
     return PointRunner(
-        ready,
-        partial(local_engine, ready, slots),
-        f"{slots} on this machine",
-        wall_seconds,
-        force,
-        slots,
+        ready, partial(local_engine, ready, slots), f"{slots} on this machine", slots=slots
     )
 
 
