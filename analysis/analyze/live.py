@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
@@ -133,7 +133,13 @@ def growing_source(name: str) -> Iterator[GrowingSource]:
     elif path.is_dir():
         raise UsageError(f"{path} is a folder.", "Name the file that grows in it.")
     elif path.exists():
-        with _opened(path) as file:
+        try:
+            file = path.open("rb", buffering=0)
+        except OSError as error:
+            raise TcplabError(
+                f"{path} cannot be read ({error.strerror}).", "Check the path."
+            ) from error
+        with file:
             yield GrowingFile(path, file) if path.is_file() else GrowingPipe(file.fileno())
     elif name == "any" or name in os.listdir(_INTERFACES):
         with _tcpdump(name) as source:
@@ -144,15 +150,6 @@ def growing_source(name: str) -> Iterator[GrowingSource]:
             f"There is no file and no network interface {name}.",
             f"The interfaces are any, {interfaces}.",
         )
-
-
-def _opened(path: Path) -> IO[bytes]:
-    try:
-        return path.open("rb", buffering=0)
-    except OSError as error:
-        raise TcplabError(
-            f"{path} cannot be read ({error.strerror}).", "Check the path."
-        ) from error
 
 
 @contextmanager
@@ -274,30 +271,22 @@ def _asked_to_stop() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
-def _drawing(console: Console) -> AbstractContextManager[Draw]:
-    return _on_screen(console) if console.is_terminal else _by_lines(console)
-
-
 @contextmanager
-def _on_screen(console: Console) -> Iterator[Draw]:
-    """Draw the tables on the terminal's alternate screen, which vanishes at the end."""
+def _drawing(console: Console) -> Iterator[Draw]:
+    """Draw tables on the terminal's alternate screen, which vanishes at the end; else lines."""
+    if not console.is_terminal:
+        yield lambda capture: console.print(Text(_line(capture)), soft_wrap=True)
+        return
     with Live(console=console, screen=True, auto_refresh=False) as live:
         yield lambda capture: live.update(_tables(capture, console), refresh=True)
-
-
-@contextmanager
-def _by_lines(console: Console) -> Iterator[Draw]:
-    """Print a line at each interval."""
-    yield lambda capture: console.print(Text(_line(capture)), soft_wrap=True)
 
 
 def _tables(capture: FollowedCapture, console: Console) -> Text:
     """Return the tables as they are now, with as many connections as the screen holds."""
     listed, in_all = _listed(capture)
     width, height = console.size
-    screen = Console(
-        file=io.StringIO(), width=width, force_terminal=True, highlight=False, no_color=False
-    )
+    text = io.StringIO()
+    screen = Console(file=text, width=width, force_terminal=True, highlight=False, no_color=False)
     screen.print(Text("Ctrl-C ends it.", style="dim"))
     if listed.file.format:
         most = max(3, min(MOST, (height - _BESIDE) // 3))
@@ -305,8 +294,7 @@ def _tables(capture: FollowedCapture, console: Console) -> Text:
         _tell_forgotten(listed, in_all, screen)
     else:
         screen.print(f"No packets came from {capture.name} yet.")
-    assert isinstance(screen.file, io.StringIO)
-    return Text.from_ansi(screen.file.getvalue())
+    return Text.from_ansi(text.getvalue())
 
 
 def _line(capture: FollowedCapture) -> str:

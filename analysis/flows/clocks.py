@@ -105,13 +105,10 @@ def _lower_hull(times: Numbers, delays: Numbers) -> list[tuple[float, float]]:
     """Andrew's monotone chain."""
     hull: list[tuple[float, float]] = []
     for point in zip(times.tolist(), delays.tolist(), strict=True):
-        while len(hull) > 1 and _turns_right(hull[-2], hull[-1], point):
+        while len(hull) > 1:
+            (time, delay), (last, low) = hull[-2:]
+            if (last - time) * (point[1] - delay) > (low - delay) * (point[0] - time):
+                break  # it turns left
             hull.pop()
         hull.append(point)
     return hull
-
-
-def _turns_right(
-    one: tuple[float, float], two: tuple[float, float], three: tuple[float, float]
-) -> bool:
-    return (two[0] - one[0]) * (three[1] - one[1]) <= (two[1] - one[1]) * (three[0] - one[0])

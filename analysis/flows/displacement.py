@@ -38,19 +38,14 @@ def reordering(sent: Numbers, arrived: Numbers, octets: Numbers) -> PacketDispla
     first_later = np.minimum(
         np.searchsorted(np.maximum.accumulate(sent), sent, side="right"), places
     )
-    late = first_later < places
+    late, ranks = first_later < places, np.empty(len(sent), np.int64)
+    ranks[np.argsort(sent, kind="stable")] = places
     return PacketDisplacement(
         places - first_later,
         np.where(late, arrived - arrived[first_later], 0),
-        overtaking(_ranks(sent), octets),
+        overtaking(ranks, octets),
         _overtaken_in_a_row(sent, late),
     )
-
-
-def _ranks(values: Numbers) -> Numbers:
-    ranks = np.empty(len(values), np.int64)
-    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
-    return ranks
 
 
 def overtaking(ranks: Numbers, weights: Numbers) -> Numbers:
@@ -65,13 +60,9 @@ def overtaking(ranks: Numbers, weights: Numbers) -> Numbers:
     for bit in reversed(range(len(ranks).bit_length())):
         high, bit_value = ranks[order] >> (bit + 1), (ranks[order] >> bit) & 1
         running = np.cumsum(bit_value * weights[order])
-        begins = np.flatnonzero(
-            np.diff(high, prepend=-1)
-        )  # groups of equal higher bits stand together
-        before = np.repeat(
-            running[begins] - (bit_value * weights[order])[begins],
-            np.diff(begins, append=len(order)),
-        )
+        begins = np.flatnonzero(np.diff(high, prepend=-1))  # groups of equal higher bits
+        before_group = running[begins] - (bit_value * weights[order])[begins]
+        before = np.repeat(before_group, np.diff(begins, append=len(order)))
         sums[order] += np.where(bit_value == 0, running - before, 0)
         order = order[np.argsort(ranks[order] >> bit, kind="stable")]
     return sums
@@ -83,9 +74,8 @@ def _overtaken_in_a_row(sent: Numbers, late: NDArray[np.bool_]) -> Numbers:
     open_places, back = np.flatnonzero(late), 1
     while len(open_places):
         earlier = open_places - back
-        open_places = open_places[
-            (earlier >= 0) & (sent[np.maximum(earlier, 0)] > sent[open_places])
-        ]
+        was_later = sent[np.maximum(earlier, 0)] > sent[open_places]
+        open_places = open_places[(earlier >= 0) & was_later]
         counts[open_places] += 1
         back += 1
     return counts

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from analysis.flows.clocks import ClockDrift, clock_drift
 from analysis.flows.matching import (
     FLOW,
-    CaptureSpan,
     DirectionMatch,
     align_clocks,
     arrivals,
@@ -30,7 +29,6 @@ from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
 _Key = tuple[tuple[tuple[str, int], ...], int]
-_Rows = tuple[dict[str, Any], dict[str, Any]]
 _Pair = tuple[dict[str, Any], dict[str, Any], bool]
 """A connection's rows in both captures, and whether the a of one is the b of the other."""
 _SAMPLE = 20_000
@@ -67,11 +65,9 @@ class MatchedConnection:
 
     @property
     def is_translated(self) -> bool:
-        """Whether a NAT between the captures changed an end."""
-        return {_end(self.near, "a"), _end(self.near, "b")} != {
-            _end(self.far, "a"),
-            _end(self.far, "b"),
-        }
+        """True if a NAT between the captures changed an end."""
+        near, far = ({_end(row, "a"), _end(row, "b")} for row in (self.near, self.far))
+        return near != far
 
 
 def match_captures(
@@ -94,15 +90,11 @@ def match_readings(
     common = _CommonConnections(near, far)
     sides = (*common.out, *common.back)
     parts, nothing = [side.parts(FLOW) for side in sides], sides[0].rows(slice(0))
-    matched = [
-        _matched(
-            rows,
-            [part.get(flow, nothing).without(FLOW) for part in parts],
-            (near.file, far.file),
-            mss,
-        )
-        for flow, rows in enumerate(common.rows)
-    ]
+    matched = []
+    for flow, rows in enumerate(common.rows):
+        out, out_far, back_far, back = (part.get(flow, nothing).without(FLOW) for part in parts)
+        forward = match(out, out_far, far.file, mss)
+        matched.append(MatchedConnection(*rows, forward, match(back_far, back, near.file, mss)))
     return tuple(_with_clocks(matched, aligned))
 
 
@@ -257,20 +249,6 @@ def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
             break
     is_near = [later.get(flow, 0) >= later_back.get(flow, 0) for flow in range(flows)]
     return np.array(is_near, np.bool_)
-
-
-def _matched(
-    rows: _Rows,
-    parts: Sequence[ColumnTable],
-    spans: tuple[CaptureSpan, CaptureSpan],
-    mss: int | None,
-) -> MatchedConnection:
-    forward, back = (
-        match(parts[0], parts[1], spans[1], mss),
-        match(parts[2], parts[3], spans[0], mss),
-    )
-    near, far = rows
-    return MatchedConnection(near, far, forward, back)
 
 
 def _whole(connection: dict[str, Any]) -> bool:

@@ -85,9 +85,11 @@ def match(
     super-packets of either side (GSO, GRO) are first taken apart into segments of that size.
     """
     left, right = (_segments(table, mss) if mss else table for table in (sent, arrived))
-    origin = _origins(_of_one_flow(left), _of_one_flow(right))
+    one_flow = [each.having(**{FLOW: np.zeros(len(each), np.uint32)}) for each in (left, right)]
+    origin = _origins(*one_flow)
     rows = _met(left, right, origin)
-    rows = _judged(rows.having(delay=_delay(rows)), span)
+    delay = TableColumn(rows["arrived"].whole() - rows.whole("time"), rows["arrived"].valid)
+    rows = _judged(rows.having(delay=delay), span)
     return DirectionMatch(_with_reordering(rows, origin), right.rows(origin < 0))
 
 
@@ -100,10 +102,6 @@ def arrivals(sent: ColumnTable, arrived: ColumnTable) -> ColumnTable:
     return _met(sent, arrived, _origins(sent, arrived))
 
 
-def _of_one_flow(packets: ColumnTable) -> ColumnTable:
-    return packets.having(**{FLOW: np.zeros(len(packets), np.uint32)})
-
-
 def _met(sent: ColumnTable, arrived: ColumnTable, origin: Whole) -> ColumnTable:
     """The sent packets with the first arrival of each, and the count of further ones."""
     pairs = np.flatnonzero(origin >= 0)
@@ -112,23 +110,12 @@ def _met(sent: ColumnTable, arrived: ColumnTable, origin: Whole) -> ColumnTable:
     arrival[came], copies[came] = pairs[first], counts - 1
     has_arrived = np.zeros(len(sent), np.bool_)
     has_arrived[came] = True
-    return sent.having(
-        **{
-            name: TableColumn(_at(arrived[column].values, arrival), has_arrived)
-            for name, column in (("arrival", "number"), ("arrived", "time"))
-        },
-        copies=copies,
-    )
-
-
-def _at(values: NDArray[Any], places: Whole) -> NDArray[Any]:
-    """The values at these places; zeros if there are no values."""
-    return values[places] if len(values) else np.zeros(len(places), values.dtype)
-
-
-def _delay(rows: ColumnTable) -> TableColumn:
-    arrived = rows["arrived"]
-    return TableColumn(arrived.whole() - rows.whole("time"), arrived.valid)
+    columns = {}
+    for name, column in (("arrival", "number"), ("arrived", "time")):
+        values = arrived[column].values
+        there = values[arrival] if len(values) else np.zeros(len(arrival), values.dtype)
+        columns[name] = TableColumn(there, has_arrived)
+    return sent.having(**columns, copies=copies)
 
 
 def summary(way: DirectionMatch) -> PathSummary:

@@ -264,8 +264,15 @@ class ColumnTable:
             yield _lines(zip(*map(_written, some.columns.values()), strict=True))
 
     def to_polars(self) -> polars.DataFrame:
-        """Return a data frame of Polars. Raises UsageError if Polars is not installed."""
-        return _polars_frame(self)
+        """Return a data frame of Polars, with null for missing values.
+
+        Raises UsageError if Polars is not installed.
+        """
+        pl = frame_library()
+        frame: polars.DataFrame = pl.DataFrame(
+            [_series(pl, name, column) for name, column in self.columns.items()]
+        )
+        return frame
 
 
 def _column(column: NDArray[Any] | TableColumn | ListColumn) -> TableColumn | ListColumn:
@@ -302,10 +309,6 @@ def _written(column: TableColumn | ListColumn) -> list[Any]:
     return [_TRUTHS.get(value) for value in values] if is_truth else values
 
 
-if TYPE_CHECKING:
-    import polars
-
-
 def frame_library() -> ModuleType:
     """Import Polars. Raises UsageError if it is not installed."""
     try:
@@ -317,15 +320,6 @@ def frame_library() -> ModuleType:
             " of a release takes no libraries: install its wheel, or use CSV.",
         ) from error
     return polars
-
-
-def _polars_frame(table: ColumnTable) -> polars.DataFrame:
-    """The table as a frame of Polars; missing values are null. Raises UsageError."""
-    pl = frame_library()
-    frame: polars.DataFrame = pl.DataFrame(
-        [_series(pl, name, column) for name, column in table.columns.items()]
-    )
-    return frame
 
 
 def _series(pl: Any, name: str, column: TableColumn | ListColumn) -> Any:
