@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,27 +15,40 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.network.verdict import NetworkVerdict
+    from analysis.pages.kernels import KernelReport
+    from analysis.pages.reproduction.page import ReproductionReport
+    from analysis.pages.run import RunReport
+    from analysis.pages.sweep.page import SweepReport
     from analysis.reporting.studies import ReportOf
 
 
-class _LazyCommands(click.Group):
-    """The commands of this file, and those that are loaded from others when asked for."""
-
-    ELSEWHERE: ClassVar = {
-        "analyze": f"{__package__}.analyze.command",
-    }
+class _Commands(click.Group):
+    """The commands of this file, and `analyze`, which is imported when it is typed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), *self.ELSEWHERE])
+        return sorted([*super().list_commands(ctx), "analyze"])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name in self.ELSEWHERE:
-            command: click.Command = getattr(import_module(self.ELSEWHERE[cmd_name]), cmd_name)
-            return command
-        return super().get_command(ctx, cmd_name)
+        if cmd_name != "analyze":
+            return super().get_command(ctx, cmd_name)
+        from analysis.analyze.command import analyze
+
+        return analyze
 
 
-@click.group(cls=_LazyCommands)
+class _Page(click.Command):
+    """A command that returns a report: exits with 0 if it is sound; an error is one sentence."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            report = super().invoke(ctx)
+        except TcplabError as error:
+            click.echo(f"Error: {error}", err=True)
+            sys.exit(error.exit_code)
+        sys.exit(0 if report.sound else 1)
+
+
+@click.group(cls=_Commands)
 def main() -> None:
     """Turns a run directory, a sweep or a reproduction into a report, and measures captures.
 
@@ -45,7 +56,7 @@ def main() -> None:
     """
 
 
-@main.command()
+@main.command(cls=_Page)
 @click.argument("run_directory", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--wait",
@@ -72,19 +83,8 @@ def report(
     study: str | None,
     descriptor: int | None,
     out: Path | None,
-) -> None:
+) -> RunReport:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
-    _end(lambda: _report(report_of, run_directory, wait, study, descriptor, out))
-
-
-def _report(
-    report_of: ReportOf | None,
-    run_directory: Path | None,
-    wait: bool,
-    study: str | None,
-    descriptor: int | None,
-    out: Path | None,
-) -> bool:
     if wait == (run_directory is not None):
         raise UsageError(
             "Name one run directory, or give --wait and name it on standard input.",
@@ -100,16 +100,7 @@ def _report(
     path = _named_on_stdin() if run_directory is None else run_directory
     made = make_report(path, out, network, report_of)
     print_report(made)
-    return made.sound
-
-
-def _end(sound: Callable[[], bool]) -> None:
-    """End with 0 if the page that `sound` makes is sound; an error is one sentence."""
-    try:
-        sys.exit(0 if sound() else 1)
-    except TcplabError as error:
-        click.echo(f"Error: {error}", err=True)
-        sys.exit(error.exit_code)
+    return made
 
 
 _folder = click.argument("folder", type=click.Path(path_type=Path))
@@ -118,58 +109,46 @@ _out = click.option(
 )
 
 
-@main.command()
+@main.command(cls=_Page)
 @_folder
 @_out
 @click.pass_obj
-def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> None:
+def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> SweepReport:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
-    _end(lambda: _sweep(report_of, folder, out))
-
-
-def _sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> bool:
     from analysis.pages.sweep.page import make_sweep_report, print_sweep
     from analysis.reporting.studies import plain
 
     made = make_sweep_report(folder, out, report_of or plain)
     print_sweep(made)
-    return made.sound
+    return made
 
 
-@main.command()
+@main.command(cls=_Page)
 @_folder
 @_out
-def kernels(folder: Path, out: Path | None) -> None:
+def kernels(folder: Path, out: Path | None) -> KernelReport:
     """Write kernels.html and plots/ for the two kernels compared in FOLDER; print what differs."""
-    _end(lambda: _kernels(folder, out))
-
-
-def _kernels(folder: Path, out: Path | None) -> bool:
     from analysis.pages.kernels import make_kernel_report, print_kernels
 
     made = make_kernel_report(folder, out)
     print_kernels(made)
-    return made.sound
+    return made
 
 
-@main.command()
+@main.command(cls=_Page)
 @_folder
 @_out
-def reproduction(folder: Path, out: Path | None) -> None:
+def reproduction(folder: Path, out: Path | None) -> ReproductionReport:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER; print what agrees."""
-    _end(lambda: _reproduction(folder, out))
-
-
-def _reproduction(folder: Path, out: Path | None) -> bool:
     from analysis.pages.reproduction.page import make_reproduction_report, print_reproduction
 
     made = make_reproduction_report(folder, out)
     print_reproduction(made)
-    return made.sound
+    return made
 
 
 def _judged(descriptor: int) -> NetworkVerdict:
-    """The verdict on the run that standard input names, written as one line of JSON."""
+    """Return the verdict on the run that standard input names, written as one line of JSON."""
     from analysis.network.verdict import judge_network
     from analysis.records.json_reader import Problems
     from analysis.records.run_directory import read_run
@@ -196,7 +175,7 @@ def _load(report_of: ReportOf, study: str | None) -> None:
 
 
 def _named_on_stdin() -> Path:
-    """The run directory in the next line of standard input."""
+    """Return the run directory in the next line of standard input."""
     name = sys.stdin.readline().rstrip("\n")
     if not name:
         raise UsageError(

@@ -4,7 +4,7 @@ A name is a parameter of the experiment (delay), a field of its spec
 (topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
 (net.ipv4.tcp_reordering), or `kernel`.
 
-A single run of an experiment: its parameters, and what `NAME=VALUE` sets beside them."""
+A single run has one value for each name."""
 
 from __future__ import annotations
 
@@ -171,7 +171,13 @@ def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Comb
         for name, value in chosen.items()
         if (field := field_name(named, name))
     }
-    parameters = named.parameters()(**own)
+    return _with_parameters(named, named.parameters()(**own), chosen)
+
+
+def _with_parameters(
+    named: Experiment, parameters: Any, chosen: Mapping[str, Quantity | str]
+) -> Combination:
+    """Set the chosen values that are no parameters. Raises UsageError."""
     spec = named.spec(parameters)
     for name, value in chosen.items():
         if not field_name(named, name):
@@ -243,11 +249,6 @@ def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> C
         )
     values = {name: value_of(name, kind_of(named, name), text) for name, (text,) in settings}
     own = {field: value for name, value in values.items() if (field := field_name(named, name))}
-    parameters = dataclasses.replace(parameters or named.parameters()(), **own)
-    spec = named.spec(parameters)
-    for name, value in values.items():
-        if not field_name(named, name):
-            spec = with_field(spec, name, str(value))
-    refuse_what_is_lacking(spec)
-    written = tuple((name, str(value)) for name, value in values.items())
-    return Combination(written, parameters, spec)
+    return _with_parameters(
+        named, dataclasses.replace(parameters or named.parameters()(), **own), values
+    )
