@@ -72,7 +72,7 @@ CHECKS: tuple[Check, ...] = (
 
 
 def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
-    """Return what all checks find."""
+    """Return the findings of all checks."""
     findings: list[Finding] = []
     for answer in (check(machine) for check in checks):
         findings += [answer] if isinstance(answer, Finding) else answer
@@ -89,7 +89,7 @@ def verdict(findings: Iterable[Finding], testbed: str) -> list[Finding]:
 
 
 def as_data(findings: Sequence[Finding]) -> dict[str, Any]:
-    """For --json: whether each testbed can run, and every finding."""
+    """Return the document of --json: whether each testbed can run, and every finding."""
     can = {testbed: not verdict(findings, testbed) for testbed in ("virtual", "native")}
     return {**can, "findings": [asdict(finding) for finding in findings]}
 

@@ -32,7 +32,7 @@ _SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e
 
 
 def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
-    """Return whether the kernel has the module: built in, loaded or as a file."""
+    """Check for a module of the kernel: built in, loaded or as a file."""
     folder = f"/lib/modules/{machine.release}"
     if machine.exists(f"/sys/module/{name}"):
         return True

@@ -78,7 +78,7 @@ def tried_sandbox(choice: SandboxChoice) -> Finding:
 
 
 def privileges(machine: ExaminedMachine) -> Finding:
-    """Root with its capabilities: in a container, root may lack those that count."""
+    """Check root's capabilities: in a container, root may lack those that count."""
     status = machine.text("/proc/self/status")
     held = int((re.search(r"CapEff:\s*([0-9a-f]+)", status) or ["", "0"])[1], 16)
     if machine.user != 0:

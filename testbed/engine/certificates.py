@@ -44,7 +44,7 @@ class Certificates:
         return self.folder / "key.pem"
 
     def options(self) -> list[str]:
-        """For the command lines of Dask's scheduler and workers."""
+        """Return options for the command lines of Dask's scheduler and workers."""
         files = ["--tls-ca-file", self.certificate, "--tls-cert", self.certificate]
         return ["--protocol", "tls", *map(str, files), "--tls-key", str(self.key)]
 

@@ -46,7 +46,7 @@ _NO_PAGES: dict[str, Any] = {name: [] for name in _ROUTES}
 
 @dataclass
 class ClusterEngine:
-    """A way to the workers of a cluster (testbed.engine.tasks.Engine)."""
+    """The workers of a cluster (testbed.engine.tasks.Engine)."""
 
     client: Client
     identity: str
@@ -100,7 +100,7 @@ class ClusterEngine:
             futures.add(future)
 
     def _wait_for_worker(self) -> None:
-        """Until one worker is let in: on a cluster the first may come hours later."""
+        """Wait until one worker is let in: on a cluster the first may come hours later."""
         begun, noted, hopeful = time.monotonic(), False, time.monotonic()
         while True:
             for event in self.client.get_events(WORKERS):  # from before we subscribed

@@ -91,5 +91,4 @@ def towards(scheduler: str) -> str:
 
 
 def _in_brackets(host: str) -> str:
-    """IPv6 addresses as Dask wants them."""
     return f"[{host}]" if ":" in host else host

@@ -65,7 +65,7 @@ class Listener(Protocol):
 
 
 class Engine(Protocol):
-    """A way to workers with the same lab and code."""
+    """Workers with the same lab and code."""
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield the results in the order in which they come; take tasks as there is room for them.

@@ -39,7 +39,7 @@ def identity(lab: Lab) -> str:
 
 
 def resource(identity: str) -> str:
-    """Return what a worker of this identity offers, one for each guest that it may run at once."""
+    """Name the resource that a worker of this identity offers, one for each parallel guest."""
     return f"guest-{identity[:16]}"
 
 
@@ -100,7 +100,7 @@ def perform(function: Callable[..., Any], arguments: tuple[Any, ...], kernel: st
 
 
 def _progress(worker: Worker, key: str) -> Progress:
-    """Tells the client how far the task is; ends it if it is cancelled or the worker closes."""
+    """Report progress to the client; end the task if it is cancelled or the worker closes."""
     last = 0.0
 
     def tell(phase: str, elapsed: float) -> None:

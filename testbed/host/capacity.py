@@ -74,7 +74,7 @@ def available_mib() -> int:
 
 
 def _left_in_control_group() -> int:
-    """memory.max less memory.current (cgroups(7)): the limit of a container or a cluster's job."""
+    """Return memory.max less memory.current (cgroups(7)) of a container or a cluster's job."""
     own = Path("/proc/self/cgroup").read_text().partition("0::")[2].splitlines()
     group = Path("/sys/fs/cgroup") / (own[0].lstrip("/") if own else "")
     try:
@@ -101,7 +101,7 @@ def _least_busy_first() -> list[int]:
 
 
 def _busy_ticks() -> dict[int, int]:
-    """Processor number to its clock ticks that were not idle, from proc_stat(5)."""
+    """Return the busy clock ticks of each processor, from proc_stat(5)."""
     rows = [
         line.split()
         for line in Path("/proc/stat").read_text().splitlines()

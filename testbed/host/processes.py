@@ -37,7 +37,7 @@ class ProcessUsage:
 
 
 def taken_by(pid: int) -> ProcessUsage:
-    """Return what a process and its descendants have taken, without those that end meanwhile."""
+    """Return the usage of a process and its descendants, without those that end meanwhile."""
     total = ProcessUsage()
     for process in with_descendants(pid):
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended between two looks
@@ -71,7 +71,7 @@ def _of_process(pid: int) -> ProcessUsage:
 
 
 def _told(pid: int, name: str) -> bytes:
-    """Return what the kernel tells of a process, which is asked thousands of times a minute."""
+    """Read a file of /proc without buffers: this runs thousands of times a minute."""
     with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
         return file.read()
 

@@ -49,7 +49,6 @@ def remove_orphans() -> list[Path]:
 
 
 def _made(base: Path) -> tuple[Path, IO[str]]:
-    """Return a new place and its lock, held."""
     with locks.gate(base / _GATE):
         _remove_orphans(base)
         place = Path(tempfile.mkdtemp(dir=base))
@@ -79,7 +78,7 @@ def _all_bases() -> list[Path]:
 
 
 def _is_ours(base: Path) -> bool:
-    """Return whether it is a folder, no link, of this user that is closed to others."""
+    """Check for a folder, no link, of this user that is closed to others."""
     try:
         status = base.lstat()
     except FileNotFoundError:
@@ -89,7 +88,6 @@ def _is_ours(base: Path) -> bool:
 
 
 def _base(root: Path) -> Path:
-    """Return the user's folder, which is made if need be."""
     with suppress(FileExistsError):
         (root / _name()).mkdir(mode=0o700)
     if ours := _bases(root):
@@ -108,6 +106,6 @@ def _remove_orphans(base: Path) -> list[Path]:
 
 
 def orphans() -> list[Path]:
-    """Return what this user's killed processes left, without removing it."""
+    """Return the folders of this user's killed processes, without removing them."""
     places = [place for base in _all_bases() for place in base.iterdir()]
     return [place for place in places if not locks.is_held(place / _LOCK)]

@@ -68,7 +68,7 @@ def fingerprint_of(contents: Mapping[str, bytes]) -> str:
 
 
 def _content(file: Path) -> bytes:
-    """Return content as in a checkout, so that an installed copy is alike."""
+    """Return the content as in a checkout, so that an installed copy is alike."""
     content = file.read_bytes()
     return as_in_checkout(content) if file.suffix == ".py" else content
 
@@ -205,7 +205,6 @@ def code_digest() -> str:
 
 
 def _travelling_files() -> tuple[Path, ...]:
-    """Return the modules that every archive holds."""
     return tuple(sorted(file for pattern in _CODE for file in _ROOT.glob(pattern)))
 
 

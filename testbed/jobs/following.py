@@ -90,7 +90,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class JobEnd:
-    """A job that has ended by itself: its exit status, and what it took."""
+    """The end of a job that was not stopped: its exit status and its usage."""
 
     status: int
     wall_seconds: float
@@ -178,7 +178,7 @@ def usage_of(ended: JobEnd, out: Path) -> Usage:
 
 @dataclass
 class _JobNews:
-    """The job's events, as far as they have been read and handed on."""
+    """Events of a job, as far as they have been read."""
 
     out: Path
     progress: Progress
@@ -187,7 +187,7 @@ class _JobNews:
     elapsed: float = 0.0
 
     def again(self) -> None:
-        """Read what is new, and tell what the last complete line says."""
+        """Read new events and report the last complete one."""
         text = b""
         with (
             suppress(FileNotFoundError, untrusted.StrangeFile),
@@ -229,7 +229,7 @@ def _verdict(out: Path, status: int) -> float:
 
 
 def _object(text: bytes, name: str) -> dict[str, Any]:
-    """Return what a job wrote as JSON; a guest may have written anything. Raises TcplabError."""
+    """Parse a job's JSON; a guest may have written anything. Raises TcplabError."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):

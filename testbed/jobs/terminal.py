@@ -62,7 +62,7 @@ _phases: list[str] = []
 
 
 def _say(phase: str) -> None:
-    """A line on standard error when something else is being done."""
+    """Print each new phase on standard error."""
     if _phases[-1:] != [phase]:
         _phases.append(phase)
         more = " (Open vSwitch needs a kernel that is 11 s old)" if phase == "starting" else ""
@@ -98,7 +98,7 @@ def _hand_in(mailbox: Mailbox, ended: threading.Event) -> None:
 
 @contextmanager
 def _raw() -> Iterator[None]:
-    """Keys as they are pressed, also Ctrl-C: they belong to the terminal inside."""
+    """Pass keys on as they are pressed, also Ctrl-C, which belongs to the terminal inside."""
     before = termios.tcgetattr(0)
     tty.setraw(0)
     try:

@@ -33,7 +33,7 @@ class ReleasedLab:
 
 @cache
 def released_lab() -> ReleasedLab:
-    """Return what release.toml states."""
+    """Read release.toml."""
     stated = tomllib.loads(RELEASE_FILE.read_text())
     return ReleasedLab(stated["version"], stated["digests"])
 

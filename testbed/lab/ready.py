@@ -159,7 +159,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
 
 
 class _LabCommands(click.Group):
-    """Makes every failure of the package one message and an exit status, in whatever program."""
+    """Commands whose errors become one message and an exit status, in any program."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:

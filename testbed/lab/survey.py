@@ -49,7 +49,7 @@ def compiler() -> dict[str, str]:
 
 
 def build_tools() -> dict[str, str]:
-    """Return what building the absent parts of the lab needs; empty once they are in the cache."""
+    """Return the tools for building the absent parts of the lab."""
     absent = {entry.name.partition("-")[0] for entry in entries() if not entry.exists()}
     return {
         **(packages.KERNEL if absent & {"kernel", "init"} else {}),

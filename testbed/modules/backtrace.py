@@ -121,7 +121,7 @@ def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackF
 
 
 def _place(built: BuiltModule, frame: StackFrame) -> str:
-    """` at exp.c:12: <the line>`; empty if the debugging information lacks it."""
+    """Return ` at exp.c:12: <the line>`; empty if the debugging information lacks it."""
     with scratch() as folder:
         shutil.copyfile(built.with_lines, folder / "lines.ko")
         workshop = Workshop(folder, folder / "log", BuildReport())

@@ -74,7 +74,7 @@ def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool
 
 
 class _AccountingBuild(BuildReport):
-    """Tells a build as a phase of the run that waits for it."""
+    """A build reported as a phase of the run that waits for it."""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -186,6 +186,5 @@ def _stood_still(out: Path, panicked: bool) -> bool:
 
 
 def _changed(out: Path, name: str) -> float:
-    """Return when the file was written to last, in seconds since 1970."""
     with untrusted.opened(out, name) as file:
         return os.fstat(file.fileno()).st_mtime

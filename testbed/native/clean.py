@@ -22,26 +22,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     about = (__doc__ or "").partition("\n")[0]
     argparse.ArgumentParser(prog="tcplab clean", description=about).parse_args(arguments)
     try:
-        sentences = [*_undone(), *(f"{place} is removed." for place in remove_orphans())]
+        if (left := stale()) and os.geteuid() != 0:
+            problem = f"Killed runs have left changes of this machine: {left[0]}."
+            raise TcplabError(problem, "sudo ./tcplab clean")
+        if left:
+            text = "Undoing what killed runs left; their connections may hold a module for some"
+            print(f"{text} minutes.", file=sys.stderr)
+        sentences = undo_stale() if left else []
+        sentences += [f"{place} is removed." for place in remove_orphans()]
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
     print("\n".join(sentences) or "Nothing was left behind.")
     return 0
-
-
-def _undone() -> list[str]:
-    left = stale()
-    if left and os.geteuid() != 0:
-        raise TcplabError(
-            f"Killed runs have left changes of this machine: {left[0]}.", "sudo ./tcplab clean"
-        )
-    if left:
-        print(
-            "Undoing what killed runs left; their connections may hold a module for some minutes.",
-            file=sys.stderr,
-        )
-    return undo_stale() if left else []
 
 
 if __name__ == "__main__":

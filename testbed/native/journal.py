@@ -39,7 +39,6 @@ class Change:
     identity: int | None = None
 
     def is_of(self, other: Change) -> bool:
-        """Return whether both are about the same thing."""
         return (self.kind, self.name) == (other.kind, other.name)
 
 
@@ -66,7 +65,7 @@ class Journal:
         self.changes = [noted for noted in self.changes if not noted.is_of(change)]
 
     def _append(self, event: str, change: Change) -> None:
-        """Lines are only ever added: whenever we die, all before the last one are whole."""
+        """Append a line: after a kill, all lines before the last one are whole."""
         self.file.write(json.dumps({event: asdict(change)}) + "\n")
         self.file.flush()
         os.fsync(self.file.fileno())
@@ -74,27 +73,24 @@ class Journal:
 
 @contextmanager
 def new_journal() -> Iterator[Journal]:
-    """A journal of our own, locked; its file goes at the end if all its changes were undone."""
+    """Provide a new locked journal; remove it at the end if all its changes were undone."""
     with gate():
-        made = _created()
-    with made.file:
+        try:
+            FOLDER.mkdir(mode=0o755, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(suffix=_SUFFIX, dir=FOLDER)
+        except OSError as error:
+            problem = f"{FOLDER} cannot be written: {error.strerror}."
+            raise TcplabError(problem, "Use sudo.") from error
+        os.fchmod(descriptor, 0o644)
+        file = os.fdopen(descriptor, "a")
+        locks.lock(file)
+        file.write(json.dumps({"boot": _boot()}) + "\n")
+        made = Journal(Path(name), file)
+    with file:
         try:
             yield made
         finally:
             _put_away(made)
-
-
-def _created() -> Journal:
-    try:
-        FOLDER.mkdir(mode=0o755, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(suffix=_SUFFIX, dir=FOLDER)
-    except OSError as error:
-        raise TcplabError(f"{FOLDER} cannot be written: {error.strerror}.", "Use sudo.") from error
-    os.fchmod(descriptor, 0o644)
-    file = os.fdopen(descriptor, "a")
-    locks.lock(file)
-    file.write(json.dumps({"boot": _boot()}) + "\n")
-    return Journal(Path(name), file)
 
 
 def _put_away(journal: Journal) -> None:

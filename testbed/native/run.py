@@ -60,7 +60,7 @@ def run_natively(
 
 
 def _command(job: IO[bytes], out: Path) -> list[str]:
-    """setpriv(1) ends the namespaces' first process with us, unshare(1) all others with it."""
+    """Return the command: setpriv(1) ends the first process with us, unshare(1) all others."""
     namespaces = "--net --mount --pid --ipc --uts --fork --kill-child=KILL --mount-proc"
     start = ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces.split(), "--"]
     archive, folder = f"/proc/self/fd/{job.fileno()}", str(out.resolve())

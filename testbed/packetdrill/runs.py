@@ -79,7 +79,6 @@ class ScriptOutcome:
         return self.failure is None
 
     def as_data(self) -> dict[str, Any]:
-        """For JSON."""
         failure = self.failure or ScriptFailure(None, "")
         return {
             "script": self.case.script.name,
@@ -266,7 +265,7 @@ def kernel_files(lab: Lab) -> dict[str, bytes]:
 
 
 def helpers(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return what scripts call, such as defaults.sh."""
+    """Return the files that scripts call, such as defaults.sh."""
     return {name: content for name, content in files.items() if not name.endswith(SUFFIX)}
 
 

@@ -56,26 +56,25 @@ def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[S
     found = [script for place in places for script in _at(place)]
     if len(found) > _MOST_SCRIPTS:
         raise UsageError(f"{len(found)} scripts are too many at once.", "Name a folder with fewer.")
-    return [_script(file, name, helpers) for file, name in found]
+    return [_script(file, helpers) for file in found]
 
 
-def _at(place: Path) -> list[tuple[Path, str]]:
-    """Return the files of a place, each with the name that it is shown by."""
+def _at(place: Path) -> list[Path]:
     if not place.is_dir():
-        return [(place, str(place))]
+        return [place]
     files = sorted(file for file in place.rglob(f"*{SUFFIX}") if file.is_file())
     if not files:
         raise UsageError(f"{place} holds no script.", f"A script's name ends in {SUFFIX}.")
-    return [(file, str(file)) for file in files]
+    return files
 
 
-def _script(file: Path, name: str, helpers: Mapping[str, bytes]) -> Script:
+def _script(file: Path, helpers: Mapping[str, bytes]) -> Script:
     text = _text(file)
     near = {other.name: other for other in file.resolve().parent.iterdir() if other.is_file()}
     words = called(text)
     beside = {other: content for other, content in helpers.items() if other in words}
     beside |= {other: _small(place) for other, place in near.items() if other in words}
-    return Script(name, text, beside)
+    return Script(str(file), text, beside)
 
 
 def called(text: str) -> set[str]:
@@ -84,7 +83,7 @@ def called(text: str) -> set[str]:
 
 
 def _text(file: Path) -> str:
-    """Return the text of a script. Raises UsageError for what is none."""
+    """Return the text of a script. Raises UsageError."""
     content = _small(file)
     try:
         text = content.decode()
@@ -178,7 +177,7 @@ def _explained(match: re.Match[str], text: str) -> ScriptFailure:
 
 
 def _compared(line: int | None, what: str, after: str) -> ScriptFailure:
-    """With the two that differ: packets below the message, or values within it."""
+    """Explain the difference: packets below the message, or values within it."""
     packets = [(kind, packet[:_LONGEST]) for kind, packet in _PACKET.findall(after)]
     expected = "\n".join(packet for kind, packet in packets if kind == "script")
     came = "\n".join(packet for kind, packet in packets if kind == "actual")

@@ -37,7 +37,6 @@ class LockedPackage:
 
     @property
     def file(self) -> str:
-        """The name of the .deb."""
         return self.place.rpartition("/")[2]
 
 
@@ -233,7 +232,7 @@ def download_settings() -> str:
 
 
 def output(*command: str) -> str:
-    """Return what a command prints. Raises CommandError."""
+    """Return the output of a command. Raises CommandError."""
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=False
     )

@@ -94,7 +94,7 @@ def progress_text(elapsed: float, share: float | None) -> str:
 
 @contextmanager
 def shown(stream: TextIO) -> Iterator[BuildReport]:
-    """A report on `stream`: a bar if that is a terminal, else lines."""
+    """Provide a report on `stream`: a bar if that is a terminal, else lines."""
     from rich import progress as bars
     from rich.console import Console
 

@@ -278,7 +278,7 @@ def install(finished: Path, place: Path) -> None:
 
 @contextmanager
 def temporary(name: str) -> Iterator[Path]:
-    """A folder in the cache that is gone at the end; `locked` removes it after a kill."""
+    """Provide a temporary folder in the cache; `locked` removes it after a kill."""
     path = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder()))
     try:
         yield path

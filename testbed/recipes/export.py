@@ -114,7 +114,7 @@ def _members(recipe: cache.Recipe) -> tuple[str, ...]:
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """No owner, no time: the same lab gives the same file."""
+    """Drop owner and time: the same lab gives the same file."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mtime = 0
@@ -161,7 +161,7 @@ def import_(
 
 
 def _targets(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the names of the recipes' members, and where each is put."""
+    """Return the target of each member of the recipes, by name."""
     return {
         f"{recipe.name}/{name}": places[recipe.name] / name
         for recipe in recipes

@@ -32,7 +32,7 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 
 
 def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
-    """Return what a program prints that runs in the folder `place`. Raises CommandError."""
+    """Run a program in the folder `place` and return its output. Raises CommandError."""
     done = subprocess.run(
         command,
         cwd=place,
@@ -172,7 +172,7 @@ def pack(tree: Path, name: str, archive: Path) -> None:
 
 
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """No owner, no time, and of its modes whether it is a program; no hard link to another."""
+    """Drop owner, time, hard links, and all modes but that of a program."""
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mtime = 0

@@ -76,7 +76,7 @@ class SandboxChoice:
         return f"This kernel's Landlock has version {self.landlock}: it does not restrict signals."
 
     def as_data(self) -> dict[str, Any]:
-        """For a manifest: its name, Landlock's version, and why it is no better one."""
+        """Return the entry of a manifest: name, Landlock's version, refused and missing."""
         return {
             "name": self.kind.name,
             "landlock": self.landlock,
@@ -120,7 +120,7 @@ def ordinary_user() -> tuple[int, int] | None:
 
 
 def _failure(kind: type[Sandbox], confine: Path) -> str:
-    """Return what a trial of the sandbox says; empty if it works."""
+    """Try the sandbox and return its message; empty if it works."""
     with scratch() as folder, job_file(b"") as job, Path(os.devnull).open("wb") as report:
         out, own = folder / "out", folder / "own"
         out.mkdir()

@@ -71,7 +71,7 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
 
 
 def _take_back(folder: Path, owners: set[int]) -> list[str]:
-    """Give all of the folder to this user, and return what was removed, in words."""
+    """Give all of the folder to this user, and describe what was removed."""
     strange: list[str] = []
     _ours(folder, 0o755)
     for number, (path, status) in enumerate(entries(folder, _DEEPEST, _MOST), 1):
@@ -87,7 +87,6 @@ def _take_back(folder: Path, owners: set[int]) -> list[str]:
 
 
 def _oddity(inside: Path, status: os.stat_result, owners: set[int]) -> str:
-    """Return the fault of an entry; empty if there is none."""
     name = repr(str(inside)[:80])
     if status.st_uid not in owners:
         return f"a file of another user, {name}"
@@ -175,7 +174,7 @@ def guest(
 
 
 def lacking(lab: Lab) -> dict[str, bool]:
-    """Return what the guest must do without; empty, so that no packet moves, if it has all."""
+    """Return the features that the guest lacks; empty, so that no packet moves, if it has all."""
     return {} if lab.open_vswitch else {"open_vswitch": False}
 
 

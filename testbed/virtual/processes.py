@@ -179,26 +179,18 @@ class GuestBounds:
                 raise _too_much(f"wrote more than {most}")
 
     def _extra_files(self) -> int:
-        """Return files that the guest has outside of the run's folder."""
-        if self.second:
-            return self._checked(self.second)
-        own = own_folders(self.limits).items()
-        return sum(self._files_in(folder, size) for folder, size in own)
-
-    def _checked(self, folder: Path) -> int:
-        """Return how many files are there.
-
-        Raises TcplabError if they are larger than a kernel's own.
-        """
-        sizes = [
-            status.st_blocks * 512 for _, status in entries(folder, _DEEPEST, _MEMORY_FILES + 2)
-        ]
+        """Count the guest's files outside of the run's folder. Raises TcplabError."""
+        if not self.second:
+            own = own_folders(self.limits).items()
+            return sum(self._files_in(folder, size) for folder, size in own)
+        found = entries(self.second, _DEEPEST, _MEMORY_FILES + 2)
+        sizes = [status.st_blocks * 512 for _, status in found]
         if sum(sizes) > KERNEL_FILES:
             raise _too_much("wrote more outside the run's folder than a kernel does")
         return len(sizes)
 
     def _files_in(self, folder: str, size: int) -> int:
-        """Return how many files a file system has that only the guest sees.
+        """Count the files of a file system that only the guest sees.
 
         It is recognized by its size: until bubblewrap has left the host's root, the same path leads
         to the host's own.

@@ -76,7 +76,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """Return what comes before the kernel and its arguments."""
+        """Return the command line before the kernel and its arguments."""
 
     @property
     def second(self) -> Path | None:

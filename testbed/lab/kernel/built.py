@@ -203,7 +203,7 @@ class BuiltKernel:
 
     @property
     def is_current(self) -> bool:
-        """Return whether this tcplab would use it."""
+        """Check that this tcplab would use the kernel."""
         try:
             return bool(self.name) and kernel_part(chosen(self.name)).place == self.folder
         except TcplabError:

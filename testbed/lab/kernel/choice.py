@@ -168,12 +168,12 @@ def _commit(clone: Path, revision: str) -> str:
 
 
 def git(clone: Path, *words: str) -> str:
-    """Return what git prints of a clone. Raises CommandError."""
+    """Return git's output for a clone. Raises CommandError."""
     return _made(["git", "-C", str(clone), *words]).decode()
 
 
 def _made(command: list[str], given: bytes = b"") -> bytes:
-    """Return what a command prints. Raises CommandError."""
+    """Return the output of a command. Raises CommandError."""
     done = subprocess.run(command, input=given, capture_output=True, check=False)
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
@@ -252,7 +252,7 @@ def _source(base: str) -> OwnSource:
 
 
 def _parted(name: str) -> tuple[str, tuple[Path, ...]]:
-    """Return a name without its patches, and these: what follows a plus and is a file."""
+    """Split a name from its patches: each follows a plus and is a file."""
     base, plus, last = name.rpartition("+")
     patch = Path(last).expanduser()
     if not plus or Path(name).expanduser().exists() or not patch.is_file():

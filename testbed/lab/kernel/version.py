@@ -75,7 +75,7 @@ class KernelVersion:
         return own if own.exists() else shared / name
 
     def takes(self, version: str) -> bool:
-        """Return whether the patches are meant for a source of that version."""
+        """Check that the patches are meant for a source of that version."""
         numbers = as_numbers(version)
         too_new = self.until and numbers[:2] > as_numbers(self.until)
         return as_numbers(self.since) <= numbers and not too_new
