@@ -1,4 +1,4 @@
-"""What the graphs are drawn from: the tables of `analysis.flows`, cut into directions.
+"""Input of the graphs: the tables of `analysis.flows`, cut into directions.
 
 The tables' columns are defined in analysis/flows/columns.csv. Times become ns since a start that
 all captures of one page share, so that their graphs can stand above each other.
@@ -6,7 +6,7 @@ all captures of one page share, so that their graphs can stand above each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,11 @@ class CaptureDirection:
         return f"{self.source} \N{RIGHTWARDS ARROW} {self.target}"
 
     @property
+    def ends(self) -> tuple[str, str]:
+        """Both ends of the connection, a first, whichever way the segments go."""
+        return (self.source, self.target) if self.forward else (self.target, self.source)
+
+    @property
     def at_receiver(self) -> bool:
         """True if the capture was taken at the end at which this direction arrives."""
         return self.vantage == ("b" if self.forward else "a")
@@ -131,9 +136,9 @@ def resolution(capture: Capture) -> int:
 def directions(
     capture: Capture, start: int | None = None, most: int | None = None
 ) -> list[CaptureDirection]:
-    """Both directions of each connection, if they sent something, in the order of the file.
+    """Return the directions that sent something, in the order of the file.
 
-    Of the `most` connections of `chosen` only.
+    With `most`, those of the connections of `chosen` only.
     """
     begin = capture.start if start is None else start
     packets = capture.packet_table if most is None else chosen(capture.packet_table, most)
@@ -141,8 +146,8 @@ def directions(
     ours = of_connections(connections, np.unique(packets["connection"].values))
     facts = {row["connection"]: row for row in ours.as_rows()}
     both_ways = [
-        _direction(capture.label, facts.get(connection, {}), connection, forward, both, begin)
-        for connection, both in _by_connection(packets)
+        _direction(capture.label, facts.get(connection, {}), forward, both, begin)
+        for connection, both in packets.sorted_by("time").parts("connection").items()
         for forward in (True, False)
     ]
     return [direction for direction in both_ways if len(direction.sent.time)]
@@ -169,7 +174,7 @@ def chosen(packets: ColumnTable, most: int) -> ColumnTable:
 
 
 def _signs_of_trouble(packets: ColumnTable) -> Truths:
-    """For each packet whether it was sent again, came late, is a reset or offers no window."""
+    """Return which packets are retransmissions, late, resets or offers of no window."""
     flags = packets["flags"].values
     closed = (flags & (SYN | ACK) == ACK) & (packets["window"].values == 0)
     is_sign: Truths = (flags & RST > 0) | closed | np.isin(packets["kind"].values, _TROUBLE)
@@ -182,32 +187,23 @@ def of_connections(table: ColumnTable, numbers: Whole | Sequence[int]) -> Column
     return table if is_of.all() else table.rows(is_of)
 
 
-def _by_connection(packets: ColumnTable) -> Iterator[tuple[int, ColumnTable]]:
-    yield from packets.sorted_by("time").parts("connection").items()
-
-
 def _direction(
-    label: str,
-    facts: dict[str, object],
-    connection: int,
-    forward: bool,
-    both: ColumnTable,
-    start: int,
+    label: str, facts: dict[str, object], forward: bool, both: ColumnTable, start: int
 ) -> CaptureDirection:
-    own = both["forward"].values == forward
+    is_sent = both["forward"].values == forward
     ends = [f"{facts.get(f'host_{end}', end)}:{facts.get(f'port_{end}', '?')}" for end in "ab"]
     source, target = ends if forward else ends[::-1]
     is_answer = both["acknowledgement"].is_known & (both["flags"].values & RST == 0)
-    answers = both.rows(~own & is_answer)
+    answers = both.rows(~is_sent & is_answer)
     return CaptureDirection(
         label,
-        connection,
+        int(both["connection"].values[0]),
         forward,
         source,
         target,
         str(facts.get("vantage", "unknown")),
         start,
-        _sent(both.rows(own), start),
+        _sent(both.rows(is_sent), start),
         _answers(answers, start),
         _blocks(answers, start),
     )

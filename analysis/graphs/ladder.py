@@ -23,7 +23,7 @@ HALF = (
 
 
 def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
-    """From one capture's packets of this connection: half arrows at the end of the capture."""
+    """Draw half arrows at the end where the capture was taken, from its packets."""
     height = B if direction.vantage == "b" else A
     times = packets.whole("time") - direction.start
     leaves = packets["forward"].values == (height == A)
@@ -32,7 +32,7 @@ def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
 
 
 def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
-    """From two captures: slanted arrows.
+    """Draw slanted arrows, from two captures.
 
     A packet that only one capture has ends in a cross halfway.
     """
@@ -51,11 +51,7 @@ def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
 
 
 def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Graph:
-    a, b = (
-        (direction.source, direction.target)
-        if direction.forward
-        else (direction.target, direction.source)
-    )
+    a, b = direction.ends
     ends = Axis("", "", ticks=((A, a), (B, b)), range=(-0.3, 2.3))
     return Graph(
         "ladder",
@@ -71,10 +67,7 @@ def _graph(direction: CaptureDirection, caption: str, layers: list[Layer]) -> Gr
 def _layers(
     packets: ColumnTable, x: Whole, end: Whole, y: np.ndarray, top: np.ndarray
 ) -> list[Layer]:
-    """Return a layer for each look and way.
-
-    They are apart, so that their columns are those of other graphs, which a page shares.
-    """
+    """Return a layer for each look and way: a page stores their columns once for several graphs."""
     kinds, forward, bare = packets.whole("kind"), packets["forward"].values, _is_bare(packets)
     fields = {
         "record": "number",
@@ -118,10 +111,9 @@ QUEUED = (
 
 
 def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, Graph]:
-    """Waiting time (ms) and bytes ahead of each packet, at the time when it left the first capture.
+    """Draw the waiting time (ms) of each packet and the bytes ahead, when it left.
 
-    `trips` are all that went the way of this direction, as analysis.flows.ends.journeys has
-    them.
+    `trips` are all packets of this direction's way, from analysis.flows.ends.journeys.
     """
     some = trips.rows(trips["arrived"].is_known)
     left, came = some.whole("time"), some.whole("arrived")
@@ -148,7 +140,7 @@ def draw_queue(direction: CaptureDirection, trips: ColumnTable) -> tuple[Graph, 
 
 
 def _arrived_in(came: Whole, payload: Whole, waited: Whole) -> Whole:
-    """Bytes whose arrival lies in the `waited` ns before each packet's own."""
+    """Return the bytes whose arrival lies in the `waited` ns before each packet's."""
     order = np.argsort(came, kind="stable")
     times, sums = came[order], np.concatenate(([0], np.cumsum(payload[order])))
     before = np.searchsorted(times, came, side="left")

@@ -164,8 +164,8 @@ class Layer:
 
     `fields` are shown, by name, for the mark under the pointer. `run` is the most segments that one
     mark stands for. `words` replaces the look's own in the legend; layers of the same words share
-    an entry. `look` is a name in LOOKS or a look of the layer's own. `series` counts what has no
-    meaning of its own, such as conditions: its colour and dash go round. `tint` is from 0 to 1, or
+    an entry. `look` is a name in LOOKS or another look. `series` counts layers without a look for
+    their meaning, such as conditions: its colour and dash go round. `tint` is from 0 to 1, or
     below 0 for none.
     """
 
@@ -181,7 +181,7 @@ class Layer:
     series: int | None = None
     tint: Numbers | None = None
     notes: tuple[str, ...] = ()
-    """What each mark is called, if it has a name."""
+    """Name of each mark, if it has one."""
 
     def __len__(self) -> int:
         return len(self.x)
@@ -239,7 +239,7 @@ RATE = Axis("rate", "bit/s", 1000.0, zero=True)
 
 
 def marked(number: int, width: float = 2.0) -> SeriesLook:
-    """The look of a series whose marks are all seen: its colour and its mark by its number."""
+    """Return the look of a series whose marks are all seen, by its number."""
     return SeriesLook("", BLUE, MARKS[number % len(MARKS)], every=True, width=width)
 
 
@@ -286,6 +286,6 @@ def spans_decades(values: Sequence[float]) -> bool:
 
 
 def spread(count: int) -> Numbers:
-    """Sideways places of `count` dots around 0, without chance: by the golden ratio."""
+    """Return sideways places of `count` dots around 0, without chance: by the golden ratio."""
     places: Numbers = np.arange(count) * 0.618034 % 1 - 0.5
     return places

@@ -26,7 +26,7 @@ def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
 
 
 def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The looks that the kinds of segments have, in the order of `LOOKS`, each with its rows."""
+    """Return the looks of the kinds of segments, in the order of `LOOKS`, each with its rows."""
     present = set(np.flatnonzero(np.bincount(kinds)).tolist())
     small = kinds.astype(np.uint8)
     codes = {name: [code for code in present if KINDS[code] == name] for name in LOOKS}
@@ -62,7 +62,7 @@ def merged(layer: Layer, run: int) -> Layer:
 
 
 def in_groups(layer: Layer, groups: Whole) -> Layer:
-    """Makes marks of one group one stroke, or their lowest and highest points.
+    """Merge marks of one group into a stroke, or their lowest and highest points.
 
     `groups` never falls.
     """
@@ -79,7 +79,7 @@ def in_groups(layer: Layer, groups: Whole) -> Layer:
 
 
 def _strokes(layer: Layer, starts: Whole) -> Layer:
-    """A bar stays upright; a run of several leans from the first one's time to the last one's."""
+    """Keep single bars upright; a run of several leans from the first time to the last."""
     starts = _contiguous(layer, starts)
     ends = np.append(starts[1:], len(layer)) - 1
     top = layer.y if layer.top is None else layer.top
@@ -102,7 +102,7 @@ def _contiguous(layer: Layer, starts: Whole) -> Whole:
 
 
 def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
-    """In each group the rows of its first, lowest, highest and last value."""
+    """Return the rows of each group's first, lowest, highest and last value."""
     counts = np.diff(np.append(starts, len(values)))
     rows = [starts, starts + counts - 1]
     for best in (np.minimum, np.maximum):

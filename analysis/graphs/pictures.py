@@ -7,8 +7,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
@@ -18,8 +20,20 @@ from analysis.graphs.layers import SERIES, Axis, Graph, Layer, look_of
 from analysis.graphs.mark_rows import in_cells, in_groups, safe_name
 from analysis.graphs.views import DirectionView, Samples, views
 from analysis.rendering import page_files
-from analysis.rendering.figure_style import grid, settings
 
+SETTINGS: dict[Any, Any] = {
+    "font.size": 12,
+    "axes.titlesize": 13,
+    "axes.titleweight": "bold",
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "axes.axisbelow": True,
+    "path.simplify": True,
+    "text.parse_math": False,
+}
 COLUMNS = 1600
 """The columns of a picture.
 
@@ -72,30 +86,32 @@ def write_pictures(
 def _named(view: DirectionView) -> Iterator[tuple[str, Graph]]:
     label = safe_name(view.direction.capture)
     for graph in view.graphs:
-        of_all_connections = graph.key in ("fairness", "jain")  # of all connections
+        of_all = graph.key in ("fairness", "jain")
+        which = "" if of_all else f"{view.direction.short_name}_"
         if graph.layers:
-            yield (
-                (
-                    f"{label}_{graph.key}"
-                    if of_all_connections
-                    else f"{label}_{view.direction.short_name}_{graph.key}"
-                ),
-                graph,
-            )
+            yield f"{label}_{which}{graph.key}", graph
 
 
 def picture(graph: Graph, ending: str) -> bytes:
     """Return the graph as a file of the format `ending`."""
-    with settings():
-        figure, ((axes,),) = grid(1, 1, 4.4, share=False, below=0.65 + 0.22 * _rows(graph))
-        figure.subplots_adjust(left=0.13)  # room for "100 Mbit/s"
+    entries = {layer.words or look_of(layer.look).words for layer in graph.layers}
+    below = 0.65 + 0.22 * -(-min(len(entries), MOST_NAMED) // 2)  # room for the legend, in inches
+    height = 4.4 + below
+    with matplotlib.rc_context(SETTINGS), BytesIO() as buffer:
+        figure = Figure(figsize=(9.0, height), dpi=100)
+        FigureCanvasAgg(figure)
+        # Fixed margins, because matplotlib's automatic layout draws everything twice.
+        bottom, top = below / height, 1 - 0.35 / height
+        figure.subplots_adjust(left=0.13, right=1 - 0.2 / 9, bottom=bottom, top=top)
+        axes = figure.subplots()
         left, right = _ends(graph)
         for at, layer in enumerate(graph.layers):
             _layer(axes, layer, graph, at, right - left)
         _frame(axes, graph, left, right)
         _letters(axes, graph, right - left)
         _legend(figure, axes)
-        return _saved(figure, ending)
+        figure.savefig(buffer, format=ending)
+        return buffer.getvalue()
 
 
 def _ends(graph: Graph) -> tuple[float, float]:
@@ -123,7 +139,7 @@ def _frame(axes: Axes, graph: Graph, left: float, right: float) -> None:
 
 
 def _scale(axes: Axes, graph: Graph) -> None:
-    """As high as what fits; a receive window far above is cut."""
+    """Scale to the layers that fit, so that a receive window far above is cut."""
     fitting = [layer for layer in graph.layers if look_of(layer.look).fit and layer.shape != "rate"]
     if fitting:
         low = min(float(layer.y.min()) for layer in fitting) * graph.y.scale
@@ -215,7 +231,7 @@ def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, An
 
 
 def _letters(axes: Axes, graph: Graph, span: float) -> None:
-    """Those that cover no other: the last layers, the retransmissions, choose first."""
+    """Draw letters that cover no other; the last layers, the retransmissions, choose first."""
     taken: list[tuple[float, float]] = []
     for layer in reversed(graph.layers):
         letter = look_of(layer.look).letter
@@ -229,51 +245,32 @@ def _letters(axes: Axes, graph: Graph, span: float) -> None:
             )
         )
         for place, at in zip(axes.transData.transform(ends).tolist(), ends.tolist(), strict=True):
-            if not _covers(place, taken):
-                taken.append(place)
-                _letter(axes, letter, at, look_of(layer.look).colour)
-
-
-def _covers(place: tuple[float, float], taken: list[tuple[float, float]]) -> bool:
-    """Return whether a letter there would lie over another; in pixels."""
-    return any(abs(place[0] - x) < 12 and abs(place[1] - y) < 13 for x, y in taken)
-
-
-def _letter(axes: Axes, letter: str, place: tuple[float, float], colour: str) -> None:
-    axes.annotate(
-        letter,
-        place,
-        (0, 4),
-        textcoords="offset points",
-        ha="center",
-        color=colour,
-        fontsize=9,
-        fontweight="bold",
-        clip_on=True,
-    )
+            if any(abs(place[0] - x) < 12 and abs(place[1] - y) < 13 for x, y in taken):  # pixels
+                continue
+            taken.append(place)
+            axes.annotate(
+                letter,
+                at,
+                (0, 4),
+                textcoords="offset points",
+                ha="center",
+                color=look_of(layer.look).colour,
+                fontsize=9,
+                fontweight="bold",
+                clip_on=True,
+            )
 
 
 def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
-    """Edges of equal bins and the rate in each."""
+    """Return the edges of equal bins and the rate in each."""
     edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
     at = np.searchsorted(layer.x, edges, side="right") - 1
     sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(np.float64)
     return edges, np.diff(sums) / np.diff(edges)
 
 
-def _rows(graph: Graph) -> int:
-    """Return the rows of the legend."""
-    words = {layer.words or look_of(layer.look).words for layer in graph.layers}
-    return -(-min(len(words), MOST_NAMED) // 2)
-
-
 def _legend(figure: Figure, axes: Axes) -> None:
-    named = list(zip(*axes.get_legend_handles_labels(), strict=True))[:MOST_NAMED]
-    handles, words = [handle for handle, _ in named], [word for _, word in named]
-    figure.legend(handles, words, loc="lower center", ncols=2, fontsize=10)
-
-
-def _saved(figure: Figure, ending: str) -> bytes:
-    with BytesIO() as buffer:
-        figure.savefig(buffer, format=ending)
-        return buffer.getvalue()
+    handles, words = axes.get_legend_handles_labels()
+    figure.legend(
+        handles[:MOST_NAMED], words[:MOST_NAMED], loc="lower center", ncols=2, fontsize=10
+    )

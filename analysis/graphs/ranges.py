@@ -35,7 +35,7 @@ class RangedValue:
 
 
 def look(colour: str, mark: Mark) -> SeriesLook:
-    """Of values that are all marked."""
+    """Return the look of values that are all marked."""
     return SeriesLook("", colour, mark, every=True, width=2)
 
 
@@ -95,12 +95,12 @@ def rows(names: Sequence[str]) -> Axis:
 
 
 def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
-    """As many rows together as an A4 page holds."""
+    """Return the rows in panels that fit an A4 page."""
     return [of_rows[at : at + _MOST_ROWS] for at in range(0, len(of_rows), _MOST_ROWS)]
 
 
 def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
-    """Logarithmic with 1 in the middle: half and twice are equally far."""
+    """Return a logarithmic axis with 1 in the middle: half and twice are equally far."""
     ends = [end for end in numbers if end > 0]
     widest = 1.05 * max([1.2, *ends, *(1 / end for end in ends)])
     return Axis(label, "", log=True, range=(1 / widest, widest))
@@ -129,15 +129,14 @@ class SweptAxis:
 
 
 def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
-    """Linear if that keeps values apart, else logarithmic if all are above zero, else even."""
+    """Return places: linear if that keeps values apart, else logarithmic above zero, else even."""
     numbers = [amount for amount in amounts if amount is not None]
     names = tuple(labels)
-    if len(numbers) < len(names) or len(set(numbers)) < len(numbers):
-        return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
-    if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
-        return SweptAxis(tuple(numbers), names, "linear")
-    if min(numbers) > 0:
-        return SweptAxis(tuple(numbers), names, "log")
+    if len(set(numbers)) == len(names):
+        if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
+            return SweptAxis(tuple(numbers), names, "linear")
+        if min(numbers) > 0:
+            return SweptAxis(tuple(numbers), names, "log")
     return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
 
 

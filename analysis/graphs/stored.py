@@ -63,7 +63,7 @@ _WHOLE = ("line", "stairs", "rate", "band", "level", "moments", "boxes", "cells"
 
 
 def as_script(data: dict[str, Any]) -> str:
-    """JSON that can stand inside a script element."""
+    """Return JSON that can stand inside a script element."""
     return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 

@@ -10,6 +10,7 @@ from analysis.graphs.capture import CaptureDirection, SackBlocks, SentSegments
 from analysis.graphs.layers import BYTES, SEQUENCE, Axis, Graph, Layer, Shape, graph
 from analysis.graphs.mark_rows import rows_by_look, taken
 from analysis.records.socket_samples import SocketSample
+from analysis.tabular.table import Whole
 
 SEGMENTS_CAPTION = (
     "Steeper is faster; flat is waiting. Each stroke is one segment at the bytes that it carries. "
@@ -18,7 +19,7 @@ SEGMENTS_CAPTION = (
 
 
 def draw_segments(direction: CaptureDirection) -> Graph:
-    """Window and ACK lines, SACK blocks, data, and a layer per kind of retransmission."""
+    """Draw window and ACK lines, SACK blocks, data, and a layer per kind of retransmission."""
     answers, numbers = direction.answers, {"record": direction.answers.number}
     return graph(
         "time_sequence",
@@ -63,7 +64,7 @@ THROUGHPUT_CAPTION = (
 
 
 def draw_throughput(direction: CaptureDirection) -> Graph:
-    """Both rates as growing sums, of which a picture draws the steepness."""
+    """Draw both rates as growing sums, whose steepness is seen."""
     sent = np.cumsum(direction.sent.high - direction.sent.low)
     return graph(
         "throughput",
@@ -94,9 +95,9 @@ RTT_AT_RECEIVER = (
 )
 
 
-def caption(direction: CaptureDirection, words: str) -> str:
-    """`words`, preceded by what the times are if they are no round trips."""
-    return RTT_AT_RECEIVER + words if direction.at_receiver else words
+def _at(samples: Sequence[SocketSample], direction: CaptureDirection) -> Whole:
+    """Return the times of the samples in ns since the page's start."""
+    return np.array([round(each.time * 1e9) - direction.start for each in samples], dtype=np.int64)
 
 
 def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
@@ -105,17 +106,14 @@ def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) 
     With `samples` also the socket's own smoothed value.
     """
     times, rtts, numbers = _measured(direction)
-    at = np.array(
-        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
-    )
     smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
     return graph(
         "rtt",
         "Round-trip time",
-        caption(direction, RTT_CAPTION),
+        RTT_AT_RECEIVER * direction.at_receiver + RTT_CAPTION,
         RTT,
         Layer("rtt", "dots", times, rtts, fields={"record": numbers}),
-        Layer("smoothed", "stairs", at, smoothed),
+        Layer("smoothed", "stairs", _at(samples, direction), smoothed),
     )
 
 
@@ -125,16 +123,13 @@ def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
     shares = np.linspace(0, 1, min(STEPS, len(rtts)) + 1) if len(rtts) else np.zeros(0)
     at = np.quantile(rtts, shares, method="inverted_cdf") if len(rtts) else shares
     layer = Layer("share", "stairs", at, shares)
-    words = caption(
-        direction,
-        "Read upwards: at half height stands the median. A steep part is a time that many had.",
-    )
+    words = "Read upwards: at half height stands the median. A steep part is a time that many had."
     layers = (layer,) if len(layer) else ()
     share = Axis("share", "", zero=True)
     return Graph(
         "rtt_distribution",
         "Round-trip times, distribution",
-        words,
+        RTT_AT_RECEIVER * direction.at_receiver + words,
         RTT,
         share,
         layers,
@@ -160,20 +155,16 @@ IN_FLIGHT_AT_RECEIVER = (
 
 
 def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """In flight after each segment sent; windows as stairs. `samples` are of the sending socket.
+    """Draw bytes in flight after each segment sent, and windows as stairs.
 
-    Without packets of the other direction no arrival is known, so the graph is empty.
+    `samples` are of the sending socket. Without packets of the other direction no arrival is
+    known, so the graph is empty.
     """
-    caption = (
-        IN_FLIGHT_AT_RECEIVER + IN_FLIGHT_CAPTION if direction.at_receiver else IN_FLIGHT_CAPTION
-    )
-    in_flight = (
-        direction.sent.in_flight if len(direction.answers.time) else direction.sent.in_flight[:0]
-    )
+    caption = IN_FLIGHT_AT_RECEIVER * direction.at_receiver + IN_FLIGHT_CAPTION
+    count = len(direction.sent.time) if len(direction.answers.time) else 0
     segment = int((direction.sent.high - direction.sent.low).max(initial=0))
-    at = np.array(
-        [round(sample.time * 1e9) - direction.start for sample in samples], dtype=np.int64
-    )
+    at = _at(samples, direction)
+    windows = np.array([sample.cwnd for sample in samples], dtype=np.float64)
     has_threshold = np.array([sample.ssthresh is not None for sample in samples], dtype=np.bool_)
     thresholds = np.array([sample.ssthresh or 0 for sample in samples], dtype=np.float64)
     return graph(
@@ -185,17 +176,12 @@ def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] 
         Layer(
             "in_flight",
             "stairs",
-            direction.sent.time[: len(in_flight)],
-            in_flight,
-            fields={"record": direction.sent.number[: len(in_flight)]},
+            direction.sent.time[:count],
+            direction.sent.in_flight[:count],
+            fields={"record": direction.sent.number[:count]},
         ),
         Layer("ssthresh", "stairs", at[has_threshold], thresholds[has_threshold] * segment),
-        Layer(
-            "cwnd",
-            "stairs",
-            at,
-            np.array([sample.cwnd for sample in samples], dtype=np.float64) * segment,
-        ),
+        Layer("cwnd", "stairs", at, windows * segment),
     )
 
 
@@ -207,13 +193,8 @@ STEVENS_CAPTION = (
 def draw_stevens(direction: CaptureDirection) -> Graph:
     """Return one line through all segments in the order sent, and marks on retransmissions."""
     again = [layer for layer in by_kind(direction.sent, "dots") if layer.look != "data"]
-    order = Layer(
-        "order",
-        "line",
-        direction.sent.time,
-        direction.sent.low,
-        fields={"record": direction.sent.number},
-    )
+    sent = direction.sent
+    order = Layer("order", "line", sent.time, sent.low, fields={"record": sent.number})
     return graph("stevens", "Stevens graph", STEVENS_CAPTION, SEQUENCE, order, *again, height=340)
 
 

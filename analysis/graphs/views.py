@@ -52,7 +52,7 @@ def draw_fairness(several: Sequence[CaptureDirection]) -> tuple[Graph, Graph]:
 
 
 def larger(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
-    """Of each connection the direction that sent more."""
+    """Return the direction of each connection that sent more."""
     best: dict[tuple[str, int], CaptureDirection] = {}
     for direction in directions:
         key = (direction.capture, direction.connection)
@@ -72,7 +72,7 @@ def _edges(several: Sequence[CaptureDirection]) -> NDArray[np.float64]:
 
 
 def _in_bins(direction: CaptureDirection, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bytes acknowledged in each bin; NaN if the connection had not begun or had ended."""
+    """Return the bytes acknowledged in each bin; NaN before the connection and after it."""
     times, sums = direction.answers.time, direction.answers.highest
     at = np.searchsorted(times, edges, side="right") - 1
     grown = np.diff(np.where(at < 0, sums[0], sums[np.maximum(at, 0)]).astype(np.float64))
@@ -112,7 +112,9 @@ def views(
     }
     travels = _travels(captures, numbers)
     packets = {
-        capture.label: _by_number(capture.packet_table, numbers[capture.label])
+        capture.label: of_connections(capture.packet_table, numbers[capture.label]).parts(
+            "connection"
+        )
         for capture in captures
     }
     sampled = _sampled(shown, captures, samples or {})
@@ -129,13 +131,8 @@ def views(
     ]
 
 
-def _by_number(packets: ColumnTable, connections: Sequence[int]) -> dict[int, ColumnTable]:
-    """Return the packets of each of these connections."""
-    return of_connections(packets, connections).parts("connection")
-
-
 def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirection]:
-    """Without directions of a SYN and a FIN only, if the other direction carried the data."""
+    """Leave out directions of a SYN and a FIN only, if the other direction carried the data."""
     largest = {id(direction) for direction in larger(directions)}
     return [
         direction for direction in directions if direction.payload > 2 or id(direction) in largest
@@ -157,7 +154,7 @@ def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[
 def _sampled(
     shown: Sequence[CaptureDirection], captures: Sequence[Capture], samples: Samples
 ) -> dict[str, Sequence[SocketSample]]:
-    """Return the samples by the name of the direction that they are of: that which sent more."""
+    """Return the samples by the name of the direction that sent more."""
     first = [
         direction
         for direction in larger(shown)
@@ -201,7 +198,7 @@ class _MatchedPackets:
 def _travels(
     captures: Sequence[Capture], numbers: Mapping[str, Sequence[int]]
 ) -> _MatchedPackets | None:
-    """Of the first two captures; None with one, or if they have no connection together.
+    """Match the first two captures; None with one, or if they have no connection in common.
 
     `numbers` are those of the connections that are shown, by capture.
     """
@@ -216,7 +213,7 @@ def _travels(
     return _MatchedPackets(
         packets,
         {
-            capture.label: _by_number(table, numbers[capture.label])
+            capture.label: of_connections(table, numbers[capture.label]).parts("connection")
             for capture, table in zip(captures, (packets, far), strict=False)
         },
     )

@@ -64,10 +64,7 @@ def _environment() -> Environment:
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
-    """Data that the page's scripts read.
-
-    Looks, columns, graphs, and the graphs of each direction.
-    """
+    """Return the data of the page's scripts: looks, columns, graphs, and those of a direction."""
     segments = sum(len(capture.packet_table) for capture in captures)
     graphs = StoredGraphs(_step(segments), _run(segments))
     shown = [_view(view, graphs) for view in views(captures, samples, MOST_CONNECTIONS)]
@@ -112,14 +109,10 @@ def _notes(captures: Sequence[Capture], segments: int) -> list[str]:
 
 def _view(view: DirectionView, graphs: StoredGraphs) -> dict[str, Any]:
     direction = view.direction
-    ends = (
-        (direction.source, direction.target)
-        if direction.forward
-        else (direction.target, direction.source)
-    )
+    a, b = direction.ends
     return {
         "capture": direction.capture,
-        "connection": f"{direction.connection}: {ends[0]} \N{EN DASH} {ends[1]}",
+        "connection": f"{direction.connection}: {a} \N{EN DASH} {b}",
         "direction": direction.name,
         "span": [0, latest(view.graphs)],
         "start": str(direction.start),

@@ -28,11 +28,11 @@ TOGETHER = 10
 MOST_CONNECTIONS = 256
 """Connections of a capture that get files."""
 Points = dict[str, Sequence[object]]
-"""What stands in the commands for each mark, by its name there."""
+"""Values of each mark in the commands, by name."""
 
 
 def write_xplot(captures: Sequence[Capture], folder: Path) -> list[Path]:
-    """Five files a direction: tsg, tput, rtt, owin and ssize.
+    """Write five files a direction: tsg, tput, rtt, owin and ssize.
 
     Of at most MOST_CONNECTIONS of each capture. Raises TcplabError if the folder cannot be written.
     """
@@ -79,7 +79,7 @@ def _is_syn(direction: CaptureDirection) -> NDArray[np.bool_]:
 
 
 def throughput(direction: CaptureDirection) -> Graph:
-    """Throughput as tcptrace draws it.
+    """Draw throughput as tcptrace does.
 
     Each segment by the time since the one before, the average of ten, and that since the start.
     """
@@ -126,7 +126,7 @@ def _shown(values: np.ndarray, scale: float) -> list[object]:
 
 
 def _seconds(nanoseconds: Whole) -> list[str]:
-    """With six digits after the point, cut from whole numbers: a float would not keep them all."""
+    """Write six digits after the point, from whole numbers: a float would not keep them all."""
     return [
         f"{seconds}.{rest // 1000:06}"
         for seconds, rest in zip(

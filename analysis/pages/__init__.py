@@ -1,1 +1,1 @@
-"""Pages of runs, sweeps and reproductions: the only rooms that know every other."""
+"""Pages of runs, sweeps, reproductions and comparisons."""

@@ -1,1 +1,1 @@
-"""What pages and figures share: templates, letters, colours, and files written whole."""
+"""Templates and colours of pages, and files that are written whole."""

@@ -40,12 +40,15 @@ class Answer:
 
 
 def facts(results: RunResults, *quantities: ReportQuantity) -> tuple[Fact, ...]:
-    """The figures of each quantity that was measured, and how one condition differs from another.
+    """Return the figures of each measured quantity, and how one condition differs from another.
 
     The quantities are one family of comparisons, for which each p is corrected.
     """
     measured = [quantity for quantity in quantities if _cells(results, quantity)]
-    pairs = [_compared(results, quantity) for quantity in measured]
+    conditions = in_comparison(results)
+    pairs = [
+        _against(results, quantity, conditions) if conditions else None for quantity in measured
+    ]
     return tuple(
         Fact(quantity.title, _cells(results, quantity), change, quantity.source)
         for quantity, change in zip(measured, _changes(measured, pairs), strict=True)
@@ -64,12 +67,6 @@ def in_comparison(results: RunResults) -> tuple[RunCondition, RunCondition] | No
     return oriented(results, *conditions[:2]) if len(conditions) > 1 else None
 
 
-def _compared(results: RunResults, quantity: ReportQuantity) -> Paired | None:
-    conditions = in_comparison(results)
-    rows = quantity.pairs(results, conditions) if conditions else []
-    return paired([row[0] for row in rows], [row[1] for row in rows])
-
-
 def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> list[str]:
     """Such as "1.3 times (95 % interval 1.1 to 1.5; larger)"; with too few seeds less."""
     return [
@@ -79,13 +76,13 @@ def _changes(quantities: list[ReportQuantity], pairs: list[Paired | None]) -> li
 
 
 def _certainty(pair: Paired, verdict: str | None) -> str:
-    words = [word for word in (interval(pair), verdict) if word]
-    return f" ({'; '.join(words)})" if words else ""
+    words = "; ".join(filter(None, (interval(pair), verdict)))
+    return f" ({words})" if words else ""
 
 
 PERIOD = "_period"
 """Ends the name of a condition in the settings of the study's time (definition/profiles.py)."""
-_BESIDE = 2
+_SIDE_BY_SIDE = 2
 """Conditions that one picture shows large enough."""
 
 
@@ -151,20 +148,21 @@ def in_the_same_time(results: RunResults) -> list[list[RunCondition]]:
 def side_by_side(results: RunResults) -> list[list[Measured]]:
     """Return the first seed's trials in groups that fit into one picture: all, or by their time."""
     groups = in_the_same_time(results)
-    together = groups if len(results.run.conditions) > _BESIDE else [list(results.run.conditions)]
+    if len(results.run.conditions) <= _SIDE_BY_SIDE:
+        groups = [list(results.run.conditions)]
     return [
-        [trial for trial in results.first if trial.trial.condition in group] for group in together
+        [trial for trial in results.first if trial.trial.condition in group] for group in groups
     ]
 
 
 def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str]:
-    """Return the conditions of each time against their first: how many times its value, how sure.
+    """Return a sentence for each condition on the ratio to the first one of its time.
 
     `what` is the quantity inside a sentence, such as "rate". The sentences are one family of
     comparisons. There is none for a value that is missing or zero.
     """
     compared = [
-        (*pair, _against(results, quantity, *pair))
+        (*pair, _against(results, quantity, pair))
         for first, *others in in_the_same_time(results)
         for pair in (oriented(results, first, other) for other in others)
     ]
@@ -178,9 +176,9 @@ def ratios(results: RunResults, quantity: ReportQuantity, what: str) -> list[str
 
 
 def _against(
-    results: RunResults, quantity: ReportQuantity, first: RunCondition, second: RunCondition
+    results: RunResults, quantity: ReportQuantity, conditions: tuple[RunCondition, RunCondition]
 ) -> Paired | None:
-    rows = quantity.pairs(results, (first, second))
+    rows = quantity.pairs(results, conditions)
     return paired([row[0] for row in rows], [row[1] for row in rows])
 
 
@@ -219,7 +217,7 @@ def causes(results: RunResults) -> list[str]:
 
 
 def _of(results: RunResults, condition: RunCondition) -> str:
-    """Such as "cubic: 26 packets were lost at random and 1,208 dropped by a full queue"."""
+    """Return a sentence such as "cubic: 26 packets were lost at random"."""
     counted = [(middle(results, quantity, condition), how) for quantity, how in _HOW]
     if all(count is None for count, _ in counted):
         return ""
@@ -229,11 +227,3 @@ def _of(results: RunResults, condition: RunCondition) -> str:
     number = "packet was" if counts[0][0] == 1 else "packets were"
     parts = [f"{written(count)} {how}" for count, how in counts]
     return f"{condition.label}: {listed(parts).replace(' ', f' {number} ', 1)}."
-
-
-def mostly_at_random(results: RunResults, condition: RunCondition) -> bool | None:
-    """Return whether random losses outnumber drops; None if they were not counted."""
-    random, *others = (middle(results, quantity, condition) for quantity, _ in _HOW)
-    if random is None:
-        return None
-    return random > sum(count or 0.0 for count in others)

@@ -44,7 +44,7 @@ _OF_FLOW = "metric."
 
 
 def claim_of_run(results: RunResults) -> ClaimVerdict | None:
-    """The verdict; None if the spec declares no claim. One that cannot be judged is not shown."""
+    """Return the verdict, NOT_SHOWN for a claim that cannot be judged; None without a claim."""
     headline = results.run.spec.headline
     if headline is None:
         return None
@@ -77,10 +77,9 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
 def oriented(
     results: RunResults, first: RunCondition, second: RunCondition
 ) -> tuple[RunCondition, RunCondition]:
-    """The two in the order in which all sentences of a page compare them: the second by the first.
+    """Return two conditions in the order of all comparisons of a page: the second by the first.
 
-    What the claim is about is compared with the other, so that no page has a factor and its
-    inverse.
+    The subject of the claim comes second, so that no page has a factor and its inverse.
     """
     headline = results.run.spec.headline
     is_subject = headline and headline.against and headline.subject.condition == first.name

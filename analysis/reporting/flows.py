@@ -29,7 +29,7 @@ from analysis.reporting.tables import Listing
 
 
 def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
-    """A row for each condition: the sum, Jain's index, the rates of all flows, the fastest first.
+    """Return a row for each condition: sum, Jain's index, rates of all flows, the fastest first.
 
     `group` is `flows` for all of them, `tcp` for those next to a UDP flow
     (analysis.measures.readings). None for a single flow.
@@ -132,7 +132,7 @@ _SECOND = 1_000_000_000
 
 
 def all_flows(trials: Sequence[Measured], link: float | None) -> list[GraphGroup]:
-    """Two groups, a graph for each condition in both; `link` is the link's rate in kbit/s."""
+    """Return rates and windows, a graph for each condition; `link` is the link's rate in kbit/s."""
     shown = [trial for trial in trials if any(flow.intervals for flow in trial.flows)]
     if not shown:
         return []
@@ -167,7 +167,7 @@ def per_second(flow: FlowMeasures, seconds: int) -> Numbers:
 
 
 def _rates(trial: Measured, link: float | None) -> Graph:
-    """Bands above each other, of steps of a second."""
+    """Draw bands above each other, of steps of a second."""
     ends = [round(flow.intervals[-1].end) for flow in trial.flows if flow.intervals]
     seconds = max(ends, default=1)
     edges = np.repeat(np.arange(seconds + 1), 2)[1:-1] * _SECOND
@@ -186,8 +186,7 @@ def _rates(trial: Measured, link: float | None) -> Graph:
 def _windows(trial: Measured) -> Graph:
     layers = [_window(flow, number) for number, flow in enumerate(trial.flows) if flow.samples]
     label, key = trial.trial.condition.label, f"windows_of_{trial.trial.condition.name}"
-    axis: Axis = SEGMENTS
-    return Graph(key, label, "", TIME, axis, tuple(layers))
+    return Graph(key, label, "", TIME, SEGMENTS, tuple(layers))
 
 
 def _window(flow: FlowMeasures, number: int) -> Layer:

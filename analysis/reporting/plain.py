@@ -37,12 +37,9 @@ def plain_table(results: RunResults) -> ReportTable:
 
 
 def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
-    """Return the quantities of this flow, from its files.
-
-    A UDP sender's TCP counters are 0.
-    """
-    own = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
-    for quantity in (*TRANSFER, *own):
+    """Yield the quantities of this flow; a UDP sender has no counters of TCP."""
+    counted = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
+    for quantity in (*TRANSFER, *counted):
         yield replace(quantity, source=quantity.source.replace("flow1", flow.name))
 
 
@@ -58,7 +55,7 @@ _UNCOUNTED = (
 
 
 def plain_answers(results: RunResults) -> tuple[Answer, ...]:
-    """Those of the three questions for which something was measured."""
+    """Return the answers to the three questions, as far as the run has measurements."""
     asked = (_arrived(results), _missing(results), _waited(results))
     return tuple(answer for answer in asked if answer.paragraphs)
 

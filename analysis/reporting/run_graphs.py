@@ -36,16 +36,16 @@ from analysis.records.socket_samples import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
 
 _FILES = {"time_sequence": "tsg", "rtt": "rtt"}
-"""Our names of the files, and tcptrace's of the graphs: what its options -S and -R write."""
+"""Names of files, and of graphs that tcptrace writes with -S and -R."""
 
 
 def page(title: str, trial: Measured) -> str:
-    """Both ends' captures with all flows, and the congestion windows of the senders' sockets."""
+    """Return a page of both ends' captures with all flows and the senders' windows."""
     return graphs.page(title, [_capture(end) for end in trial.ends], _samples(trial))
 
 
 def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
-    """File names and contents: the first flow's data in each capture."""
+    """Yield names and contents of files: the first flow's data in each capture."""
     for end in trial.ends:
         way = _data(end)
         if way:
@@ -147,7 +147,7 @@ class DrawnCourse:
 
 
 def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphGroup]:
-    """Throughput, round trips and windows, each of all courses on one axis.
+    """Return throughput, round trips and windows, each of all courses on one axis.
 
     `link` is the link's rate in kbit/s, if all have the same.
     """
@@ -194,7 +194,7 @@ def _time_sequence(course: DrawnCourse) -> Graph | None:
 
 
 def _pauses(way: CaptureDirection) -> list[Layer]:
-    """From when to when the sender sent no data, as boxes as high as the graph."""
+    """Return the pauses of the sender, as boxes as high as the graph."""
     times = np.sort(way.sent.time)
     (before,) = np.nonzero(np.diff(times) >= PAUSE * 1e9)
     if not len(before):
@@ -258,7 +258,7 @@ def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
 
 
 def _trips(course: DrawnCourse, series: int) -> tuple[Layer | None, str]:
-    """Single round trips from the capture, or else the socket's smoothed one."""
+    """Return single round trips from the capture, or else the socket's smoothed one."""
     if course.sent and (course.sent.answers.rtt >= 0).any():
         some = course.sent.answers.rtt >= 0
         times, trips = course.sent.answers.time[some], course.sent.answers.rtt[some]

@@ -36,7 +36,7 @@ class PublishedOrder:
 
     @property
     def csv(self) -> str:
-        """Our columns alone, as CSV."""
+        """Measured columns, as CSV."""
         with io.StringIO() as file:
             csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
             return file.getvalue()
@@ -63,13 +63,13 @@ class SweptCell:
 
 
 MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
-"""How a study makes its own tables from the runs of each cell."""
+"""Makes the tables of a study from the runs of each cell."""
 
 
 def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
-    """Return the experiment's own tables; none if it has none or its rows cannot be read.
+    """Return the tables of the experiment; none if its rows cannot be read.
 
-    That rows cannot be read is said by analysis.statistics.sweep_samples.
+    analysis.statistics.sweep_samples reports unreadable rows.
     """
     if make is None:
         return ()
@@ -109,7 +109,7 @@ def varied(sweep: SweepRecord) -> str:
 
 
 def over_runs(measure: Callable[[list[Row]], float | None], runs: Sequence[list[Row]]) -> str:
-    """The median and range of what `measure` gives for each run; a run without it is left out."""
+    """Return the median and range of `measure` over the runs that have it."""
     return spread([value for run in runs if (value := measure(run)) is not None])
 
 

@@ -1,4 +1,4 @@
-"""Tables of quantities: published next to ours, in the original's units."""
+"""Tables of quantities: published and measured, in the original's units."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ReportQuantity:
     def pairs(
         self, results: RunResults, conditions: Sequence[RunCondition]
     ) -> list[tuple[float, ...]]:
-        """For each seed with a value under every one of `conditions`: these values in `unit`."""
+        """Return the values in `unit` of each seed that has one under every condition."""
         return [
             tuple(self.scale * value for value in row)
             for row in results.pairs(self.key, conditions)
@@ -113,7 +113,7 @@ def read_published(file: Path) -> dict[str, Published]:
 def build_row(
     results: RunResults, quantity: ReportQuantity, published: Published | None
 ) -> TableRow:
-    """Return one row; without `published` it holds our values alone."""
+    """Return one row; without `published` it holds measured values alone."""
     conditions = results.run.conditions
     values = [quantity.of(results, condition) for condition in conditions]
     ours = tuple(map(spread, values))

@@ -1,4 +1,4 @@
-"""Graphs of a reproduction: published values with ours."""
+"""Graphs of a reproduction: published and measured values."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from analysis.graphs.ranges import (
 from analysis.pages.published import as_printed
 from analysis.rendering.colours import BLUE, GREEN, VERMILLION
 from analysis.statistics.published import Judged, JudgedStudy, Ours, Word
+from analysis.statistics.wording import with_unit
 
 MOST_PANELS = 8
 MOST_LINES = 32
@@ -38,7 +39,7 @@ _AS_RATIOS = (
 )
 _HOW = (
     "Hollow: published, with a bar over its repetitions where there are several. Filled: the median"
-    " of our runs; the thin bar goes from the least run to the greatest, the thick one is the 95 %"
+    " of the runs; the thin bar goes from the least run to the greatest, the thick one is the 95 %"
     " interval of the median (six runs or more)."
 )
 
@@ -73,7 +74,7 @@ def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
 
 
 def _is_drawable(judged: Judged) -> bool:
-    """Return whether there is a number, and none that no axis can hold."""
+    """Return whether there are numbers, all of a size that an axis can hold."""
     row = judged.row
     ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
     numbers = [
@@ -102,7 +103,7 @@ def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGrou
     ]
     drawn = tuple(_panels(key, panels, ticked(axis, _below(study))))
     left = len(study.rows) - sum(len(group) for _, group in shown)
-    return GraphGroup(key, _title(study), _caption(left, ""), drawn)
+    return GraphGroup(key, f"Published and measured: {study.study.name}", _caption(left, ""), drawn)
 
 
 def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
@@ -138,7 +139,10 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
     if not shown:
         return None
     quantities = list(dict.fromkeys(map(_quantity, shown)))
-    names = [_label(judged, len(quantities) > 1) for judged in shown]
+    names = [
+        f"{judged.row.where}: {judged.row.quantity}" if len(quantities) > 1 else judged.row.where
+        for judged in shown
+    ]
     panels = in_panels(shown)
     marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
     across = _across(_numbers(marks), quantities, is_ratio)
@@ -147,11 +151,20 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
         for at, of in enumerate(marks)
     )
     caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
-    return GraphGroup(f"{key}_rows", _title(study), caption, drawn)
+    return GraphGroup(f"{key}_rows", f"Published and measured: {study.study.name}", caption, drawn)
 
 
 def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
-    layers = [layer for source in marks for layer in _row_layers(source, marks[source])]
+    layers = [
+        layer
+        for source, values in marks.items()
+        for layer in ranged(
+            [replace(value, at=value.at - source.lower) for value in values],
+            source.look,
+            source.label,
+            "x",
+        )
+    ]
     if is_ratio:
         layers.append(no_difference("the published number"))
     height = _AROUND + _ROW * len(names)
@@ -164,13 +177,8 @@ def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool)
     return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
 
 
-def _row_layers(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
-    lowered = [replace(value, at=value.at - source.lower) for value in values]
-    return ranged(lowered, source.look, source.label, "x")
-
-
 def _has_ratio(judged: Judged) -> bool:
-    """Return whether our value over the published one fits a logarithmic axis."""
+    """Return whether the measured value over the published one fits a logarithmic axis."""
     published = judged.row.published or 0.0
     samples = (judged.period_kernel, judged.period, judged.today)
     medians = [ours.center for ours in samples if ours]
@@ -182,12 +190,8 @@ def _has_ratio(judged: Judged) -> bool:
     )
 
 
-def _label(judged: Judged, with_quantity: bool) -> str:
-    return f"{judged.row.where}: {judged.row.quantity}" if with_quantity else judged.row.where
-
-
 def _quantity(judged: Judged) -> str:
-    return f"{judged.row.quantity} ({judged.row.unit})" if judged.row.unit else judged.row.quantity
+    return with_unit(judged.row.quantity, judged.row.unit)
 
 
 def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = False) -> Marks:
@@ -225,10 +229,6 @@ def _ours(ours: Ours | None, at: float, unit: float, name: str) -> list[RangedVa
     interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None
     runs = (ours.runs.low / unit, ours.runs.high / unit)
     return [RangedValue(at, ours.center / unit, runs, interval, name)]
-
-
-def _title(study: JudgedStudy) -> str:
-    return f"Published and measured: {study.study.name}"
 
 
 def _caption(left_out: int, how: str) -> str:

@@ -1,1 +1,1 @@
-"""What many runs say together: rows of a table, statistics, and one page."""
+"""Pages of sweeps."""

@@ -53,25 +53,26 @@ def graphs(
         if along and along.across is not None
         else _runs(sweep, samples)
     )
-    maps = (map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples))
-    drawn = (main, *maps, _distribution(sweep, samples), _flows(sweep, samples))
+    shape, by_flow = layout.for_runs(sweep), samples.by_flow
+    drawn = [main, map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples)]
+    if int(samples.counts.max()) > 1:
+        drawn.append(_curves("distribution", "runs", shape, samples, samples.at))
+    if by_flow:
+        none: Numbers = np.empty(0)
+        drawn.append(_curves("flows", "flows", shape, samples, lambda at: by_flow.get(at, none)))
     return [group for group in drawn if group]
 
 
 def _seeds(samples: SweepSamples) -> str:
-    """Return the remark on the number of seeds."""
+    """Return the remark on too few seeds for an interval."""
     most = int(samples.counts.max())
-    return (
-        ""
-        if most >= FEWEST
-        else " One seed: no interval."
-        if most == 1
-        else f" {most} seeds: no interval."
-    )
+    if most >= FEWEST:
+        return ""
+    return f" {'One seed' if most == 1 else f'{most} seeds'}: no interval."
 
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
-    """The metric's axis, which all panels share: logarithmic over decades, else from zero."""
+    """Return the axis that all panels share: logarithmic over decades, else from zero."""
     name = labelled(sweep.metric, samples.unit)
     plain = Axis(name, "")
     if samples.unit in _RATES:
@@ -221,22 +222,6 @@ def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]
     return layers
 
 
-def _distribution(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
-    """Over runs; a single run has none."""
-    if int(samples.counts.max()) < 2:
-        return None
-    return _curves("distribution", "runs", layout.for_runs(sweep), samples, samples.at)
-
-
-def _flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
-    """Over single flows, where runs have several."""
-    if not samples.by_flow:
-        return None
-    none: Numbers = np.empty(0)
-    shape = layout.for_runs(sweep)
-    return _curves("flows", "flows", shape, samples, lambda at: samples.by_flow.get(at, none))
-
-
 def _curves(
     key: str, of: str, shape: Layout, samples: SweepSamples, values: Callable[[Place], Numbers]
 ) -> GraphGroup:
@@ -244,7 +229,7 @@ def _curves(
     caption = (
         f"At each value, the share of {of} that had at most this value: further right is larger,"
         f" steeper is steadier. The mark is the median of the {of}."
-        + (" Each panel has its own horizontal scale." if len(shape.panels) > 1 else "")
+        + (" Each panel has a separate horizontal scale." if len(shape.panels) > 1 else "")
         + shape.left_out
     )
     drawn = tuple(

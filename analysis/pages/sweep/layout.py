@@ -1,4 +1,4 @@
-"""Which factor of a sweep a graph shows along its axis, which by colour, and which by panels."""
+"""Factors of a sweep along the axis of a graph, by colour and by panels."""
 
 from __future__ import annotations
 
@@ -12,18 +12,15 @@ from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.statistics.sweep_samples import Place
 
 Levels = dict[int, int]
-"""Of some factors, which of their values."""
+"""Value of some factors, both by number."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One graph of `sweep`: its axis, what is told apart in it, and its panels.
+    """One graph of `sweep`: its axis, its series and its panels.
 
-    `across` is the factor of the axis, `series` the one that is told apart by colour or rows;
-    `rest` has the panels.
-
-    `panels` are the combinations that are shown, and `left_out` the sentence on those that are
-    not.
+    `across` is the factor of the axis, `series` the one by colour or rows; `rest` has the panels.
+    `panels` are the combinations that are shown, `left_out` is the sentence on the others.
     """
 
     sweep: SweepRecord
@@ -71,7 +68,7 @@ def _layout(
 
 
 def for_lines(sweep: SweepRecord) -> Layout | None:
-    """Lines along a quantity, if possible not the compared one, which has colours; or None.
+    """Return lines along a quantity, if possible not the compared one, which has colours; or None.
 
     None if no factor is a quantity.
     """
@@ -91,7 +88,7 @@ def for_lines(sweep: SweepRecord) -> Layout | None:
 
 
 def for_runs(sweep: SweepRecord) -> Layout:
-    """Single runs and distributions: the compared factor, or else the first, has the colours.
+    """Return single runs and distributions, with colours by the compared or else the first factor.
 
     All others have panels.
     """
@@ -101,7 +98,7 @@ def for_runs(sweep: SweepRecord) -> Layout:
 
 
 def for_maps(sweep: SweepRecord) -> Layout | None:
-    """Maps of two factors that are not the compared one; None without two.
+    """Return maps of two factors that are not the compared one; None without two.
 
     `across` has the columns, `series` the rows.
     """
@@ -134,7 +131,7 @@ MOST_PANELS = 12
 
 
 def chosen(count: int, most: int = MOST_PANELS) -> list[int]:
-    """Up to `most` of `count` places, evenly spread with both ends."""
+    """Return up to `most` of `count` places, evenly spread with both ends."""
     if not count:
         return []
     return sorted({round(at) for at in np.linspace(0, count - 1, min(count, most))})

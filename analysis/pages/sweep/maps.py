@@ -22,7 +22,7 @@ _RATIO = 3.0
 
 
 def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
-    """Return None unless two factors vary next to the compared one."""
+    """Return the map; None unless two factors vary next to the compared one."""
     shape = layout.for_maps(sweep)
     if shape is None:
         return None
@@ -42,7 +42,7 @@ def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | No
 
 
 def _amounts(values: Numbers, known: Numbers) -> Numbers:
-    """From 0 for the least to 1 for the greatest, by logarithms over decades."""
+    """Return from 0 for the least to 1 for the greatest, by logarithms over decades."""
     scaled = np.log10 if spans_decades(known.tolist()) else np.asarray
     low, high = float(scaled(known.min())), float(scaled(known.max()))
     tints: Numbers = (scaled(values) - low) / ((high - low) or 1.0)
@@ -50,7 +50,7 @@ def _amounts(values: Numbers, known: Numbers) -> Numbers:
 
 
 def map_of_ratios(sweep: SweepRecord, comparisons: Sequence[LevelComparison]) -> GraphGroup | None:
-    """None where no difference to the baseline is shown, or where there are no ratios."""
+    """Return the map; None without ratios or shown differences to the baseline."""
     shape, axis = layout.for_maps(sweep), sweep.compare
     against = [
         comparison for comparison in comparisons if axis is not None and comparison.place[axis] == 0
@@ -105,7 +105,7 @@ def _is_shown(comparison: LevelComparison) -> bool:
 def _by_level(
     sweep: SweepRecord, axis: int, against: Sequence[LevelComparison]
 ) -> tuple[Numbers, Numbers]:
-    """For each cell the ratio to the baseline, NaN for none, and 1 where no difference is shown."""
+    """Return each cell's ratio to the baseline or NaN, and 1 where no difference is shown."""
     ratios, unshown = np.full(sweep.shape, np.nan), np.zeros(sweep.shape)
     for comparison in against:
         place = (*comparison.place[:axis], comparison.second_level, *comparison.place[axis + 1 :])
