@@ -9,10 +9,9 @@ from pathlib import Path
 
 from analysis.records import socket_samples
 from analysis.records.json_reader import Problems, parse
-from analysis.records.qdiscs import QdiscsFile
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.socket_samples import SocketSample
-from analysis.records.trial_files import EnvironmentFile
+from analysis.records.trial_files import EnvironmentFile, QdiscsFile
 from topologies.addresses import address_of
 from topologies.foundation import untrusted
 from topologies.foundation.errors import UsageError

@@ -140,10 +140,8 @@ def _middle_pairs(count: int) -> tuple[Indices, Indices, Numbers]:
     out.
     """
     half = count // 2
-    reach, farthest = (
-        int(4 * sqrt(count)) + 3,
-        min(count, 40),
-    )  # the chance beyond is below `_NEGLIGIBLE`
+    # The chance beyond is below `_NEGLIGIBLE`.
+    reach, farthest = int(4 * sqrt(count)) + 3, min(count, 40)
     first = np.arange(max(0, half - reach), min(count, half + reach))
     second = np.minimum(first[:, None] + np.arange(1, farthest), count)
     below = _log_choices(count) + _log_extreme(count, first)

@@ -84,11 +84,8 @@ def hodges_lehmann(values: Numbers) -> tuple[float, float, float]:
     Mathematical Statistics 34(2), 1963, https://doi.org/10.1214/aoms/1177704172). Below six values
     they are the least and the greatest, which hold less than `CONFIDENCE`.
     """
-    ordered, pairs, place = (
-        np.sort(values),
-        len(values) * (len(values) + 1) // 2,
-        _critical(len(values)),
-    )
+    ordered, count = np.sort(values), len(values)
+    pairs, place = count * (count + 1) // 2, _critical(count)
     middle = (_pair_mean(ordered, (pairs - 1) // 2) + _pair_mean(ordered, pairs // 2)) / 2
     return middle, _pair_mean(ordered, place), _pair_mean(ordered, pairs - 1 - place)
 

@@ -123,13 +123,7 @@ def interval(paired: Paired) -> str:
 def _figure(paired: Paired, value: float) -> str:
     if paired.low is not None and paired.high is not None and paired.low < paired.high:
         return fixed(value, decimals(paired.low, paired.high, paired.neutral))
-    if (
-        0 < abs(value - paired.neutral) < 0.1
-    ):  # all seeds alike, and close to no difference: it shall not read as none
-        return fixed(
-            value,
-            max(
-                2, decimals(min(value, paired.neutral), max(value, paired.neutral), paired.neutral)
-            ),
-        )
+    if 0 < abs(value - paired.neutral) < 0.1:  # equal in all seeds: it must not read as none
+        low, high = sorted((value, paired.neutral))
+        return fixed(value, max(2, decimals(low, high, paired.neutral)))
     return fixed(value, 2) if paired.scale == "ratio" and 0.1 < value < 1000 else signed(value)

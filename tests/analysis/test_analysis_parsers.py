@@ -8,8 +8,7 @@ import pytest
 
 from analysis.records import iperf, socket_samples
 from analysis.records.json_reader import typed
-from analysis.records.qdiscs import PortLoss, QdiscsFile
-from analysis.records.trial_files import CountersFile
+from analysis.records.trial_files import CountersFile, PortLoss, QdiscsFile
 from tests.analysis import xplot
 
 CLIENT = """\

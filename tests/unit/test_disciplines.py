@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from analysis.records.qdiscs import Qdisc, QdiscsFile
+from analysis.records.trial_files import Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
 from topologies.disciplines import discipline, disciplines, of_kind
 from topologies.foundation.errors import UsageError
