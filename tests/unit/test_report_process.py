@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from experiments.harness.running import report as report_process
-from experiments.harness.running.report import reporter
+from experiments.harness.running.report import Reporter
 
 ANSWERING = """\
 import os, sys
@@ -25,7 +26,7 @@ def test_the_verdict_comes_back_before_the_report_is_made(
     monkeypatch.setattr(
         report_process, "_analysis", lambda *words: [sys.executable, "-c", ANSWERING, words[-1]]
     )
-    with reporter("sack") as report:
+    with closing(Reporter("sack")) as report:
         assert report.judge(tmp_path) == {"verdict": "good"}
         assert report(tmp_path) == 3
 
@@ -34,6 +35,6 @@ def test_an_analysis_that_died_gives_no_verdict(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(report_process, "_analysis", lambda *_words: ["false"])
-    with reporter("sack") as report:
+    with closing(Reporter("sack")) as report:
         assert report.judge(tmp_path) is None
         assert report(tmp_path) == 1

@@ -1,5 +1,4 @@
-"""What `tcplab compare` names: runs by their folders, points of sweeps by their keys.
-All runs of a store: the page of them, and the table of the terminal."""
+"""Runs by their folders and points of sweeps by their keys, compared and listed."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from analysis.pages.comparison import (
 )
 from analysis.pages.index import write_index
 from analysis.records.run_index import index
-from experiments.harness.sweep.store import FILE, Kept, PointStore, results
+from experiments.harness.sweep.store import FILE, results
 from topologies.foundation.errors import UsageError
 
 _MOST = len(string.ascii_uppercase)
@@ -33,16 +32,12 @@ _FOLDER = "comparisons"
 def compare_sides(which: Sequence[str], out: Path, console: Console) -> tuple[SideComparison, Path]:
     """Print the comparison and write its page. Raises UsageError for an unknown run or point."""
     comparison = compared(_sides(which, out))
-    page = write_page(comparison, out / _FOLDER, _page_name(comparison.sides))
+    # A page named by its sides, so that a comparison keeps its page.
+    names = (side.name.replace("/", "-").replace(" ", "-") for side in comparison.sides)
+    page = write_page(comparison, out / _FOLDER, "_".join(names)[:200] + ".html")
     print_comparison(comparison, console)
     console.print(f"Page: {page}", highlight=False, soft_wrap=True)
     return comparison, page
-
-
-def _page_name(sides: Sequence[ComparedSide]) -> str:
-    """Return a name made of the sides, so that a comparison keeps its page."""
-    names = (side.name.replace("/", "-").replace(" ", "-") for side in sides)
-    return "_".join(names)[:200] + ".html"
 
 
 def _sides(named: Sequence[str], out: Path) -> list[ComparedSide]:
@@ -88,25 +83,17 @@ def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
         if len(matches) != 1:
             raise _not_found(beginning, len(matches))
         kept = matches[0]
-        rows = [(each.seed, _rows(memory, each)) for each in _alike(memory, kept)]
+        asked = (kept.experiment, kept.combination, kept.origin)
+        alike = [
+            each
+            for each in memory.listed()
+            if (each.experiment, each.combination, each.origin) == asked
+            and each.status == "complete"
+        ]
+        records = memory.records(each.key for each in alike)
+        rows = [(each.seed, records[each.key]["rows"]) for each in alike]
     settings = {"experiment": kept.experiment, **kept.combination}
     return side_of_points(letter, kept.key[:12], settings, rows)
-
-
-def _alike(memory: PointStore, kept: Kept) -> list[Kept]:
-    """Return the complete points that differ from `kept` by their seed only."""
-    asked = (kept.experiment, kept.combination, kept.origin)
-    return [
-        each
-        for each in memory.listed()
-        if (each.experiment, each.combination, each.origin) == asked and each.status == "complete"
-    ]
-
-
-def _rows(memory: PointStore, kept: Kept) -> list[dict[str, object]]:
-    ((_, record),) = memory.found(kept.key)
-    rows: list[dict[str, object]] = record["rows"]
-    return rows
 
 
 def _not_found(named: str, count: int = 0) -> UsageError:

@@ -116,10 +116,7 @@ def _buffers() -> KernelCase:
         for share in (0.1, 1, 4)
     }
     algorithms = tuple(map(congestion_control, ("cubic", "reno", "bbr")))
-    also = {
-        " 4 BDP": _RTT,
-        " 0.1 BDP": _RESENT,
-    }
+    also = {" 4 BDP": _RTT, " 0.1 BDP": _RESENT}
     return _case(
         "buffers",
         "One flow of CUBIC, Reno or BBR over 20 Mbit/s, with short and long buffers.",
@@ -213,18 +210,13 @@ def _incast() -> KernelCase:
 
 def _marking() -> KernelCase:
     ecn = Condition("ecn", "ECN", (("net.ipv4.tcp_ecn", "1"),))
-    metrics = (
-        _GOODPUT,
-        _RTT,
-        _RESENT,
-    )
     return _case(
         "marking",
         "CUBIC with ECN through fq_codel, which marks instead of dropping.",
         {"ecn": replace(_PATH, discipline="fq_codel")},
         _BULK,
         (ecn,),
-        (KernelMeasure("ECN", ecn.name, metric, "ecn") for metric in metrics),
+        (KernelMeasure("ECN", ecn.name, metric, "ecn") for metric in (_GOODPUT, _RTT, _RESENT)),
     )
 
 

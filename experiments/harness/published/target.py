@@ -145,7 +145,9 @@ def published_study(experiment: str) -> PublishedStudy:
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
     """Return all published numbers, study by study."""
-    return tuple(target for name in _names() for target in targets_of(name, quick))
+    names = [named.name for named in catalogue() if part(named.name, "targets")]
+    names.sort(key=lambda name: (published_study(name).order, name))
+    return tuple(target for name in names for target in targets_of(name, quick))
 
 
 @cache
@@ -157,11 +159,6 @@ def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
         replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))
         for target in _with_repetitions(rows)
     )
-
-
-def _names() -> list[str]:
-    names = [named.name for named in catalogue() if part(named.name, "targets")]
-    return sorted(names, key=lambda name: (published_study(name).order, name))
 
 
 def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:

@@ -1,5 +1,4 @@
-"""The analysis as a process of its own, which makes the report of a run or the page of a sweep.
-What `--strict` asks of a run: a network that did what was asked of it."""
+"""The analysis as a process, which makes reports and pages; checks of `--strict`."""
 
 from __future__ import annotations
 
@@ -7,8 +6,8 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -91,21 +90,11 @@ class Reporter:
         return status
 
     def close(self) -> None:
-        """End the analysis, whatever it does."""
+        """End the analysis at once."""
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
         os.close(self._answers)
-
-
-@contextmanager
-def reporter(study: str, words: IO[str] | None = None) -> Iterator[Reporter]:
-    """The analysis as a process for a run of this study, which ends with the block."""
-    process = Reporter(study, words)
-    try:
-        yield process
-    finally:
-        process.close()
 
 
 GOOD = "good"
@@ -115,7 +104,7 @@ _REMEDY = "Its page compares specification and measurement; see docs/concepts/ve
 
 
 def require_good_network(run: Path) -> None:
-    """Raises TcplabError with the first reason unless the manifest of `run` calls it good."""
+    """Raise TcplabError with the first reason unless the manifest of `run` calls it good."""
     network = json.loads((run / "manifest.json").read_text()).get("network")
     if not network:
         raise TcplabError("The analysis gave no verdict on the network of this run.", _REMEDY)
@@ -125,7 +114,7 @@ def require_good_network(run: Path) -> None:
 
 
 def require_good_points(counts: Mapping[str, int]) -> None:
-    """Raises TcplabError unless the network of every point is good; `counts` is by verdict."""
+    """Raise TcplabError unless the network of every point is good; `counts` is by verdict."""
     others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
     if others:
         words = ", ".join(f"{number} {verdict}" for verdict, number in others.items())

@@ -114,23 +114,18 @@ def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
     for condition in spec.conditions:
         place = f"Seed {seed}, {condition.label}:"
         try:
-            warned, failed = _judged(raw, condition.name)
+            evidence = json.loads(untrusted.content(raw, f"{condition.name}/evidence.json"))
+            warned = list(evidence["warnings"])
+            failed = [
+                f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+                for proof in evidence["proofs"]
+                if not proof["held"]
+            ]
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
         warnings += [f"{place} {warning}" for warning in warned]
         failures += [f"{place} {failure}" for failure in failed]
     return SeedVerdict(tuple(failures), tuple(warnings))
-
-
-def _judged(raw: Path, condition: str) -> tuple[list[str], list[str]]:
-    """Warnings, and sentences about what is not proved, of a condition's evidence."""
-    evidence = json.loads(untrusted.content(raw, f"{condition}/evidence.json"))
-    failures = [
-        f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
-        for proof in evidence["proofs"]
-        if not proof["held"]
-    ]
-    return list(evidence["warnings"]), failures
 
 
 def _untimely(raw: Path) -> list[str]:
@@ -214,7 +209,7 @@ def _algorithms(spec: ExperimentSpec) -> list[str]:
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
-    """Raises UsageError if modules would enter this computer's kernel without `load_modules`."""
+    """Raise UsageError if modules would enter this computer's kernel without `load_modules`."""
     if spec.modules and not load_modules:
         raise UsageError(
             f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"

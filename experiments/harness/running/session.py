@@ -6,13 +6,14 @@ import datetime
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import testbed
 from experiments.harness.running.lab import facts_of, ready_lab
-from experiments.harness.running.report import reporter
+from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import (
     SeedVerdict,
@@ -63,7 +64,8 @@ def run(
 
     Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
     """
-    with reporter(request.spec.name, words) as report:  # the analysis loads while the run goes on
+    # The analysis loads while the run goes on.
+    with closing(Reporter(request.spec.name, words)) as report:
         lab = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
         if lab:
             build_all(request.spec.modules, lab)  # an error in a module is no failed run

@@ -1,7 +1,6 @@
-"""A run repeated with the same spec, seeds and lab, and compared byte by byte with what it left.
-Captures of a run and of its repetition, byte by byte, and where they begin to differ.
+"""A run repeated with its spec, seeds and lab, and compared byte by byte.
 
-Either may be a stranger's.
+The files of a run may come from an untrusted person.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Comparison:
 
 
 def to_repeat(folder: Path) -> RunToRepeat:
-    """The run in `folder`. Raises UsageError for one that cannot be repeated."""
+    """Read the run in `folder`. Raises UsageError for one that cannot be repeated."""
     manifest, written = (_read(folder, name) for name in ("manifest.json", "spec.json"))
     if manifest.get("testbed") != "virtual":
         raise UsageError(
@@ -124,7 +123,7 @@ def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
 
 
 def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
-    """Raises TcplabError, which names what differs, unless this is the lab that made the run."""
+    """Raise TcplabError, which names what differs, unless this is the lab that made the run."""
     if run.lab_digest == ready.digests["whole"]:
         return
     names = [name for name, own in run.parts.items() if own != ready.digests[name]]
@@ -274,15 +273,12 @@ def _first(name: str, expected: bytes, given: bytes) -> Difference:
             return Difference(name, number, round(own[0] - start, 6), False, what)
         seconds = round((own[0] if own else start) - start, 6)
         cut = expected.startswith(given)
-        return Difference(name, number, seconds, cut, _ending(cut, ended=own is None))
+        if own is None:
+            what = "it goes on after the run had ended"
+        else:
+            what = "it ends there, and the run went on" if cut else "what follows is no packet"
+        return Difference(name, number, seconds, cut, what)
     return Difference(name, 0, 0.0, False, "its packets are the same, the file is not")
-
-
-def _ending(cut: bool, ended: bool) -> str:
-    """Describe a capture that ends too late or too early; `ended` if the run had ended before."""
-    if ended:
-        return "it goes on after the run had ended"
-    return "it ends there, and the run went on" if cut else "what follows is no packet"
 
 
 def packets(content: bytes) -> Iterator[tuple[float, bytes]]:
