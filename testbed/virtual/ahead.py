@@ -21,7 +21,7 @@ from testbed.host.capacity import claimed_processor
 from testbed.host.processes import ProcessUsage
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import JobEnd, Limits, Progress, Usage, usage_of
-from testbed.virtual.guest import RunningGuest, guest, lacking
+from testbed.virtual.guest import GuestSettings, RunningGuest, guest, lacking
 from testbed.virtual.run import compiled_code
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
@@ -49,11 +49,10 @@ def run_told_later(
 
     A `loud` kernel prints all that it has to say; its packets are other ones. Raises TcplabError.
     """
-    with (
-        claimed_processor() as processor,
-        _linked(lab, module, known, _packed(order), seed, out, limits, processor, loud) as running,
-    ):
-        ended = running.follow(progress)
+    with claimed_processor() as processor:
+        settings = GuestSettings(lab, seed, out, limits, processor, loud=loud)
+        with _linked(settings, module, known, _packed(order)) as running:
+            ended = running.follow(progress)
     return usage_of(ended, out)
 
 
@@ -83,7 +82,8 @@ def guest_ahead(
 
     Raises TcplabError if it ends before it waits.
     """
-    with _linked(lab, module, known, NONE_YET, seed, out, limits, processor) as running:
+    settings = GuestSettings(lab, seed, out, limits, processor)
+    with _linked(settings, module, known, NONE_YET) as running:
         _wait_until_it_waits(running)
         with running.processes.held_kernel() as kernel:
             signal.pidfd_send_signal(kernel, signal.SIGSTOP)
@@ -91,25 +91,14 @@ def guest_ahead(
 
 
 @contextmanager
-def _linked(
-    lab: Lab,
-    module: str,
-    known: Any,
-    text: str,
-    seed: int,
-    out: Path,
-    limits: Limits,
-    processor: int | None,
-    loud: bool = False,
-) -> Iterator[RunningGuest]:
-    archive = job_archive(module, known, None, ahead=True, **lacking(lab))
-    _tell(out, text)
-    code = compiled_code(lab)
-    with guest(lab, code, archive, seed, out, limits, processor, loud=loud) as running:
+def _linked(settings: GuestSettings, module: str, known: Any, text: str) -> Iterator[RunningGuest]:
+    archive = job_archive(module, known, None, ahead=True, **lacking(settings.lab))
+    _tell(settings.out, text)
+    with guest(settings, compiled_code(settings.lab), archive) as running:
         try:
             yield running
         finally:
-            untrusted.remove(out / ORDER)
+            untrusted.remove(settings.out / ORDER)
 
 
 def _packed(order: Any) -> str:

@@ -135,27 +135,33 @@ class RunningGuest:
         return follow(self.process, out, progress, limits, check, stop)
 
 
-@contextmanager
-def guest(
-    lab: Lab,
-    code: Path,
-    archive: bytes,
-    seed: int,
-    out: Path,
-    limits: Limits,
-    processor: int | None,
-    real_time: bool = False,
-    sandbox: type[Sandbox] | None = None,
-    loud: bool = False,
-) -> Iterator[RunningGuest]:
-    """A guest that runs the program `code` with the job `archive`.
+@dataclass(frozen=True)
+class GuestSettings:
+    """The settings of a guest: lab, seed, empty folder, limits, processor (None: any), options.
 
-    None of its processes is left afterwards. The other parameters are those of `run_in_guest`
-    (testbed.virtual.run). Raises TcplabError.
+    The options are those of `run_in_guest` (testbed.virtual.run).
     """
+
+    lab: Lab
+    seed: int
+    out: Path
+    limits: Limits
+    processor: int | None
+    real_time: bool = False
+    sandbox: type[Sandbox] | None = None
+    loud: bool = False
+
+
+@contextmanager
+def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[RunningGuest]:
+    """Provide a guest that runs the program `code` with the job `archive`.
+
+    None of its processes is left afterwards. Raises TcplabError.
+    """
+    lab, out, limits = settings.lab, settings.out, settings.limits
     user = ordinary_user()
     require_limits(limits)
-    kind = sandbox or allowed_sandbox(lab.confine).kind
+    kind = settings.sandbox or allowed_sandbox(lab.confine).kind
     with (
         adopted(out, user),
         scratch() as folder,
@@ -164,13 +170,14 @@ def guest(
         GuestProcesses(kind.end) as processes,
     ):
         place = kind(lab, out, code, job.fileno(), processes.report, user, limits, folder)
-        command = place.command() + _kernel(lab, seed, limits, real_time, loud)
-        descriptors = [job.fileno(), processes.report]
-        with started(command, console, descriptors, processor) as process, processes.ended():
+        command, descriptors = place.command() + _kernel(settings), [job.fileno(), processes.report]
+        with (
+            started(command, console, descriptors, settings.processor) as process,
+            processes.ended(),
+        ):
             processes.started()
-            yield RunningGuest(
-                process, processes, GuestBounds(out, limits, processes, place.second)
-            )
+            bounds = GuestBounds(out, limits, processes, place.second)
+            yield RunningGuest(process, processes, bounds)
 
 
 def lacking(lab: Lab) -> dict[str, bool]:
@@ -197,17 +204,21 @@ def require_limits(limits: Limits) -> None:
             )
 
 
-def _kernel(lab: Lab, seed: int, limits: Limits, real_time: bool, loud: bool) -> list[str]:
+def _kernel(settings: GuestSettings) -> list[str]:
     """Return the lab kernel's command line.
 
     It is mixed into the kernel's random pool, so only the seed varies in it.
     """
-    travels = lab.time_travel and not real_time
+    lab, memory = settings.lab, settings.limits.memory_mib
+    travels = lab.time_travel and not settings.real_time
     clock = f"time-travel=inf-cpu time-travel-start={_EPOCH}" if travels else ""
-    seccomp, volume = "seccomp=on" if lab.seccomp else "", "loglevel=7" if loud else "quiet"
+    seccomp, volume = (
+        "seccomp=on" if lab.seccomp else "",
+        "loglevel=7" if settings.loud else "quiet",
+    )
     words = (
-        f"/lab/linux mem={limits.memory_mib}M root=none rootfstype=hostfs rootflags=/ ro init=/init"
-        f" hostfs=/lab seed={seed} {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab con=null"
-        f" con0=null console=stderr0 stderr=1 {volume}"
+        f"/lab/linux mem={memory}M root=none rootfstype=hostfs rootflags=/ ro init=/init"
+        f" hostfs=/lab seed={settings.seed} {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab"
+        f" con=null con0=null console=stderr0 stderr=1 {volume}"
     )
     return words.split()

@@ -18,7 +18,7 @@ from testbed.jobs.archive import code_digest, job_archive, travelling_modules
 from testbed.jobs.following import Limits, Progress, Usage, usage_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.virtual.guest import guest, lacking
+from testbed.virtual.guest import GuestSettings, guest, lacking
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
@@ -73,7 +73,7 @@ def _compile(lab: Lab, folder: Path) -> None:
     out.mkdir()
     with (
         claimed_processor() as processor,
-        guest(lab, program, archive, 0, out, Limits(), processor) as running,
+        guest(GuestSettings(lab, 0, out, Limits(), processor), program, archive) as running,
     ):
         ended = running.follow(lambda *_: None)
     usage_of(ended, out)
@@ -102,12 +102,10 @@ def run_in_guest(
     Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
     delivered by then stays in `out`.
     """
-    limits = limits or Limits()
     code, archive = compiled_code(lab), job_archive(module, data, files, **lacking(lab))
-    options = (real_time, sandbox, loud)
-    with (
-        claimed_processor() as processor,
-        guest(lab, code, archive, seed, out, limits, processor, *options) as running,
-    ):
-        ended = running.follow(progress)
+    options, limits = (real_time, sandbox, loud), limits or Limits()
+    with claimed_processor() as processor:
+        settings = GuestSettings(lab, seed, out, limits, processor, *options)
+        with guest(settings, code, archive) as running:
+            ended = running.follow(progress)
     return usage_of(ended, out)
