@@ -8,7 +8,7 @@ again. Until then a flagged hand-in exports no points.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ class Overrides:
 
 def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
-    content = read_toml(folder / OVERRIDES, _NO_OVERRIDES)
+    content = _read_toml(folder / OVERRIDES, _NO_OVERRIDES)
     if "accept" in content:
         raise UsageError(
             f"{folder / OVERRIDES} has [[accept]], which names no hand-in and is read no more.",
@@ -80,8 +80,8 @@ def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
     return overrides
 
 
-def read_toml(file: Path, beginning: str) -> dict[str, Any]:
-    """A file of decisions, made with `beginning` if there is none. Raises UsageError."""
+def _read_toml(file: Path, beginning: str) -> dict[str, Any]:
+    """Return a file of decisions; write `beginning` if it is missing. Raises UsageError."""
     if not file.exists():
         file.write_text(beginning)
     try:
@@ -154,7 +154,7 @@ class Acceptances:
 def read_acceptances(folder: Path) -> Acceptances:
     """The file in the folder of grades, made if there is none. Raises UsageError."""
     acceptances: Acceptances = from_data(
-        Acceptances, read_toml(folder / ACCEPTED, _NO_ACCEPTANCES), ACCEPTED
+        Acceptances, _read_toml(folder / ACCEPTED, _NO_ACCEPTANCES), ACCEPTED
     )
     return acceptances
 
@@ -164,19 +164,10 @@ def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
     lines = [line for line in acceptances.accept if case.is_of(line.student)]
     for line in lines:
         if case.digest and line.hand_in == case.digest:
-            _take_off(case, line)
+            seen = [flag for flag in case.flags if flag.kind in line.flags]
+            case.accepted += seen
+            case.flags = [flag for flag in case.flags if flag not in seen]
+            if seen:
+                case.notes.append(f"Looked at and accepted. {line.comment}".strip())
     if case.flags and lines and all(line.hand_in != case.digest for line in lines):
         case.flag(FlagKind.NEW_HAND_IN, _ANOTHER)
-
-
-def _take_off(case: Case, line: Acceptance) -> None:
-    seen = [flag for flag in case.flags if flag.kind in line.flags]
-    if seen:
-        case.accepted += seen
-        case.flags = [flag for flag in case.flags if flag not in seen]
-        case.notes.append(f"Looked at and accepted. {line.comment}".strip())
-
-
-def strangers(names: Sequence[str], cases: Sequence[Case]) -> list[str]:
-    """The students in files of decisions who handed in nothing."""
-    return sorted({name for name in names if not any(case.is_of(name) for case in cases)})

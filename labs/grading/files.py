@@ -17,15 +17,13 @@ from typing import Any
 import msgspec
 
 from analysis.rendering.page_files import write as write_files
-from labs.definition.assignment import Course
 from labs.definition.files import LARGEST_PICTURE
 from labs.definition.spec import LabSpec
 from labs.grading import canvas, gradescope, moodle, pages
-from labs.grading.case import Case, ExportedPoints, Flag, exported_points
-from labs.grading.decisions import Acceptances, Overrides, strangers
+from labs.grading.case import Case, Flag, exported_points
 from labs.grading.failure_domain import Stage, at_once, failure_domain
-from labs.grading.intake_report import EMPTY_REPORT, INTAKE, DownloadReport
-from labs.grading.roster import Person
+from labs.grading.intake_report import INTAKE
+from labs.grading.pages import GradedClass
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
@@ -138,26 +136,13 @@ class CourseFiles:
     roster: Path | None = None
 
 
-@dataclass(frozen=True)
-class GradedClass:
-    """A class that is graded, and what people decided."""
-
-    lab: LabSpec
-    course: Course
-    people: Sequence[Person]
-    cases: Sequence[Case]
-    overrides: Overrides
-    acceptances: Acceptances
-    report: DownloadReport = EMPTY_REPORT
-
-
 def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
     """Write all files except those of decisions, which belong to people.
 
     Pages and tables of a former grading without a hand-in are removed. Returns
     sentences for the instructor.
     """
-    # First of all: a hand-in that cannot be rendered is refused, which the tables say.
+    # Pages first: the tables name each hand-in that could not be rendered.
     files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
     rendered = dict(files)
     tables = _tables(graded_class, given)
@@ -165,7 +150,14 @@ def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]
     write_files(out, _listed(_files(graded_class, tables, rendered), written), "grade")
     gone = remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
-    return [*notices, *_about_decisions(graded_class), *_about_stale(gone)]
+    notices += [
+        f"There are decisions about '{name}', who has no hand-in."
+        for name in graded_class.unknown_students()
+    ]
+    if gone:
+        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
+        notices.append(f"Removed {len(gone)} outdated files of a former grading: {names}.")
+    return notices
 
 
 def _files(
@@ -210,45 +202,28 @@ def file_names(cases: Sequence[Case]) -> dict[Case, str]:
 
 def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
     """Every table by its name; one that would have no row is empty and not written."""
-    students = exported_points(graded_class.cases)
-    return {
-        "grades.csv": FilledTable(grades(graded_class.lab, graded_class.cases).encode()),
-        INTAKE: FilledTable(table(*graded_class.report.table()).encode()),
-        "moodle.csv": _moodle(graded_class.lab, students, given.worksheet),
-        "canvas.csv": _canvas(graded_class.lab, students, given.roster),
+    lab, students = graded_class.lab, exported_points(graded_class.cases)
+    made = {
+        "grades.csv": grades(lab, graded_class.cases),
+        INTAKE: table(*graded_class.report.table()),
+        "moodle.csv": "" if given.worksheet else moodle.own_worksheet(lab, students),
+        "canvas.csv": canvas.own_gradebook(lab, students),
     }
-
-
-def _moodle(
-    lab: LabSpec, students: Sequence[ExportedPoints], worksheet: Path | None
-) -> FilledTable:
-    if worksheet:
-        return moodle.filled(worksheet, lab, students)
-    return FilledTable(moodle.own_worksheet(lab, students).encode())
-
-
-def _canvas(lab: LabSpec, students: Sequence[ExportedPoints], roster: Path | None) -> FilledTable:
-    if roster and (book := canvas.read_gradebook(roster, lab)):
-        return canvas.matched(book, lab, students)
-    return FilledTable(canvas.own_gradebook(lab, students).encode())
+    tables = {name: FilledTable(text.encode()) for name, text in made.items()}
+    if given.worksheet:
+        tables["moodle.csv"] = moodle.filled(given.worksheet, lab, students)
+    if given.roster and (book := canvas.read_gradebook(given.roster, lab)):
+        tables["canvas.csv"] = canvas.matched(book, lab, students)
+    return tables
 
 
 def _pages(
     graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, str]]:
-    lab, cases = graded_class.lab, graded_class.cases
-    yield "report.json", as_json([rendered[case].report for case in cases])
-    yield (
-        "class.html",
-        pages.class_page(
-            lab, graded_class.course, graded_class.people, cases, names, graded_class.report
-        ),
-    )
-    yield (
-        "reading.html",
-        pages.reading_page(lab, cases, names, graded_class.overrides, graded_class.acceptances),
-    )
-    for case in cases:
+    yield "report.json", as_json([rendered[case].report for case in graded_class.cases])
+    yield "class.html", pages.class_page(graded_class, names)
+    yield "reading.html", pages.reading_page(graded_class, names)
+    for case in graded_class.cases:
         yield f"feedback/{names[case]}.html", rendered[case].feedback
         yield f"gradescope/{names[case]}.json", rendered[case].results
 
@@ -262,32 +237,17 @@ def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tupl
             )
 
 
-def _about_decisions(graded_class: GradedClass) -> Iterable[str]:
-    names = [line.student for line in graded_class.overrides.override]
-    names += [line.student for line in graded_class.acceptances.accept]
-    for name in strangers(names, graded_class.cases):
-        yield f"There are decisions about '{name}', who handed in nothing."
-
-
-def _about_stale(gone: Sequence[str]) -> Iterable[str]:
-    if gone:
-        names = ", ".join(gone[:_SHOWN]) + (", ..." if len(gone) > _SHOWN else "")
-        yield f"{len(gone)} files of a former grading that are nobody's now are removed: {names}."
-
-
 def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
-    """The instructor's own table.
-
-    It has the points so far, whatever the state, and the final ones, which course systems get.
-    """
+    """The instructor's table, with the points so far and the final ones for course systems."""
     rows = [_row(lab, case) for case in cases]
     heading = [name for name, _ in rows[0]] if rows else ["student"]
     return table(heading, [[value for _, value in row] for row in rows])
 
 
 def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
-    """Each column with its heading."""
+    """Return each column's heading and value; a question's id may repeat a heading."""
     marks = {mark.question: mark.points for mark in case.marks}
+    authentic = "yes" if all(case.authentic.values()) else "no"
     return [
         ("student", case.student),
         ("name", case.person.name if case.person else ""),
@@ -296,7 +256,7 @@ def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
         ("of", lab.points),
         ("final", case.final),
         ("to_read", len(case.open)),
-        ("authentic", _authentic(case)),
+        ("authentic", authentic if case.authentic and not case.refused else ""),
         ("flags", _kinds(case.flags)),
         ("accepted", _kinds(case.accepted)),
         *((question.id, marks.get(question.id)) for question in lab.questions),
@@ -307,9 +267,3 @@ def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
 
 def _kinds(flags: Sequence[Flag]) -> str:
     return "; ".join(sorted({flag.kind for flag in flags}))
-
-
-def _authentic(case: Case) -> str:
-    if case.refused or not case.authentic:
-        return ""
-    return "yes" if all(case.authentic.values()) else "no"

@@ -28,12 +28,13 @@ from labs.grading.decisions import (
     read_overrides,
 )
 from labs.grading.failure_domain import Stage, at_once, failure_domain
-from labs.grading.files import CourseFiles, GradedClass
+from labs.grading.files import CourseFiles
 from labs.grading.gradescope import Submission, check_submitter
 from labs.grading.intake import receive
 from labs.grading.intake_report import counting_hand_ins, report_on
 from labs.grading.marked_case import Marked, Ruler, fits, has_real_time, mark
 from labs.grading.marking import tolerances
+from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as

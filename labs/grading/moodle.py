@@ -16,18 +16,15 @@ from __future__ import annotations
 
 import html
 import re
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
-from labs.grading.tables import FilledTable, ForeignTable, read_foreign_table, table
+from labs.grading.tables import FilledTable, ForeignTable, headings, read_foreign_table, table
 from topologies.foundation.errors import UsageError
 
-_HEADINGS = Path(__file__).with_name("moodle_headings.toml")
 _IDENTIFIER = re.compile(r"\D*(\d{1,12})")
 _NUMBER = re.compile(r"\d+(?:([.,])\d+)?")
 _RIGHT_OF_MAXIMUM = 2
@@ -67,7 +64,7 @@ def _comment_beginning(lab: LabSpec) -> str:
 
 @dataclass(frozen=True)
 class WorksheetColumns:
-    """The places of what is read and written. `feedback` is None if there is none that is known."""
+    """The columns that are read and written; `feedback` is None if it is unknown."""
 
     identifier: int
     grade: int
@@ -77,15 +74,11 @@ class WorksheetColumns:
 
 @dataclass(frozen=True)
 class Worksheet:
-    """A worksheet of Moodle's."""
+    """A worksheet of Moodle's; `participants` are the rows of people."""
 
     table: ForeignTable
     columns: WorksheetColumns
-
-    @property
-    def participants(self) -> list[int]:
-        """Their rows."""
-        return _body(self.table)
+    participants: list[int]
 
     def maximum(self, row: int) -> str:
         """The most points of the assignment, as it is written."""
@@ -168,7 +161,7 @@ def read_worksheet(file: Path) -> Worksheet:
         seen = ", ".join(sheet.heading)[:300] or "none"
         problem = f"{file.name} is no grading worksheet that can be read. Its columns: {seen}."
         raise UsageError(problem, _DOWNLOADED)
-    worksheet = Worksheet(sheet, columns)
+    worksheet = Worksheet(sheet, columns, _body(sheet))
     if not all(_NUMBER.fullmatch(worksheet.maximum(row)) for row in worksheet.participants):
         problem = f"{file.name}: the assignment's grades are no points but a scale."
         raise UsageError(problem, "Let it have points in Moodle.")
@@ -177,29 +170,20 @@ def read_worksheet(file: Path) -> Worksheet:
 
 def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
     """The columns, by their headings in any known language, else by Moodle's usual places."""
-    columns = {role: _place(sheet.heading, names) for role, names in _headings().items()}
-    maximum = _maximum(sheet) if columns["maximum"] is None else columns["maximum"]
-    identifier = 0 if columns["identifier"] is None else columns["identifier"]
+    maximum, identifier = _place(sheet, "maximum"), _place(sheet, "identifier") or 0
+    if maximum is None:
+        maximum = _maximum(sheet)
     if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
     cells = (sheet.value(row, identifier) for row in _body(sheet))
     if not all(_IDENTIFIER.fullmatch(text) for text in cells):
         return None
-    return WorksheetColumns(identifier, maximum - 1, maximum, columns["feedback"])
+    return WorksheetColumns(identifier, maximum - 1, maximum, _place(sheet, "feedback"))
 
 
-@cache
-def _headings() -> Mapping[str, frozenset[str]]:
-    """By what a column holds: its heading in every known language, in small letters."""
-    names: dict[str, set[str]] = {}
-    for language in tomllib.loads(_HEADINGS.read_text()).values():
-        for role, heading in language.items():
-            names.setdefault(role, set()).add(heading.casefold())
-    return {role: frozenset(headings) for role, headings in names.items()}
-
-
-def _place(headings: Sequence[str], names: frozenset[str]) -> int | None:
-    return next((place for place, text in enumerate(headings) if text.casefold() in names), None)
+def _place(sheet: ForeignTable, role: str) -> int | None:
+    names = headings(role)
+    return next((at for at, text in enumerate(sheet.heading) if text.casefold() in names), None)
 
 
 def _body(sheet: ForeignTable) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from labs.definition.assignment import Course
@@ -17,6 +18,26 @@ from labs.grading.shared_work import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
 from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
+
+
+@dataclass(frozen=True)
+class GradedClass:
+    """A graded class with the decisions of people."""
+
+    lab: LabSpec
+    course: Course
+    people: Sequence[Person]
+    cases: Sequence[Case]
+    overrides: Overrides = field(default_factory=Overrides)
+    acceptances: Acceptances = field(default_factory=Acceptances)
+    report: DownloadReport = EMPTY_REPORT
+
+    def unknown_students(self) -> list[str]:
+        """Return the students in files of decisions who have no hand-in."""
+        names = {line.student for line in self.overrides.override}
+        names |= {line.student for line in self.acceptances.accept}
+        return sorted(name for name in names if not any(case.is_of(name) for case in self.cases))
+
 
 VERDICTS = {
     Verdict.RIGHT: ("right", ""),
@@ -41,15 +62,9 @@ _WIDELY = 0.2  # of a class
 def feedback_page(lab: LabSpec, case: Case) -> str:
     """Return a student's page: questions, answers, the run's values, their sources, points."""
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
-    return render(
-        "feedback.html",
-        {
-            "lab": lab,
-            "case": case,
-            "pairs": pairs,
-            "verdicts": {verdict: words for verdict, (words, _) in VERDICTS.items()},
-        },
-    )
+    verdicts = {verdict: words for verdict, (words, _) in VERDICTS.items()}
+    context = {"lab": lab, "case": case, "pairs": pairs, "verdicts": verdicts}
+    return render("feedback.html", context)
 
 
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
@@ -61,21 +76,15 @@ def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
     return {name: getattr(question, name) for name in ("ask", "points", "how", "kind", "id")}
 
 
-def class_page(
-    lab: LabSpec,
-    course: Course,
-    people: Sequence[Person],
-    cases: Sequence[Case],
-    names: Mapping[Case, str],
-    report: DownloadReport = EMPTY_REPORT,
-) -> str:
-    """Distributions per question, pairs that are flagged, what was widely misunderstood."""
+def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
+    """Return the page of the class: points, answers, flags and frequent mistakes."""
+    lab, cases = graded_class.lab, graded_class.cases
     handed_in = {case.student for case in cases}
     return render(
         "class.html",
         {
             "lab": lab,
-            "course": course,
+            "course": graded_class.course,
             "cases": sorted(cases, key=lambda case: case.student),
             "names": names,
             "states": Counter(case.state for case in cases),
@@ -84,11 +93,11 @@ def class_page(
             "looks": [(case, flag) for case in cases for flag in case.flags],
             "misunderstood": list(_misunderstood(lab, cases)),
             "open": sum(len(case.open) for case in cases),
-            "missing": [person for person in people if person.id not in handed_in],
+            "missing": [each for each in graded_class.people if each.id not in handed_in],
             "refused": [case for case in cases if case.refused],
             "finals": {entry.case: entry.points for entry in exported_points(cases)},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
-            "received": report,
+            "received": graded_class.report,
         },
     )
 
@@ -115,14 +124,9 @@ def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
     )
     total = sum(verdicts.values()) or 1
     shares = [
-        {
-            "verdict": VERDICTS[name][0],
-            "count": verdicts[name],
-            "share": 100 * verdicts[name] / total,
-            "kind": VERDICTS[name][1],
-        }
-        for name in VERDICTS
-        if verdicts[name]
+        {"verdict": words, "count": count, "share": 100 * count / total, "kind": kind}
+        for name, (words, kind) in VERDICTS.items()
+        if (count := verdicts[name])
     ]
     return {"question": question, "shares": shares}
 
@@ -146,17 +150,12 @@ def _misunderstood(lab: LabSpec, cases: Sequence[Case]) -> list[dict[str, Any]]:
     return sorted(mix_ups, key=lambda mix_up: -mix_up["count"])
 
 
-def reading_page(
-    lab: LabSpec,
-    cases: Sequence[Case],
-    names: Mapping[Case, str],
-    overrides: Overrides,
-    acceptances: Acceptances,
-) -> str:
+def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     """Return the page of open decisions, with fields that make lines for the files of decisions.
 
     Hand-ins to look at, those that could not be graded, and answers, question by question.
     """
+    lab, cases = graded_class.lab, graded_class.cases
     queue = [(question, _waiting(question, cases, names)) for question in lab.questions]
     context = {
         "lab": lab,
@@ -167,7 +166,7 @@ def reading_page(
         "looks": [case for case in cases if case.state is State.LOOK],
         "refused": [case for case in cases if case.refused],
         "rest": REST,
-        "decided": to_data(overrides) | to_data(acceptances),
+        "decided": to_data(graded_class.overrides) | to_data(graded_class.acceptances),
     }
     return page_with_script("reading.html", "reading.js", context)
 

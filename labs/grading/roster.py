@@ -16,93 +16,27 @@ from pathlib import Path
 from labs.definition.assignment import student_id
 from labs.definition.files import decoded
 from labs.grading.intake import HandIn
+from labs.grading.tables import headings
 from topologies.foundation.errors import UsageError
 
-_NUMBER = (
-    "id number",
-    "id-nummer",
-    "número de id",
-    "numéro d'identification",
-    "codice identificativo",
-    "número de identificação (id)",
-    "nummer (id)",
-    "número id",
-    "id nummer",
-)
-_USERNAME = (
-    "username",
-    "anmeldename",
-    "nombre de usuario",
-    "nom d'utilisateur",
-    "nome de utilizador",
-    "gebruikersnaam",
-    "nom d'usuari",
-    "användarnamn",
-)
-_EMAIL = (
-    "email address",
-    "e-mail-adresse",
-    "dirección de correo",
-    "adresse de courriel",
-    "indirizzo email",
-    "e-mail",
-    "e-mailadres",
-    "adreça electrònica",
-    "e-postadress",
-)
-_FULL_NAME = (
-    "full name",
-    "vollständiger name",
-    "nombre completo",
-    "nom complet",
-    "nome completo",
-    "volledige naam",
-    "fullständigt namn",
-)
-_FIRST_NAME = ("first name", "vorname", "nombre", "prénom", "nome", "voornaam", "nom", "förnamn")
-_LAST_NAME = (
-    "last name",
-    "surname",
-    "nachname",
-    "apellido(s)",
-    "nom de famille",
-    "cognome",
-    "apelido",
-    "achternaam",
-    "cognoms",
-    "efternamn",
-)
-_IDENTIFIER = (
-    "identifier",
-    "identificador",
-    "identifiant",
-    "identificativo",
-    "identificatie",
-    "identifierare",
-    "id",
-)
+_IDENTIFIER = headings("identifier", of_people=True)
 _PARTICIPANT = re.compile(
-    r"(?:participante?|teilnehmer/in|partecipante|deelnemer|deltagare)\s*([0-9]{1,12})",
-    re.IGNORECASE,
+    rf"(?:{'|'.join(map(re.escape, headings('participant')))})\s*([0-9]{{1,12}})", re.IGNORECASE
 )
-"""What Moodle writes in English, German, Spanish, French, Italian, Portuguese, Dutch, Catalan and
-Swedish, by its language packs: `idnumber`, `username`, `email`, `fullname`, `firstname`, `lastname`
-of moodle.php; `recordid` above a worksheet's numbers and `hiddenuser` before each, of assign.php.
-"""
 _COLUMNS = {
     "id": (
-        *("id", "student id", "sis user id", *_NUMBER, *_USERNAME),
-        *("sis login id", "login id", *_IDENTIFIER[:-1], *_EMAIL),
+        *("id", "student id", "sis user id", *headings("idnumber"), *headings("username")),
+        *("sis login id", "login id", *_IDENTIFIER, *headings("email")),
     ),
-    "name": ("name", *_FULL_NAME, "student"),
-    "first": _FIRST_NAME,
-    "last": _LAST_NAME,
-    "email": ("email", *_EMAIL, "sis login id"),
+    "name": ("name", *headings("fullname"), "student"),
+    "first": headings("firstname"),
+    "last": headings("lastname"),
+    "email": ("email", *headings("email"), "sis login id"),
     "moodle": ("moodle",),
     "canvas": ("canvas",),
     "section": ("section",),
 }
-"""What a column is for, and the headings under which it is looked for, in order."""
+"""The headings under which each column is looked for, in order."""
 _REMEDY = "Begin it with a line that names the columns, one called id; or write one id in a line."
 _SAVE = 'Save it as CSV in UTF-8; Excel calls that "CSV UTF-8".'
 _DELIMITERS = ",;\t"
@@ -137,7 +71,7 @@ def read_roster(file: Path) -> list[Person]:
     people = list(_people(file, max(tables.values(), key=_fitness)))
     ids = [person.id for person in people]
     if repeated := next((student for student, count in Counter(ids).items() if count > 1), None):
-        raise UsageError(f"{file} names {repeated} twice.", "Give everybody an id of their own.")
+        raise UsageError(f"{file} names {repeated} twice.", "Give each student a different id.")
     return people
 
 
@@ -167,7 +101,7 @@ def _people(file: Path, rows: Sequence[Sequence[str]]) -> Iterator[Person]:
         others = (row for row in rows if _heading(row) != heading)
         people = [_person(dict(zip(heading, row, strict=False)), heading) for row in others]
         if not any(person.id for person in people):
-            raise UsageError(f"{file} has no column that tells ids.", _REMEDY)
+            raise UsageError(f"{file} has no ids in its column of ids.", _REMEDY)
         yield from (person for person in people if person.id)
         return
     if max(map(len, rows)) > 1 or _is_heading(heading[0], rows[1:]):
@@ -186,7 +120,7 @@ def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
     """A row of a table by its headings.
 
-    Canvas's `ID` is its own number, Moodle's may be that of a participant.
+    Canvas's `ID` is Canvas's number, Moodle's may be that of a participant.
     """
     canvas_export = "sis user id" in heading or "sis login id" in heading
     numbers = (_participant(name, cells.get(name, "")) for name in _IDENTIFIER)

@@ -26,11 +26,11 @@ from labs.grading.decisions import (
     read_acceptances,
     read_overrides,
 )
-from labs.grading.files import CourseFiles, GradedClass
+from labs.grading.files import CourseFiles
 from labs.grading.gradescope import results
 from labs.grading.inspection import InspectedHandIn, fingerprint
 from labs.grading.intake import HandIn
-from labs.grading.pages import class_page, feedback_page, reading_page
+from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
@@ -89,8 +89,8 @@ def test_no_student_reads_about_anybody_else(case: Case, sack: LabSpec) -> None:
     assert FRIEND not in page and FRIEND not in str(results(sack, case))
     assert "No points yet" in page and "A person will look at this hand-in first" in page
     names = {case: "ann"}
-    assert FRIEND in class_page(sack, COURSE, [], [case], names)
-    assert FRIEND in reading_page(sack, [case], names, Overrides(), Acceptances())
+    assert FRIEND in class_page(GradedClass(sack, COURSE, [], [case]), names)
+    assert FRIEND in reading_page(GradedClass(sack, COURSE, [], [case]), names)
 
 
 def test_an_acceptance_is_of_one_hand_in_and_of_the_flags_that_were_seen(
@@ -108,7 +108,7 @@ def test_what_the_student_uploads_after_the_look_is_not_accepted(case: Case, sac
     )
     assert case.final is None and "new hand-in" in {flag.kind for flag in case.flags}
     for page in (
-        class_page(sack, COURSE, [], [case], {case: "ann"}),
+        class_page(GradedClass(sack, COURSE, [], [case]), {case: "ann"}),
         feedback_page(sack, case),
     ):
         assert "This is another, and was not looked at yet" in page

@@ -17,11 +17,11 @@ from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import Case
-from labs.grading.decisions import Acceptances, Overrides
 from labs.grading.downloads import DownloadFile
-from labs.grading.files import CourseFiles, GradedClass
+from labs.grading.files import CourseFiles
 from labs.grading.intake import Intake, receive
 from labs.grading.intake_report import CountingHandIns, counting_hand_ins, report_on
+from labs.grading.pages import GradedClass
 from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, tar_of, written, zip_of
@@ -187,7 +187,7 @@ def test_the_report_is_written_and_shown(tmp_path: Path, sack: LabSpec) -> None:
     cases, out = intake.chosen.cases, tmp_path / "grades"
     files.write(
         out,
-        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
+        GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report),
         CourseFiles(),
     )
     rows = list(csv.DictReader((out / "intake.csv").read_text().splitlines()))
@@ -215,7 +215,7 @@ def test_names_that_are_no_text_are_shown_all_the_same(tmp_path: Path, sack: Lab
     cases, out = intake.chosen.cases, tmp_path / "grades"
     files.write(
         out,
-        GradedClass(sack, COURSE, PEOPLE, cases, Overrides(), Acceptances(), intake.report),
+        GradedClass(sack, COURSE, PEOPLE, cases, report=intake.report),
         CourseFiles(),
     )
     assert len((out / "intake.csv").read_text().splitlines()) == 6

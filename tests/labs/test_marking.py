@@ -14,13 +14,13 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, exported_points
-from labs.grading.decisions import OVERRIDES, Acceptances, apply_overrides, read_overrides
+from labs.grading.decisions import OVERRIDES, apply_overrides, read_overrides
 from labs.grading.gradescope import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker, tolerances
 from labs.grading.moodle import own_worksheet
-from labs.grading.pages import class_page, feedback_page, reading_page
+from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.roster import Person, read_roster
 from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.grading.tables import cell
@@ -262,13 +262,18 @@ def test_names_and_answers_are_text_on_every_page(
     names = {case: "ann"}
     pages = [
         feedback_page(sack, case),
-        class_page(sack, COURSE, [Person(bad)], [case], names),
-        reading_page(sack, [case], names, read_overrides(tmp_path, sack), Acceptances()),
+        class_page(GradedClass(sack, COURSE, [Person(bad)], [case]), names),
+        reading_page(
+            GradedClass(sack, COURSE, [], [case], read_overrides(tmp_path, sack)),
+            names,
+        ),
     ]
     for page in pages:
         assert "<script>alert" not in page and "<img src=x" not in page
     refused = Case(HandIn(Path(), bad), Path(), refused=bad)
-    assert "<script>alert" not in class_page(sack, COURSE, [], [refused], {refused: "x"})
+    assert "<script>alert" not in class_page(
+        GradedClass(sack, COURSE, [], [refused]), {refused: "x"}
+    )
 
 
 def found_run(digest: str) -> HandedInRun:

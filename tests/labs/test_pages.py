@@ -28,7 +28,7 @@ from labs.grading.decisions import (
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
-from labs.grading.pages import class_page, feedback_page, reading_page
+from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.roster import Person
 from labs.sack.key import DERIVED
 from labs.student.handout import handout_files
@@ -128,8 +128,8 @@ def test_pages_fit_a_phone_and_raise_no_complaint(
     names = {case: "ann"}
     pages = {
         "feedback": feedback_page(sack, case),
-        "class": class_page(sack, COURSE, [Person("eve")], [case], names),
-        "reading": reading_page(sack, [case], names, Overrides(), Acceptances()),
+        "class": class_page(GradedClass(sack, COURSE, [Person("eve")], [case]), names),
+        "reading": reading_page(GradedClass(sack, COURSE, [], [case]), names),
         "handout": (assignment.folder / "handout.html").read_text(),
     }
     with browser(tmp_path) as page:
@@ -157,7 +157,7 @@ def test_what_is_typed_while_reading_becomes_lines_of_the_file(
     decided = Overrides(
         (Override("eve", "why", 1.0, "kept"), Override("ann", "factor", 2.0, "replaced or kept"))
     )
-    page = reading_page(sack, [case], {case: "ann"}, decided, Acceptances())
+    page = reading_page(GradedClass(sack, COURSE, [], [case], decided), {case: "ann"})
     lines = tomllib.loads(typed(page, tmp_path, _TYPED))["override"]
     kept = {"student": "eve", "question": "why", "points": 1, "comment": "kept", "hand_in": ""}
     comment = 'Say "why" \\ more'
@@ -175,7 +175,9 @@ def test_what_is_ticked_becomes_an_acceptance_of_that_hand_in(
     case: Case, sack: LabSpec, tmp_path: Path
 ) -> None:
     before = Acceptance("eve", "e" * 32, ("captures",), "kept")
-    page = reading_page(sack, [case], {case: "ann"}, Overrides(), Acceptances((before,)))
+    page = reading_page(
+        GradedClass(sack, COURSE, [], [case], acceptances=Acceptances((before,))), {case: "ann"}
+    )
     (tmp_path / ACCEPTED).write_text(typed(page, tmp_path, _TICKED))
     lines = read_acceptances(tmp_path).accept
     assert lines == (before, Acceptance("ann", DIGEST, ("captures", 'odd "kind" <b>')))
