@@ -298,7 +298,7 @@ def grade(
     """
     from labs.grading.files import CourseFiles
     from labs.grading.grade import ClassRequest, grade_all
-    from labs.grading.gradescope import read_submission
+    from labs.grading.gradescope import read_submitters
     from labs.grading.roster import read_roster
 
     request = ClassRequest(
@@ -308,7 +308,7 @@ def grade(
         out,
         people=read_roster(roster) if roster else (),
         given=CourseFiles(worksheet, roster),
-        submission=read_submission(gradescope_metadata) if gradescope_metadata else None,
+        submitters=read_submitters(gradescope_metadata) if gradescope_metadata else (),
         workers=workers,
     )
     folder = grade_all(request)

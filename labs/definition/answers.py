@@ -62,7 +62,7 @@ def _table(file: Path) -> dict[str, Any]:
         content = untrusted.content(file.parent, file.name, LARGEST)
     except OSError as error:
         raise TcplabError(
-            f"{file.name} cannot be read: {error.strerror}.", "Hand it in beside your runs."
+            f"{file.name} cannot be read: {error.strerror}.", "Hand it in together with your runs."
         ) from None
     except untrusted.TooLarge:
         problem = f"{file.name} is larger than {LARGEST // 1024} KiB."

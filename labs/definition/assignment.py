@@ -29,8 +29,7 @@ _SEEDS = 2**31
 _LONGEST_ID = 64
 _CLASS_FORMAT = 1
 _COURSE_FILE = """\
-# Keep this file to yourself: whoever has it can compute every variant. Keep a copy: without it
-# nothing can be graded.
+# Keep this file secret: it is enough to compute every variant. Keep a copy: grading needs it.
 name = {name}
 secret = {secret}
 # true: runs in real time (vagrant up) are accepted although they cannot be repeated.

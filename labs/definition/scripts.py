@@ -172,7 +172,7 @@ def handed_in_script(folder: Path, name: str) -> Script:
     try:
         text = untrusted.text(folder, name, _LONGEST)
     except FileNotFoundError:
-        raise UsageError(f"There is no file '{name}'.", "Put it beside the answers.") from None
+        raise UsageError(f"There is no file '{name}'.", "Put it next to answers.toml.") from None
     except (OSError, untrusted.StrangeFile):
         raise UsageError(
             f"'{name}' is no file of up to {_LONGEST >> 10} KiB.", "Hand in a script."

@@ -124,7 +124,7 @@ def unit_named(name: str) -> Unit:
     unit = _unit(name)
     if unit is None:
         problem = f"'{name[:40]}' is no unit that answers can be in."
-        raise UsageError(problem, "Use kbit/s, KByte, s, ms, % or nothing.")
+        raise UsageError(problem, "Use kbit/s, KByte, s, ms, %, or no unit for a count.")
     return unit
 
 

@@ -12,14 +12,14 @@ from labs.definition.assignment import Course, Variant
 from labs.definition.runs import NO_PARTS, seeds_of, settings
 from labs.definition.spec import LabRun
 from labs.grading.case import Case, FlagKind
-from labs.grading.inspection import HandedInRun
-from labs.grading.real_time import check_label, inconsistencies
+from labs.grading.inspection import TOOLS, HandedInRun
+from labs.grading.real_time import check_label, digests_of, inconsistencies
 from labs.measuring.contained import contained_as
 from labs.measuring.measures import MeasuredFolder, values_of
 from topologies.foundation.errors import TcplabError
 
 _SHOWN = 3
-_VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", "iperf", "tcpdump", "iproute2")
+_VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", *TOOLS)
 
 
 def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) -> bool:
@@ -30,10 +30,8 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     handed_in = case.inspected.runs.get(run.name)
     case.repeated[run.name] = case.runs[run.name] = [record["values"] for record in records]
     if handed_in is None:
-        case.flag(
-            FlagKind.NO_RUN,
-            f"The run {run.name} was not handed in; the answers are marked by the repeated run.",
-        )
+        missing = f"The run {run.name} was not handed in"
+        case.flag(FlagKind.NO_RUN, f"{missing}; the answers are marked by the repeated run.")
         return False
     if handed_in.misfits:
         more = ", ..." if len(handed_in.misfits) > _SHOWN else ""
@@ -42,7 +40,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
     if handed_in.testbed == "native":
         _native(case, run, handed_in, course)
         return True
-    digests = {name: digest for record in records for name, digest in record["files"].items()}
+    digests = digests_of(records)
     case.authentic[run.name] = all(
         handed_in.files.get(name) == digest for name, digest in digests.items()
     )
@@ -88,15 +86,13 @@ def settle(
     """Say where captures begin to differ, and mark by what was handed in."""
     handed_in = case.inspected.runs[run.name]
     if handed_in.testbed == "native":
-        check_label(
-            case, run, handed_in, records, reference / "raw", versions.get("kernel release", "")
-        )
+        check_label(case, run, records, reference / "raw", versions.get("kernel release", ""))
         return
-    names = [name for record in records for name in record["files"] if name.endswith(".pcap")]
+    digests = digests_of(records)
+    names = [name for name in digests if name.endswith(".pcap")]
     other_files = [
         name
-        for record in records
-        for name, digest in record["files"].items()
+        for name, digest in digests.items()
         if not name.endswith(".pcap") and handed_in.files.get(name) != digest
     ]
     place = case.folder / handed_in.place / "raw"
@@ -107,16 +103,13 @@ def settle(
         case.flag(FlagKind.CAPTURES, f"Run {run.name}: the captures could not be compared. {error}")
         return
     case.compared[run.name] = differing
-    only_cut = (
-        bool(differing) and all(difference.cut for difference in differing) and not other_files
-    )
+    only_cut = bool(differing) and all(each.cut for each in differing) and not other_files
     kind = FlagKind.CUT_SHORT if only_cut else FlagKind.CAPTURES if differing else FlagKind.FILES
     sentences = [difference.sentence for difference in differing[:_SHOWN]] or [
         f"{other_files[0]} is another file than the run gives"
     ]
-    case.flag(
-        kind, f"Run {run.name}: {'; '.join(sentences)}. {version_sentence(handed_in, versions)}"
-    )
+    versions_say = version_sentence(handed_in, versions)
+    case.flag(kind, f"Run {run.name}: {'; '.join(sentences)}. {versions_say}")
     if not only_cut:
         _measure(case, run, handed_in)
 
@@ -127,29 +120,22 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
         place = str(case.folder / handed_in.place)
         values = contained_as(MeasuredFolder, values_of, place).values
     except TcplabError as error:
-        case.flag(
-            FlagKind.UNREADABLE,
-            f"Run {run.name}: it cannot be analysed ({error}); marked by the repeated run.",
-        )
+        problem = f"it cannot be analysed ({error}); marked by the repeated run."
+        case.flag(FlagKind.UNREADABLE, f"Run {run.name}: {problem}")
         return
     if any(values.values()):
         case.runs[run.name] = list(values.values())
-        case.notes.append(
-            f"Run {run.name}: the answers are marked by the captures that were handed in."
-        )
+        marked = "the answers are marked by the captures that were handed in."
+        case.notes.append(f"Run {run.name}: {marked}")
 
 
 def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> None:
     """Judge a run in real time by its own witnesses, since it cannot be repeated."""
     case.authentic[run.name] = False
-    case.notes.append(
-        f"Run {run.name} was made in real time, so it cannot be repeated packet by packet."
-    )
+    made = f"Run {run.name} was made in real time"
+    case.notes.append(f"{made}, so it cannot be repeated packet by packet.")
     if not course.native:
-        case.flag(
-            FlagKind.REAL_TIME,
-            f"Run {run.name} was made in real time, which this course does not accept unseen.",
-        )
+        case.flag(FlagKind.REAL_TIME, f"{made}, which this course does not accept unseen.")
     for sentence in other_settings(run, case.own_variant, handed_in, case.own):
         case.flag(FlagKind.OTHER_SETTINGS, f"Run {run.name}: {sentence}.")
     _measure(case, run, handed_in)

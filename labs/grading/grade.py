@@ -29,7 +29,8 @@ from labs.grading.decisions import (
 )
 from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.files import CourseFiles
-from labs.grading.gradescope import Submission, check_submitter
+from labs.grading.gradescope import check_submitter
+from labs.grading.inspection import TOOLS
 from labs.grading.intake import receive
 from labs.grading.intake_report import counting_hand_ins, report_on
 from labs.grading.marked_case import Marked, Ruler, fits, has_real_time, mark
@@ -47,16 +48,16 @@ from topologies.foundation.errors import TcplabError
 
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""
-CasePoints = Mapping[Case, dict[LabRun, list[Point]]]
-"""The points of each run of a hand-in."""
+RunPoints = dict[LabRun, list[Point]]
+CasePoints = Mapping[Case, RunPoints]
 
 
 @dataclass(frozen=True)
 class ClassRequest:
     """A class to grade: its hand-ins, lab, course and people, and the folder for the grades.
 
-    `given` are files of course systems to fill, `submission` names who submitted the only hand-in
-    to Gradescope.
+    `given` are files of course systems to fill. `submitters` are the addresses of those who
+    submitted the only hand-in to Gradescope.
     """
 
     submissions: Path
@@ -65,7 +66,7 @@ class ClassRequest:
     out: Path
     people: Sequence[Person] = ()
     given: CourseFiles = field(default_factory=CourseFiles)
-    submission: Submission | None = None
+    submitters: Sequence[str] = ()
     workers: int | None = None
 
 
@@ -94,8 +95,8 @@ def grade_all(request: ClassRequest) -> Path:
         grade_cases(cases, grading)
         for case in cases:
             with failure_domain(case, Stage.DECIDE):
-                if request.submission:
-                    check_submitter(case, request.people, request.submission)
+                if request.submitters:
+                    check_submitter(case, request.people, request.submitters)
                 apply_overrides(case, lab, overrides)
                 apply_acceptances(case, acceptances)
         report = report_on(intake, counting)
@@ -122,8 +123,8 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
     nominal, module = grading.nominal(), grading.module
 
-    def spread_points(case: Case, variant: Variant) -> dict[LabRun, list[Point]]:
-        """Further points of a hand-in in real time, whose spread makes its bands."""
+    def spread_points(case: Case, variant: Variant) -> RunPoints:
+        """Return further points of a hand-in in real time, whose spread makes its bands."""
         real_time = has_real_time(case)
         return grading.spread_points(variant, case.own.module) if real_time else {}
 
@@ -142,14 +143,13 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
 
 
 def _open(cases: Sequence[Case]) -> list[Case]:
-    """The hand-ins that can still be graded."""
+    """Return the hand-ins that can still be graded."""
     return [case for case in cases if not case.refused and case.variant]
 
 
 def _planned(
-    cases: Sequence[Case], points_of: Callable[[Case, Variant], dict[LabRun, list[Point]]]
-) -> Iterator[tuple[Case, dict[LabRun, list[Point]]]]:
-    """The points of each hand-in that has a variant."""
+    cases: Sequence[Case], points_of: Callable[[Case, Variant], RunPoints]
+) -> Iterator[tuple[Case, RunPoints]]:
     for case in _open(cases):
         with failure_domain(case, Stage.PLAN):
             yield case, points_of(case, case.own_variant)
@@ -196,26 +196,20 @@ def _doubtful(
 def _own_versions(lab: Lab) -> dict[str, str]:
     """Return the versions that a manifest of the grader would name."""
     facts = lab_facts(lab)
-    tools = {
-        tool: facts["tools"][tool]
-        for tool in ("iperf", "tcpdump", "iproute2")
-        if tool in facts["tools"]
-    }
     return {
         "code": code_digest(),
         "kernel release": facts["kernel"]["release"],
         "kernel": facts["kernel"]["digest"],
         "image": facts["image"]["digest"],
-        **tools,
+        **{tool: facts["tools"][tool] for tool in TOOLS if tool in facts["tools"]},
     }
 
 
 def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Run what was handed in as scripts, as many guests at once as this machine has room for."""
+    lab = grading.lab
     handed_in = [
-        (case, grading.lab.question(name), script)
-        for case in cases
-        for name, script in case.scripts.items()
+        (case, lab.question(name), case.scripts[name]) for case in cases for name in case.scripts
     ]
     if not handed_in:
         return
@@ -249,7 +243,11 @@ def _find_shared_work(
 ) -> None:
     """Flag what hand-ins have in common that they should not."""
     cases = [case for case, marks in marked.items() if marks]
-    rulers = {case: _ruler(case, marks.key) for case, marks in marked.items() if marks}
+    rulers = {  # numbers alone: a key may name thousands of frames
+        case: Ruler(Key(marks.key.numbers, {}, marks.key.mistakes), case.own_variant)
+        for case, marks in marked.items()
+        if marks
+    }
     right = {case: marks.right for case, marks in marked.items() if marks}
     shared_work.same_student(cases)
     shared_work.same_captures(cases)
@@ -264,8 +262,3 @@ def _find_shared_work(
         with failure_domain(case, Stage.RESEMBLE):
             others = [other for other in cases if other is not case]
             shared_work.other_variants(case, others, lab, right[case], fitting)
-
-
-def _ruler(case: Case, key: Key) -> Ruler:
-    """The run's numbers alone: a key may name thousands of frames."""
-    return Ruler(Key(key.numbers, {}, key.mistakes), case.own_variant)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from labs.grading.roster import Person
 from topologies.foundation.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
-_ORIGIN = "Gradescope writes this file beside each submission."
+_ORIGIN = "Gradescope writes this file next to each submission."
 
 
 class SubmittingUser(Struct, frozen=True):
@@ -35,15 +34,8 @@ class SubmissionMetadata(Struct, frozen=True):
     users: tuple[SubmittingUser, ...] = ()
 
 
-@dataclass(frozen=True)
-class Submission:
-    """The submitters, by the addresses of their accounts; a group has several."""
-
-    emails: tuple[str, ...]
-
-
-def read_submission(file: Path) -> Submission:
-    """`users[].email` of /autograder/submission_metadata.json. Raises UsageError."""
+def read_submitters(file: Path) -> tuple[str, ...]:
+    """Return `users[].email` of /autograder/submission_metadata.json. Raises UsageError."""
     try:
         with file.open("rb") as stream:
             content = json.loads(stream.read(_LARGEST))
@@ -53,19 +45,16 @@ def read_submission(file: Path) -> Submission:
     emails = tuple(email for user in users if (email := user.email.strip()))
     if not emails:
         raise UsageError(f"{file} names no user with an e-mail address.", _ORIGIN)
-    return Submission(emails)
+    return emails
 
 
-def check_submitter(case: Case, people: Sequence[Person], submission: Submission) -> None:
+def check_submitter(case: Case, people: Sequence[Person], emails: Sequence[str]) -> None:
     """Flag a hand-in that is of none of those who submitted it."""
-    submitted = any(_is_of(case, people, email.casefold()) for email in submission.emails)
+    submitted = any(_is_of(case, people, email.casefold()) for email in emails)
     if not case.refused and not submitted:
-        submitters = ", ".join(submission.emails)
-        case.flag(
-            FlagKind.WHOSE,
-            f"It was submitted by {submitters} and is of {case.student}.",
-            submitters,
-        )
+        submitters = ", ".join(emails)
+        text = f"It was submitted by {submitters} and is of {case.student}."
+        case.flag(FlagKind.WHOSE, text, submitters)
 
 
 def _is_of(case: Case, people: Sequence[Person], email: str) -> bool:
@@ -86,30 +75,21 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
     Answers that a person reads are left out: their points are given on Gradescope.
     """
     if case.state in (State.COULD_NOT_GRADE, State.LOOK):
-        return {"output": _waits(case), "output_format": "text", "tests": []}
+        output = "A person will look at this hand-in before it has points."
+        if case.refused:
+            output = f"Could not be graded: {case.refused}"
+        return {"output": output, "output_format": "text", "tests": []}
     marked = [mark for mark in case.marks if mark.points is not None]
     score = round(sum(mark.points or 0.0 for mark in marked), 2)
     tests = [_test(lab, mark) for mark in marked]
-    return {"score": score, "output": _summary(case), "output_format": "text", "tests": tests}
-
-
-def _waits(case: Case) -> str:
-    if case.refused:
-        return f"Could not be graded: {case.refused}"
-    return "A person will look at this hand-in before it has points."
-
-
-def _summary(case: Case) -> str:
-    if case.open:
-        return f"{len(case.open)} of your answers are read by a person."
-    return "Every answer is marked."
+    read = f"{len(case.open)} of your answers are read by a person."
+    output = read if case.open else "Every answer is marked."
+    return {"score": score, "output": output, "output_format": "text", "tests": tests}
 
 
 def _test(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
-    question = next(
-        (candidate for candidate in lab.questions if candidate.id == mark.question), None
-    )
-    given = f"You gave: {mark.given or 'nothing'}\n{mark.note}".strip()
+    question = next((each for each in lab.questions if each.id == mark.question), None)
+    given = f"Your answer: {mark.given or '(none)'}\n{mark.note}".strip()
     return {
         "name": question.ask if question else "Everything else",
         "score": mark.points,

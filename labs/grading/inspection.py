@@ -68,6 +68,8 @@ def _add(whole: hashlib._Hash, file: Path) -> None:
 
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec
+TOOLS = ("iperf", "tcpdump", "iproute2")
+"""Tools whose versions may explain a difference of captures."""
 _SHOWN = 80
 
 
@@ -222,9 +224,7 @@ def _origin(manifest: RunManifest) -> dict[str, str]:
         "image": manifest.image.digest if manifest.image else "",
     }
     return {name: value[:_SHOWN] for name, value in versions.items()} | {
-        tool: manifest.tools[tool][:_SHOWN]
-        for tool in ("iperf", "tcpdump", "iproute2")
-        if tool in manifest.tools
+        tool: manifest.tools[tool][:_SHOWN] for tool in TOOLS if tool in manifest.tools
     }
 
 

@@ -42,7 +42,7 @@ class HandIn:
 
     @property
     def words(self) -> str:
-        """The uploader by the word of the course system; empty if it says nothing."""
+        """The uploader's name and number in the course system; empty if unknown."""
         return " ".join(word for word in (self.uploader, self.moodle or self.canvas) if word)
 
 

@@ -98,7 +98,7 @@ def _reason(case: Case, first: Case) -> str:
     if case.refused and not first.refused:
         return f"it cannot be read ({case.refused.rstrip('.')})"
     if _is_own(case) != _is_own(first):
-        return f"it says that it is of {case.inspected.student or 'nobody'}"
+        return f"it names {case.inspected.student or 'no student'} as its student"
     return "it is older"
 
 

@@ -14,16 +14,14 @@ from typing import Any
 
 import msgspec
 
-from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
 from labs.definition.key import Key
-from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.definition.written import in_digits
 from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.class_grading import RunValues, key_of
-from labs.grading.marking import Marker
+from labs.grading.marking import marker_of
 
 _FEWEST = 3  # values, of which a band can be made
 
@@ -53,11 +51,9 @@ def check_bands(case: Case, key: Key | None) -> None:
     for name, (low, high) in case.bands.items():
         value = key.numbers.get(name) if key else None
         if value is not None and not low <= value <= high:
-            case.flag(
-                FlagKind.BAND,
-                f"{name}: {in_digits(value)} was captured, and repeated runs lie between"
-                f" {in_digits(low)} and {in_digits(high)}.",
-            )
+            between = f"between {in_digits(low)} and {in_digits(high)}"
+            text = f"{name}: {in_digits(value)} was captured, and repeated runs lie {between}."
+            case.flag(FlagKind.BAND, text)
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def mark(
     check_bands(case, key)
     unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in case.flags)
     marker = replace(
-        _marker(lab, key or Key(), tolerance, case.own_variant),
+        marker_of(lab, key or Key(), tolerance, case.own_variant),
         pictures=case.inspected.pictures,
         bands=case.bands if unreadable else {},
         recorded=case.inspected.predictions,
@@ -109,7 +105,7 @@ def fits(
     answers: Answers, lab: LabSpec, tolerance: Mapping[str, float], rulers: Sequence[Ruler]
 ) -> list[list[str]]:
     """Return, for each ruler, the numbers among the answers that are right by it."""
-    markers = (_marker(lab, ruler.key, tolerance, ruler.variant) for ruler in rulers)
+    markers = (marker_of(lab, ruler.key, tolerance, ruler.variant) for ruler in rulers)
     return [sorted(marker.right(answers)) for marker in markers]
 
 
@@ -117,10 +113,8 @@ def _key(case: Case, lab: LabSpec) -> Key | None:
     """The key by what was handed in, else by the repeated run."""
     key = key_of(lab, case.runs, case.own_variant)
     if key is None:
-        case.flag(
-            FlagKind.UNREADABLE,
-            "What was handed in gives no key; the answers are marked by the repeated run.",
-        )
+        problem = "The files handed in give no key; the answers are marked by the repeated run."
+        case.flag(FlagKind.UNREADABLE, problem)
         key = key_of(lab, case.repeated, case.own_variant)
     return _finite(key) if key else None
 
@@ -136,8 +130,3 @@ def _finite(key: Key) -> Key:
 
 def _only_finite(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in values.items() if isfinite(value)}
-
-
-def _marker(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: Variant) -> Marker:
-    derived = getattr(catalogue.key_module(lab.name), "DERIVED", {})
-    return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})

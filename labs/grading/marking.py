@@ -10,10 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import median, stdev
 
+from labs.definition import catalogue
 from labs.definition.answers import Answers
+from labs.definition.assignment import Variant
 from labs.definition.key import Key, Variables
+from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, Number, in_digits, parse_number, unit_named
 from labs.grading import thinking
@@ -104,7 +108,7 @@ class Marker:
     def _mark(self, question: Question, answers: Answers) -> AnswerMark:
         given = answers.get(question.id, [])
         shown, expected = ", ".join(given), self.expected(question)
-        empty = AnswerMark(question.id, shown, expected, 0.0, Verdict.EMPTY, "Nothing was given.")
+        empty = AnswerMark(question.id, shown, expected, 0.0, Verdict.EMPTY, "Not answered.")
         if question.kind == "module":
             return empty.for_person("") if given else replace(empty, note="")
         if question.kind == "script":
@@ -129,13 +133,9 @@ class Marker:
             return ""
         if question.options:
             right = self.key.choices.get(question.id, set())
-            return (
-                "; ".join(option.text for option in question.options if option.id in right)
-                or "none of them"
-            )
-        if question.kind == "script":
-            return thinking.script_expected(question)
-        if question.kind in ("evidence", "design"):
+            texts = [option.text for option in question.options if option.id in right]
+            return "; ".join(texts) or "none of them"
+        if question.kind in ("evidence", "design", "script"):
             return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:
             return self.model(question)
@@ -159,9 +159,8 @@ class Marker:
         if not given:
             return empty
         if question.kind == "graph" and question.id not in self.pictures:
-            return replace(
-                empty, note=f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
-            )
+            note = f"'{given[0][:60]}' was not handed in, or is no PNG or JPEG picture."
+            return replace(empty, note=note)
         return empty.for_person("It is read by a person.")
 
     def _options(self, question: Question, given: set[str], empty: AnswerMark) -> AnswerMark:
@@ -178,12 +177,11 @@ class Marker:
         self, question: Question, text: str, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
         if question.id not in self.key.numbers:
-            note = "No key could be computed; a person looks at it."
-            return empty.for_person(note)
+            return empty.for_person("No key could be computed; a person looks at it.")
         try:
             number = parse_number(text)
         except ValueError as error:
-            note = f"{_sentence(error)}. A person reads it."
+            note = f"{thinking.as_sentence(error)}. A person reads it."
             return empty.for_person(note, Verdict.UNREADABLE)
         mark = self._best(question, number, answers, empty)
         if mark.points == question.points or not number.others:
@@ -206,38 +204,33 @@ class Marker:
     def _judged(
         self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> AnswerMark:
-        close = _Closeness(self.tolerance.get(question.id, LEAST_TOLERANCE), reading.half_step)
-        share, mark = self._judge(question, reading.value, close, answers, empty)
+        share, mark = self._judge(question, reading, answers, empty)
         if mark.verdict in _RIGHT and reading.note:
             share, mark = reading.most, replace(mark, verdict=Verdict.UNIT, note=reading.note)
         return replace(mark, points=round(share * question.points, 2))
 
     def _judge(
-        self,
-        question: Question,
-        value: float,
-        close: _Closeness,
-        answers: Answers,
-        empty: AnswerMark,
+        self, question: Question, reading: _Reading, answers: Answers, empty: AnswerMark
     ) -> tuple[float, AnswerMark]:
         """Return the share of the points, and the mark without them."""
+        close = partial(reading.is_close, share=self.tolerance.get(question.id, LEAST_TOLERANCE))
         expected = self.key.numbers[question.id]
         low, high = self.bands.get(question.id, (expected, expected))
-        if close(value, expected) or (low < high and low <= value <= high):
+        if close(expected) or (low < high and low <= reading.value <= high):
             note = "" if low == high else "It lies in the band of repeated runs."
             return 1.0, replace(empty, verdict=Verdict.RIGHT, note=note)
         followed = self._followed(question, answers)
-        if followed is not None and close(value, followed):
+        if followed is not None and close(followed):
             note = "It follows rightly from your earlier answers, which cost their own points."
             return 1.0, replace(empty, verdict=Verdict.FOLLOWS, note=note)
         wrong = self.key.mistakes.get(question.id, {})
         for known in question.mistakes:
-            if known.id in wrong and close(value, wrong[known.id]):
+            if known.id in wrong and close(wrong[known.id]):
                 mistaken = replace(empty, note=known.note, mistake=known.id)
                 return 0.0, replace(mistaken, verdict=Verdict.MISTAKE)
         dimension = unit_named(question.unit).dimension
         for factor, note in _FACTORS.get(dimension, {}).items():
-            if close(value, factor * expected):
+            if close(factor * expected):
                 mistaken = replace(empty, note=note, mistake=f"factor {factor:g}")
                 return BY_A_FACTOR, replace(mistaken, verdict=Verdict.FACTOR)
         return 0.0, replace(empty, verdict=Verdict.WRONG, note="")
@@ -258,6 +251,12 @@ class Marker:
             return None
 
 
+def marker_of(lab: LabSpec, key: Key, tolerance: Mapping[str, float], variant: Variant) -> Marker:
+    """Return the marker of a variant, without pictures."""
+    derived = getattr(catalogue.key_module(lab.name), "DERIVED", {})
+    return Marker(lab, key, tolerance, derived, variables_of(lab, variant), {})
+
+
 @dataclass(frozen=True)
 class _Reading:
     """A value of a number in the question's unit; `note` says why it earns only `most` of it."""
@@ -266,6 +265,13 @@ class _Reading:
     half_step: float
     most: float = 1.0
     note: str = ""
+
+    def is_close(self, other: float, share: float) -> bool:
+        """Return whether it is within a share of the other value, or rounds to it."""
+        # A rounding that may be off by more than a tenth (one digit below 5) says too little.
+        step = self.half_step * 1.000001
+        rounding = step if step <= MOST_ROUNDING * abs(self.value) * 1.00001 else 0.0
+        return abs(self.value - other) <= max(share * abs(other), rounding, 1e-9)
 
 
 def _readings(question: Question, number: Number) -> list[_Reading]:
@@ -291,31 +297,8 @@ def _readings(question: Question, number: Number) -> list[_Reading]:
     return [fraction, unitless] if whole else [unitless]
 
 
-@dataclass(frozen=True)
-class _Closeness:
-    """Comparison of two values.
-
-    They are equal within a share of the second, or within the rounding of the written one.
-    """
-
-    share: float
-    half_step: float
-
-    def __call__(self, value: float, other: float) -> bool:
-        # A rounding that may be off by more than a tenth (one digit below 5) tells too little.
-        step = self.half_step * 1.000001
-        rounding = step if step <= MOST_ROUNDING * abs(value) * 1.00001 else 0.0
-        return abs(value - other) <= max(self.share * abs(other), rounding, 1e-9)
-
-
 def _ticked(given: set[str], right: set[str], wrong: set[str]) -> float:
     """The share that ticked options earn: each wrong one costs a right one, and all earn zero."""
     hits, misses = len(given & right), len(given - right)
     blind = misses / len(wrong) if wrong else 0.0
     return max(0.0, min((hits - misses) / len(right), hits / len(right) - blind))
-
-
-def _sentence(words: object) -> str:
-    """With a capital at its beginning; `capitalize` would also write Mbit/s as mbit/s."""
-    text = str(words)
-    return text[:1].upper() + text[1:]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import Struct
@@ -96,44 +95,43 @@ _LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, 
 _SHARED = 0.5  # of the packets; runs in real time share those of ARP
 _LARGEST_JSON = 8 << 20  # bytes
 _SHOWN = 6
+_TIMED = (".pcap", ".jsonl")
 _SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
 
 
 def check_label(
-    case: Case,
-    run: LabRun,
-    handed_in: HandedInRun,
-    records: Sequence[Record],
-    reference: Path,
-    release: str,
+    case: Case, run: LabRun, records: Sequence[Record], reference: Path, release: str
 ) -> None:
     """Flag a run that is said to be made in real time and was not.
 
     `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
     """
+    handed_in = case.inspected.runs[run.name]
     place = case.folder / handed_in.place
+    captures = [name for name in digests_of(records) if name.endswith(".pcap")]
     try:
         sentences = contained_as(list[str], contradictions, str(place), release)[:_SHOWN]
-        captures = str(reference), str(place / "raw"), _captures(records)
-        shares = contained_as(dict[str, float], shared_packets, *captures)
+        folders = str(reference), str(place / "raw")
+        shares = contained_as(dict[str, float], shared_packets, *folders, captures)
     except TcplabError as error:
-        case.flag(FlagKind.REAL_TIME, f"Run {run.name}: whether it was cannot be told. {error}")
+        case.flag(FlagKind.REAL_TIME, f"Run {run.name}: whether it was cannot be checked. {error}")
         return
     for sentence in (*sentences, *_likeness(handed_in, records, shares)):
         case.flag(FlagKind.NOT_REAL_TIME, f"Run {run.name}: {sentence}.")
 
 
-def _captures(records: Sequence[Record]) -> list[str]:
-    return [name for record in records for name in record["files"] if name.endswith(".pcap")]
+def digests_of(records: Sequence[Record]) -> dict[str, str]:
+    """Return the digests of all files of repetitions, by name."""
+    return {name: digest for record in records for name, digest in record["files"].items()}
 
 
 def _likeness(
     handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
 ) -> Iterator[str]:
     """Compare with the run in virtual time that everybody can repeat, also with other times."""
-    reference = {name: digest for record in records for name, digest in record["files"].items()}
-    timed = [name for name in reference if _holds_times(name)]
-    same = [name for name in timed if handed_in.files.get(name) == reference[name]]
+    # Two runs in real time never share a file that holds times.
+    timed = {name: each for name, each in digests_of(records).items() if name.endswith(_TIMED)}
+    same = [name for name, digest in timed.items() if handed_in.files.get(name) == digest]
     if same:
         files = f"{len(same)} of its files, {same[0]} for one,"
         yield f"{files} are those of the run in virtual time, byte for byte"
@@ -142,26 +140,11 @@ def _likeness(
         yield f"{packets_of} are those of the run in virtual time, with other times"
 
 
-def _holds_times(name: str) -> bool:
-    """Return whether a file of that name holds times, so that no two real-time runs share it."""
-    return name.endswith((".pcap", ".jsonl"))
-
-
 class WatchedFile(Struct, frozen=True):
     """The report of the observer of a run in real time: its duration and number of naps."""
 
     seconds: float | None = None
     naps: float | None = None
-
-
-@dataclass(frozen=True)
-class _Claim:
-    """The claims of a manifest. Times are seconds since 1970."""
-
-    release: str
-    started: float | None
-    wall: float
-    clock: float
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
@@ -172,64 +155,40 @@ def contradictions(place: str, lab_release: str) -> list[str]:
     """
     folder = Path(place)
     manifest = _parsed(RunManifest, folder / "manifest.json")
-    claim = _Claim(
-        manifest.kernel.release,
-        _seconds(manifest.started),
-        manifest.wall_seconds or 0.0,
-        manifest.virtual_seconds or 0.0,
-    )
-    sentences = list(_of_manifest(manifest, claim, lab_release))
+    sentences = list(_of_manifest(manifest, lab_release))
     for seed in sorted((folder / "raw").glob("seed-*")):
-        sentences += _of_seed(seed, claim)
+        sentences += _of_seed(seed, manifest)
     return sentences
 
 
-def _of_manifest(manifest: RunManifest, claim: _Claim, lab_release: str) -> Iterator[str]:
+def _of_manifest(manifest: RunManifest, lab_release: str) -> Iterator[str]:
     of_lab = (manifest.image, manifest.lab_digest, manifest.kernel.digest)
     if any(fact is not None for fact in of_lab):
         yield "its manifest names a lab's kernel and image, which a run in real time does not use"
-    if claim.release == lab_release:
+    if manifest.kernel.release == lab_release:
         yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
-    if claim.started is None:
+    if _seconds(manifest.started) is None:
         yield "its manifest does not say when it was started"
-    if claim.clock > _LONGER * claim.wall + 2:
-        yield f"its clock went {claim.clock:.0f} s in {claim.wall:.0f} s"
+    clock, wall = manifest.virtual_seconds or 0.0, manifest.wall_seconds or 0.0
+    if clock > _LONGER * wall + 2:
+        yield f"its clock went {clock:.0f} s in {wall:.0f} s"
 
 
-def _of_seed(seed: Path, claim: _Claim) -> Iterator[str]:
+def _of_seed(seed: Path, manifest: RunManifest) -> Iterator[str]:
     environment = _parsed(EnvironmentFile, seed / "environment.json")
     watched = _parsed(WatchedFile, seed / REALTIME)
     if environment.clock != "real":
         yield f"{seed.name}/environment.json does not say that the clock was real"
-    if environment.kernel != f"Linux {claim.release}":
+    release = manifest.kernel.release
+    if environment.kernel != f"Linux {release}":
         kernel = (environment.kernel or "none")[:60]
-        yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {claim.release[:60]}"
+        yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {release[:60]}"
     if not watched.naps:
         yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
     for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
         if times := _times(file):
-            span = _Span(file.relative_to(seed.parent).as_posix(), min(times), max(times))
-            yield from _of_span(span, claim, watched.seconds)
-
-
-@dataclass(frozen=True)
-class _Span:
-    """The first and the last time that a file holds, in seconds since 1970."""
-
-    name: str
-    first: float
-    last: float
-
-    @property
-    def seconds(self) -> float:
-        return self.last - self.first
-
-    def is_of(self, claim: _Claim) -> bool:
-        """Return whether it is of the time that the manifest says, if that says one."""
-        if claim.started is None:
-            return True
-        latest = claim.started + claim.wall + _CLOCK_SLACK
-        return claim.started - _CLOCK_SLACK <= self.first and self.last <= latest
+            name = file.relative_to(seed.parent).as_posix()
+            yield from _of_times(name, times, manifest, watched.seconds)
 
 
 def _times(file: Path) -> list[float]:
@@ -240,15 +199,19 @@ def _times(file: Path) -> list[float]:
     return [float(time) for time in _SAMPLED.findall(samples)]
 
 
-def _of_span(span: _Span, claim: _Claim, watched: float | None) -> Iterator[str]:
+def _of_times(
+    name: str, times: Sequence[float], manifest: RunManifest, watched: float | None
+) -> Iterator[str]:
     """Check a file's times against those of the manifest and the observer."""
-    if GUESTS_BEGIN <= span.first < GUESTS_BEGIN + _GUESTS_LAST:
-        yield f"{span.name} begins at the time at which the clock of every guest does"
-    elif not span.is_of(claim):
-        when = _date(claim.started or 0.0)
-        yield f"{span.name} is of {_date(span.first)}, and the manifest says {when}"
-    if watched is not None and span.seconds > _LONGER * watched + 2:
-        lasting = f"{span.name} lasts {span.seconds:.0f} s"
+    first, last, started = min(times), max(times), _seconds(manifest.started)
+    if GUESTS_BEGIN <= first < GUESTS_BEGIN + _GUESTS_LAST:
+        yield f"{name} begins at the time at which the clock of every guest does"
+    elif started is not None:
+        ended = started + (manifest.wall_seconds or 0.0)
+        if not (started - _CLOCK_SLACK <= first and last <= ended + _CLOCK_SLACK):
+            yield f"{name} is of {_date(first)}, and the manifest says {_date(started)}"
+    if watched is not None and last - first > _LONGER * watched + 2:
+        lasting = f"{name} lasts {last - first:.0f} s"
         yield f"{lasting}, and the run was watched for {watched:.0f} s"
 
 

@@ -100,7 +100,7 @@ def same_captures(cases: Sequence[Case]) -> None:
 def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
     """Digests of files that no two seeds have in common.
 
-    These are captures, and samples of sockets if nothing is captured.
+    These are captures, and samples of sockets of runs without captures.
     """
     return {
         digest for name, digest in handed_in.files.items() if name.endswith((".pcap", ".jsonl"))

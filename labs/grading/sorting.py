@@ -108,9 +108,9 @@ _MOST_HAND_INS = 20
 _LAST = "\U0010ffff"  # sorts behind every name
 _BY_MACHINE = "left by a computer, not by a student"
 _TYPED = "typed into the course system, no file"
-_BESIDE = "no hand-in, beside one of the same student"
-_NOBODYS = "no hand-in, and in no folder of one"
-_LOOSE = "loose beside hand-ins, so nobody knows whose it is"
+_EXTRA = "no hand-in, next to one of the same student"
+_UNOWNED = "no hand-in, and in no folder of one"
+_LOOSE = "loose next to hand-ins, so its student is unknown"
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _sort_uploads(
     taken = {place for _, piece in pieces for place in piece.names}
     typed = {place for place, upload in uploads.items() if upload.typed}
     whose = next(iter(uploads.values())).words
-    sorting.leave(uploads.keys() - taken - typed, _BESIDE, False, whose)
+    sorting.leave(uploads.keys() - taken - typed, _EXTRA, False, whose)
     sorting.leave(typed, _TYPED, not pieces, whose)
 
 
@@ -307,7 +307,7 @@ def _sort_rest(sorting: Sorting, rest: Mapping[int, str], known: set[str], loose
         if inside and known and top not in known:
             folders[top][place] = inside
         else:
-            sorting.leave([place], _LOOSE if place in loose else _NOBODYS, True)
+            sorting.leave([place], _LOOSE if place in loose else _UNOWNED, True)
     sorting.parcels += [Parcel(top, names, folder=top) for top, names in folders.items()]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from labs.definition.answers import is_made
@@ -22,9 +21,8 @@ def prediction(
     if recorded and is_made(question, recorded):
         texts = {option.id: option.text for option in question.options}
         text = texts.get(recorded[0], recorded[0])
-        return replace(
-            empty, given=text, points=float(question.points), verdict=Verdict.GIVEN, note=""
-        )
+        made = replace(empty, given=text, points=float(question.points))
+        return replace(made, verdict=Verdict.GIVEN, note="")
     if given:
         return replace(empty, verdict=Verdict.LATE, note="It was not recorded before the run.")
     return empty
@@ -37,8 +35,7 @@ def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> Answ
     try:
         frame = parse_frame(text)
     except ValueError as error:
-        note = f"{str(error)[:1].upper()}{str(error)[1:]}. A person reads it."
-        return empty.for_person(note, Verdict.UNREADABLE)
+        return empty.for_person(f"{as_sentence(error)}. A person reads it.", Verdict.UNREADABLE)
     if frame.among(dict(key.frames[question.id])):
         return empty.earning(1.0, question.points)
     wrong = key.wrong_frames.get(question.id, {})
@@ -58,17 +55,29 @@ def design(question: Question, text: str, key: Key, empty: AnswerMark) -> Answer
         return replace(empty, verdict=Verdict.WRONG, note="It could not be run as it is written.")
     kept = [bound for bound in question.bounds if bound.keeps(measured[bound.id])]
     share = len(kept) / len(question.bounds) if question.bounds else 1.0
-    sentences = [_sentence(bound, measured) for bound in question.bounds]
+    sentences = [_result(bound, measured[bound.id]) for bound in question.bounds]
     return empty.earning(share, question.points, " ".join(sentences))
 
 
-def _sentence(bound: Bound, measured: Mapping[str, float]) -> str:
-    value = f"{in_digits(measured[bound.id])} {bound.unit}".strip()
-    return f"{bound.text}: {value}, {'kept' if bound.keeps(measured[bound.id]) else 'not kept'}."
+def _result(bound: Bound, value: float) -> str:
+    shown = f"{in_digits(value)} {bound.unit}".strip()
+    return f"{bound.text}: {shown}, {'kept' if bound.keeps(value) else 'not kept'}."
+
+
+def as_sentence(words: object) -> str:
+    """Return the words with a capital first; `capitalize` would write Mbit/s as mbit/s."""
+    text = str(words)
+    return text[:1].upper() + text[1:]
 
 
 def expected(question: Question, key: Key) -> str:
     """Return the right answer, as a page shows it."""
+    if question.kind == "script":
+        others = "; ".join(other.text for other in question.others)
+        return (
+            "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
+            f" otherwise: {others}."
+        )
     if question.kind == "design":
         return "; ".join(bound.text for bound in question.bounds)
     frames = sorted(key.frames.get(question.id, {}).items())
@@ -79,10 +88,7 @@ def expected(question: Question, key: Key) -> str:
 
 
 def script(
-    question: Question,
-    given: list[str],
-    trial: ScriptTrial | None,
-    empty: AnswerMark,
+    question: Question, given: list[str], trial: ScriptTrial | None, empty: AnswerMark
 ) -> AnswerMark:
     """All points if it passes on the lab's kernel, and on none that does otherwise.
 
@@ -92,11 +98,9 @@ def script(
     if not given:
         return empty
     if trial is None:
-        note = "It was not run: a person reads it."
-        return empty.for_person(note)
+        return empty.for_person("It was not run: a person reads it.")
     if trial.problem:
-        note = f"It could not be run, so a person reads it: {trial.problem}"
-        return empty.for_person(note)
+        return empty.for_person(f"It could not be run, so a person reads it: {trial.problem}")
     if trial.refusal:
         return replace(empty, verdict=Verdict.WRONG, note=trial.refusal)
     if trial.failure:
@@ -111,12 +115,3 @@ def script(
         for other in trial.elsewhere
     ]
     return empty.earning(share, question.points, " ".join(notes))
-
-
-def script_expected(question: Question) -> str:
-    """Return the requirements of a script, as a page shows them."""
-    others = "; ".join(other.text for other in question.others)
-    return (
-        "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
-        f" otherwise: {others}."
-    )

@@ -130,9 +130,9 @@ def _points(lab: LabSpec) -> Iterator[LintFinding]:
         share = f"{100 * float(lab.reading):.0f} % of the points are for reading values off"
         yield LintFinding("points", f"{share}, and at most a third should be")
     if not any(question.kind == "prediction" for question in lab.questions):
-        yield LintFinding("questions", "nothing is predicted before the run")
+        yield LintFinding("questions", "no question asks for a prediction before the run")
     if not any(question.kind == "text" for question in lab.questions):
-        yield LintFinding("questions", "nothing is explained in words")
+        yield LintFinding("questions", "no question asks for an explanation in words")
 
 
 def _minutes(lab: LabSpec) -> Iterator[LintFinding]:
@@ -194,7 +194,7 @@ def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LintFin
             if len(wanted := _words(option.text)) > 2 and len(wanted & words) >= _TOLD * len(wanted)
         ]
         if len(told) == 1 and len(question.options) > 1:
-            yield LintFinding(question.id, f"'{sentence.strip()[:80]}' tells '{told[0].id}'")
+            yield LintFinding(question.id, f"'{sentence.strip()[:80]}' gives '{told[0].id}' away")
 
 
 def _words(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import mean, median
@@ -17,10 +17,9 @@ from analysis.rendering.page_files import write
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
 from labs.definition.key import Key
-from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
-from labs.grading.marking import Marker
+from labs.grading.marking import Marker, marker_of
 from labs.instructor.lint import WORDS_A_MINUTE, LintFinding, lint, working_time
 from labs.instructor.students import KINDS_OF_STUDENTS, TRIES, TriedVariant, tried, unevenness
 from labs.measuring.ranges import VariantRuns, carry_out
@@ -84,19 +83,10 @@ class LabPreview:
     @property
     def markers(self) -> list[Marker]:
         """The marker for each variant."""
-        module = catalogue.key_module(self.lab.name)
         pictures = {each.id: "" for each in self.lab.questions if each.kind == "graph"}
-        return [
-            Marker(
-                self.lab,
-                key,
-                {},
-                getattr(module, "DERIVED", {}),
-                variables_of(self.lab, runs.variant),
-                pictures,
-            )
-            for runs, key in zip(self.carried, self.keys, strict=True)
-        ]
+        pairs = zip(self.carried, self.keys, strict=True)
+        markers = (marker_of(self.lab, key, {}, runs.variant) for runs, key in pairs)
+        return [replace(marker, pictures=pictures) for marker in markers]
 
 
 def run_variants(
@@ -149,7 +139,7 @@ def _page(found: LabPreview) -> Iterator[str]:
     yield "\n## To correct\n"
     wrong = [*lint(lab), *lint_variants(found)]
     findings = [f"* {each.where}: {each.text}" for each in wrong]
-    yield "\n".join(findings) or "Nothing was found."
+    yield "\n".join(findings) or "No problems found."
 
 
 def _kinds(found: LabPreview) -> Iterator[str]:

@@ -184,7 +184,7 @@ def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     values: Values | None = values_of(str(folder))["values"].get(str(seed))
     if values is None:
         raise TcplabError(
-            "The guest left nothing that can be measured.", "Its module may have ended it."
+            "The guest left no files that can be measured.", "Its module may have ended it."
         )
     return {"values": values, "files": _digests(raw, data)}
 

@@ -32,8 +32,8 @@ from testbed.lab.ready import Lab
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 
-_READING = 120.0  # seconds beside those of the run: its module is built, its files are measured
-_BESIDE = 2 << 30  # bytes of address space beside the guest's memory
+_READING = 120.0  # seconds on top of the run's: to build its module and measure its files
+_MORE = 2 << 30  # bytes of address space on top of the guest's memory
 
 
 class CarriedRecord(Struct):
@@ -81,7 +81,7 @@ def _contained(
     progress: Progress,
 ) -> Answer:
     memory = memory_for(from_data(ExperimentSpec, data)) << 20
-    allowance = Allowance(wall_seconds + _READING, memory + _BESIDE, max(Allowance.file, memory))
+    allowance = Allowance(wall_seconds + _READING, memory + _MORE, max(Allowance.file, memory))
     words = (str(folder), data, seed, wall_seconds, lab)
     return contained_as(kind, function, *words, allowance=allowance, tell=progress)
 

@@ -72,50 +72,63 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         yield AnswerFinding(run.name, str(error))
         return
     if record.status != "complete":
-        yield AnswerFinding(
-            run.name, f"the run is {record.status}: {' '.join(record.failures)[:200]}"
-        )
+        failures = " ".join(record.failures)[:200]
+        yield AnswerFinding(run.name, f"the run is {record.status}: {failures}")
     if not is_own or record.seeds != seeds_of(run, assignment.variant):
-        yield AnswerFinding(
-            run.name,
-            "this is not your run: its parameters or its seed are others. ./tcplab lab run",
-        )
+        text = "this is not your run: its parameters or its seed are others. ./tcplab lab run"
+        yield AnswerFinding(run.name, text)
     for name in changed_files(record)[:3]:
         yield AnswerFinding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
         yield AnswerFinding(run.name, problem)
     if record.manifest.testbed == "native":
-        yield AnswerFinding(
-            run.name,
-            "made in real time, so it cannot be repeated; is that allowed in your course?",
-            False,
-        )
+        text = "made in real time, so it cannot be repeated; is that allowed in your course?"
+        yield AnswerFinding(run.name, text, False)
 
 
 def _question(
     assignment: Assignment, question: Question, answers: Answers
 ) -> Iterator[AnswerFinding]:
     given = answers[question.id]
-    if not given and question.kind != "choices":
-        yield AnswerFinding(question.id, "not answered yet")
-    elif question.kind == "prediction":
+    if given and question.kind == "prediction":
         yield from _prediction(assignment, question, given)
+        return
+    try:
+        for problem in _problems(assignment, question, answers):
+            yield AnswerFinding(question.id, problem)
+    except (ValueError, UsageError) as error:
+        yield AnswerFinding(question.id, str(error))
+
+
+def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:
+    """Yield the problems of an answer. Raises ValueError, UsageError with the last one."""
+    given = answers[question.id]
+    if not given and question.kind != "choices":
+        yield "not answered yet"
     elif question.kind == "design":
-        yield from _design(assignment, question, answers)
+        run = next(run for run in assignment.lab.runs if run.name == question.run)
+        chosen_in(assignment.lab, run, answers)
     elif question.kind == "evidence":
-        yield from _evidence(question, given[0])
+        parse_frame(given[0])
     elif question.kind == "number":
-        yield from _number(question, given[0])
+        unit, number = unit_named(question.unit), parse_number(given[0])
+        value = number.within(unit)
+        if number.unit is None and unit.dimension != "number":
+            yield f"'{given[0]}' has no unit; write one such as {question.unit}"
+        elif not question.low <= value <= question.high:
+            yield f"'{given[0]}' is hardly possible here. Is the unit right?"
     elif question.options:
         options = {option.id for option in question.options}
-        for text in given:
-            if text not in options:
-                yield AnswerFinding(
-                    question.id,
-                    f"'{text[:40]}' is no option; there are {', '.join(sorted(options))}",
-                )
+        for text in (text for text in given if text not in options):
+            yield f"'{text[:40]}' is no option; there are {', '.join(sorted(options))}"
     elif question.kind in HANDED_IN_FILES:
-        yield from _file(assignment, question, given[0])
+        name, file = given[0], assignment.folder / given[0]
+        if "/" in name or "\\" in name or not file.is_file():
+            yield f"there is no file '{name[:60]}' in this folder"
+        elif question.kind == "graph" and not picture_kind(file):
+            yield f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB"
+        elif question.kind == "script":
+            handed_in_script(assignment.folder, name)
 
 
 def _prediction(
@@ -123,62 +136,11 @@ def _prediction(
 ) -> Iterator[AnswerFinding]:
     recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
     if recorded is None and run_folder(assignment.folder, question.before):
-        yield AnswerFinding(
-            question.id,
-            f"written after the run {question.before}: it was not recorded, and counts nothing",
-        )
+        late = f"written after the run {question.before}"
+        yield AnswerFinding(question.id, f"{late}: it was not recorded and earns no points")
     elif recorded is not None and recorded != given:
-        yield AnswerFinding(
-            question.id, "changed since it was recorded; what was recorded counts", False
-        )
-
-
-def _design(
-    assignment: Assignment, question: Question, answers: Answers
-) -> Iterator[AnswerFinding]:
-    run = next(run for run in assignment.lab.runs if run.name == question.run)
-    try:
-        chosen_in(assignment.lab, run, answers)
-    except UsageError as error:
-        yield AnswerFinding(question.id, str(error))
-
-
-def _evidence(question: Question, text: str) -> Iterator[AnswerFinding]:
-    try:
-        parse_frame(text)
-    except ValueError as error:
-        yield AnswerFinding(question.id, str(error))
-
-
-def _number(question: Question, text: str) -> Iterator[AnswerFinding]:
-    unit = unit_named(question.unit)
-    try:
-        number = parse_number(text)
-        value = number.within(unit)
-    except ValueError as error:
-        yield AnswerFinding(question.id, f"{error}")
-        return
-    if number.unit is None and unit.dimension != "number":
-        yield AnswerFinding(question.id, f"'{text}' has no unit; write one such as {question.unit}")
-    elif not question.low <= value <= question.high:
-        yield AnswerFinding(question.id, f"'{text}' is hardly possible here. Is the unit right?")
-
-
-def _file(assignment: Assignment, question: Question, name: str) -> Iterator[AnswerFinding]:
-    file = assignment.folder / name
-    if "/" in name or "\\" in name or not file.is_file():
-        yield AnswerFinding(question.id, f"there is no file '{name[:60]}' in this folder")
-    elif question.kind == "graph" and not picture_kind(file):
-        yield AnswerFinding(question.id, f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB")
-    elif question.kind == "script":
-        yield from _script(assignment, question, name)
-
-
-def _script(assignment: Assignment, question: Question, name: str) -> Iterator[AnswerFinding]:
-    try:
-        handed_in_script(assignment.folder, name)
-    except UsageError as error:
-        yield AnswerFinding(question.id, str(error))
+        text = "changed since it was recorded; what was recorded counts"
+        yield AnswerFinding(question.id, text, False)
 
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
@@ -197,17 +159,14 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as archive:
             for inside in sorted(members):
                 information = zipfile.ZipInfo(inside, _TIME)
-                information.compress_type, information.external_attr = (
-                    zipfile.ZIP_DEFLATED,
-                    0o100644 << 16,
-                )
+                information.compress_type = zipfile.ZIP_DEFLATED
+                information.external_attr = 0o100644 << 16
                 archive.writestr(information, members[inside].read_bytes())
         partial.replace(target)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise TcplabError(
-            f"{target} cannot be written: {error.strerror}.", "Choose a place with --out."
-        ) from None
+        problem = f"{target} cannot be written: {error.strerror}."
+        raise TcplabError(problem, "Choose a place with --out.") from None
     return target
 
 
@@ -221,14 +180,10 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
         if folder is None and run.chosen:
             continue  # a design that was not made: its question says so
         if folder is None:
-            raise UsageError(
-                f"The run {run.name} is not there yet.", "Make it first: ./tcplab lab run"
-            )
-        for file in (
-            folder / "manifest.json",
-            folder / "spec.json",
-            *sorted((folder / "raw").rglob("*")),
-        ):
+            remedy = "Make it first: ./tcplab lab run"
+            raise UsageError(f"The run {run.name} is not there yet.", remedy)
+        raw = sorted((folder / "raw").rglob("*"))
+        for file in (folder / "manifest.json", folder / "spec.json", *raw):
             if file.is_file() and not file.is_symlink():
                 yield f"{FOLDER}/{run.name}/{file.relative_to(folder).as_posix()}", file
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)

@@ -211,7 +211,7 @@ def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:
     return {HANDOUT: handout, "handout.html": page, **drawings}
 
 
-_EXTRA = "Install it beside tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
+_EXTRA = "Install it for tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"
 _PANGO = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0"
 
 

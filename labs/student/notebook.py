@@ -19,8 +19,8 @@ and start it in this folder:
 The handout is also a page of its own, `handout.html` in this folder."""
 _RUNS = """\
 Do the runs; they are kept in this folder. A run that waits names its reason: a prediction in the
-cell above, settings in the cell of answers below, or a file of yours in this folder. Write it, run
-the cell in which you wrote, and then this one again."""
+cell above, settings in the cell of answers below, or a file in this folder. Write it, run the cell
+in which you wrote, and then this one again."""
 _TABLES = """\
 The measures of each run, one value a row. `flow1` is a flow, `run` all flows together, `nstat` a
 counter of the kernel; counters that stayed zero are left out. The handout names the files of the

@@ -251,4 +251,4 @@ def test_decisions_about_nobody_are_told(case: Case, sack: LabSpec, tmp_path: Pa
     notices = write(
         tmp_path / "grades", sack, [case], Acceptances((Acceptance("anne", DIGEST, ("whose",)),))
     )
-    assert notices == ["There are decisions about 'anne', who handed in nothing."]
+    assert notices == ["There are decisions about 'anne', who has no hand-in."]

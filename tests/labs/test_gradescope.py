@@ -13,7 +13,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case
-from labs.grading.gradescope import check_submitter, read_submission, results
+from labs.grading.gradescope import check_submitter, read_submitters, results
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
@@ -87,7 +87,7 @@ def test_a_hand_in_belongs_to_its_submitter(
 ) -> None:
     case = case_of(student, sack)
     check_submitter(
-        case, [person] if person else [], read_submission(submission_of(tmp_path, *emails))
+        case, [person] if person else [], read_submitters(submission_of(tmp_path, *emails))
     )
     result = results(sack, case)
     assert (case.state == "graded") is ours and ("score" in result) is ours
@@ -107,7 +107,7 @@ def test_metadata_that_names_nobody_is_refused(content: str, tmp_path: Path) -> 
     file = tmp_path / "submission_metadata.json"
     file.write_text(content)
     with pytest.raises(UsageError, match="Gradescope"):
-        read_submission(file)
+        read_submitters(file)
 
 
 @pytest.mark.parametrize(("roster", "works"), [(True, True), (False, True), (True, False)])

@@ -15,7 +15,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import ANSWERS, Assignment, variant
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case
-from labs.grading.inspection import HandedInRun
+from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
 from labs.student.handout import start
@@ -180,14 +180,9 @@ def _flags(folder: Path, run: Path, reference: Path, sack: LabSpec) -> set[str]:
     record = {name: digest for name, digest in wanted.items() if "/sack_o" in name}
     case = Case(HandIn(folder, "ann"), folder)
     handed_in = HandedInRun("runs/sack", "native", {}, [1], {}, files, [])
-    check_label(
-        case,
-        sack.runs[0],
-        handed_in,
-        [{"values": {}, "files": record}],
-        reference / "raw",
-        LAB_RELEASE,
-    )
+    case.inspected = InspectedHandIn(runs={sack.runs[0].name: handed_in})
+    records = [{"values": {}, "files": record}]
+    check_label(case, sack.runs[0], records, reference / "raw", LAB_RELEASE)
     flag_texts = " ".join(flag.text for flag in case.flags)
     assert all(flag.kind == "not real time" for flag in case.flags)
     return {sign for sign, words in _SIGNS.items() if words in flag_texts}
