@@ -64,9 +64,8 @@ def arrow_head(tip: tuple[float, float], to_the_right: bool, colour: str = INK) 
 def cross(place: tuple[float, float], colour: str = RED) -> str:
     """Return a cross at the place of a loss."""
     x, y = place
-    return line((x - 5, y - 5), (x + 5, y + 5), colour) + line(
-        (x - 5, y + 5), (x + 5, y - 5), colour
-    )
+    falling = line((x - 5, y - 5), (x + 5, y + 5), colour)
+    return falling + line((x - 5, y + 5), (x + 5, y - 5), colour)
 
 
 _LEFT, _RIGHT = 40, WIDTH - 40
@@ -105,10 +104,7 @@ class SequenceDiagram:
             for part in _message(message, _TOP + _ROW * number)
         )
         lives = (line((x, 30), (x, height - 6), PALE) for x in (_LEFT, _RIGHT))
-        names = (
-            text((6, 20), self.left, "start"),
-            text((WIDTH - 6, 20), self.right, "end"),
-        )
+        names = (text((6, 20), self.left, "start"), text((WIDTH - 6, 20), self.right, "end"))
         return document(height, self.alt, [*lives, *names, *rows])
 
 
@@ -128,11 +124,8 @@ def _message(message: Message, y: float) -> Iterator[str]:
     else:
         yield line((start, y), (end, y + _SLOPE), colour)
         yield arrow_head((end, y + _SLOPE), rightward, colour)
-    yield text((start + (12 if rightward else -12), y - 5), message.text, _anchor(rightward))
-
-
-def _anchor(rightward: bool) -> str:
-    return "start" if rightward else "end"
+    beginning, anchor = (start + 12, "start") if rightward else (start - 12, "end")
+    yield text((beginning, y - 5), message.text, anchor)
 
 
 _GRAPH_LEFT, _GRAPH_RIGHT, _GRAPH_TOP, _GRAPH_BOTTOM = 34.0, 350.0, 16.0, 190.0

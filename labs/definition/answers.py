@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -45,15 +45,11 @@ def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
     """
     ids = [question.id for question in lab.questions]
     unknown = [name[:40] for name in _table(file) if name not in ids]
-    return {
-        untrusted.plain(name): _no_question(get_close_matches(name, ids, 1))
-        for name in unknown[:_MOST_MISSPELT]
-    }
-
-
-def _no_question(near: Sequence[str]) -> str:
-    """A sentence on a name, with the question that is called nearly so."""
-    return "no question has this name" + (f"; is {near[0]} meant?" if near else "")
+    sentences = {}
+    for name in unknown[:_MOST_MISSPELT]:
+        near = "".join(f"; is {other} meant?" for other in get_close_matches(name, ids, 1))
+        sentences[untrusted.plain(name)] = f"no question has this name{near}"
+    return sentences
 
 
 def _table(file: Path) -> dict[str, Any]:

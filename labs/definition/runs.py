@@ -35,12 +35,8 @@ def settings(
     )
     module = [f"module={own.module}"] if run.module else []
     texts = [*run.settings, *drawn, *own.settings.get(run.name, ()), *module]
-    return [f"{name}={value}" for name, value in dict(_split(text) for text in texts).items()]
-
-
-def _split(text: str) -> tuple[str, str]:
-    name, _, value = text.partition("=")
-    return name, value
+    named = {name: value for name, _, value in (text.partition("=") for text in texts)}
+    return [f"{name}={value}" for name, value in named.items()]
 
 
 def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> Combination:
@@ -49,13 +45,11 @@ def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> C
     Raises UsageError if it is impossible, or if its module or its chosen settings are missing.
     """
     if run.module and (own.module is None or not own.module.is_file()):
-        raise UsageError(
-            f"The run {run.name} needs your module.", f"Put {MODULE} into the folder of the lab."
-        )
+        remedy = f"Put {MODULE} into the folder of the lab."
+        raise UsageError(f"The run {run.name} needs your module.", remedy)
     if run.chosen and run.name not in own.settings:
-        raise UsageError(
-            f"The run {run.name} needs your settings.", "Write them into answers.toml first."
-        )
+        remedy = "Write them into answers.toml first."
+        raise UsageError(f"The run {run.name} needs your settings.", remedy)
     return single(find(run.experiment), settings(run, variant.values, own))
 
 

@@ -88,11 +88,6 @@ class Gradebook:
                 return row
         return None
 
-    def row(self, place: int, student: ExportedPoints, scale: float) -> list[object]:
-        """A student's row for the import: who it is, as the export has it, and the score."""
-        cells: list[object] = [*self.table.values(place)[: len(self.students)]]
-        return [*cells, None if student.points is None else round(student.points * scale, 2)]
-
 
 def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
     """The gradebook's export in a file; None if it is another table. Raises UsageError."""
@@ -126,11 +121,13 @@ def matched(book: Gradebook, lab: LabSpec, students: Sequence[ExportedPoints]) -
     most = book.points_possible(lab)
     places = {student: book.row_of(student.case) for student in students}
     present = {student: place for student, place in places.items() if place is not None}
-    scale = most / lab.points
-    rows = [book.row(place, student, scale) for student, place in present.items()]
-    column = book.assignment
+    scale, width, column = most / lab.points, len(book.students), book.assignment
+    rows: list[list[object]] = []
+    for student, place in present.items():
+        score = None if student.points is None else round(student.points * scale, 2)
+        rows.append([*book.table.values(place)[:width], score])
     title = lab.title if column is None else book.table.value(0, column)
-    possible = [_POSSIBLE, *[""] * (len(book.students) - 1), most]
+    possible = [_POSSIBLE, *[""] * (width - 1), most]
     absent = [student.name for student in students if student not in present]
     content = table((*book.students, title), [possible, *rows])
     return FilledTable(content.encode(), tuple(_about(book, lab, most, absent)))

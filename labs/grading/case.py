@@ -96,7 +96,7 @@ class AnswerMark:
 
 _FOR_THE_STUDENT = {
     FlagKind.TWICE: "There is another hand-in under your name.",
-    FlagKind.WHOSE: "It was handed in by somebody else than the student whom it names.",
+    FlagKind.WHOSE: "It was handed in by another student than the one whom it names.",
     FlagKind.NOT_REAL_TIME: (
         "It says that it was made in real time, and not all of its files say so."
     ),
@@ -158,11 +158,9 @@ class Case:
     @property
     def student(self) -> str:
         """The id under which it is graded."""
-        return (
-            self.variant.student
-            if self.variant
-            else (self.person.id if self.person else self.hand_in.label)
-        )
+        if self.variant:
+            return self.variant.student
+        return self.person.id if self.person else self.hand_in.label
 
     def is_of(self, student: str) -> bool:
         """Return whether `student` means this one: spaces around it and capitals do not count."""
@@ -255,7 +253,7 @@ class ExportedPoints:
 
 
 def exported_points(cases: Sequence[Case]) -> list[ExportedPoints]:
-    """One for each student.
+    """Return one entry for each student.
 
     Of several hand-ins the one that is final counts; if two are, the student has no points.
     """

@@ -146,14 +146,11 @@ def _found(
 ) -> dict[str, Any]:
     """Return what counts of a hand-in. Raises TcplabError without answers for this lab."""
     if variant.lab is not None and variant.lab != lab.name:
-        raise TcplabError(
-            f"It is for the lab '{variant.lab[:40]}', not {lab.name}.",
-            "Hand in the right one.",
-        )
+        problem = f"It is for the lab '{variant.lab[:40]}', not {lab.name}."
+        raise TcplabError(problem, "Hand in the right one.")
     if not (folder / ANSWERS).is_file():
-        raise TcplabError(
-            f"It holds no {ANSWERS}.", "Hand in the zip that ./tcplab lab pack makes."
-        )
+        remedy = "Hand in the zip that ./tcplab lab pack makes."
+        raise TcplabError(f"It holds no {ANSWERS}.", remedy)
     answers = read_sheet(folder / ANSWERS, lab)
     for name, sentence in misspelt(folder / ANSWERS, lab).items():
         problems.add(f"{name} in {ANSWERS}: {sentence}")
@@ -175,9 +172,7 @@ def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
     try:
         assignment = json_value(_text(content, file.name, problems))
     except (ValueError, RecursionError) as error:
-        problems.add(
-            f"{file.name} is no valid JSON ({error}): what it would have told is left out."
-        )
+        problems.add(f"{file.name} is no valid JSON ({error}): its content is left out.")
         return ClaimedAssignment()
     return typed(ClaimedAssignment, assignment)
 
@@ -230,11 +225,8 @@ def _origin(manifest: RunManifest) -> dict[str, str]:
 
 def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
     """Files that differ from their manifest, that it does not list, or that are not there."""
-    digests = {
-        name.removeprefix("raw/"): digest
-        for name, digest in listed.items()
-        if name.startswith("raw/")
-    }
+    raw = (item for item in listed.items() if item[0].startswith("raw/"))
+    digests = {name.removeprefix("raw/"): digest for name, digest in raw}
     changed = [name for name, digest in files.items() if digests.get(name) != digest]
     return changed + [printable(name)[:_SHOWN] for name in digests if name not in files]
 

@@ -67,7 +67,9 @@ def receive(submissions: Path, work: Path) -> Intake:
     sorting = sort_files(files)
     parcels = sorting.parcels
     if not parcels:
-        raise _nothing(submissions, files)
+        first = next((f" {each.path[:80]}: {each.problem}" for each in files if each.problem), "")
+        remedy = "It should hold a zip or a folder for each student."
+        raise UsageError(f"There is no hand-in in '{submissions}'.{first}", remedy)
     hand_ins = _hand_ins(submissions, files, parcels, work)
     pairs = list(zip(parcels, hand_ins, strict=True))
     belongs = {place: hand_in for parcel, hand_in in pairs for place in parcel.files}
@@ -76,16 +78,9 @@ def receive(submissions: Path, work: Path) -> Intake:
     return Intake(files, hand_ins, belongs, sorting.others, passed)
 
 
-def _nothing(submissions: Path, files: Sequence[DownloadFile]) -> UsageError:
-    refused = next((f" {file.path[:80]}: {file.problem}" for file in files if file.problem), "")
-    remedy = "It should hold a zip or a folder for each student."
-    return UsageError(f"There is no hand-in in '{submissions}'.{refused}", remedy)
-
-
 def _hand_ins(
     submissions: Path, files: Sequence[DownloadFile], parcels: Sequence[Parcel], work: Path
 ) -> list[HandIn]:
-    """The hand-in of each parcel."""
     if _is_one_hand_in(submissions, parcels):
         return [HandIn(submissions, displayable(submissions.resolve().name))]
     folders = (work / str(number) for number in range(len(parcels)))
@@ -107,7 +102,7 @@ def _is_one_hand_in(submissions: Path, parcels: Sequence[Parcel]) -> bool:
 
 
 def _distinctive_names(parcels: Sequence[Parcel]) -> frozenset[str]:
-    """Names that tell who uploaded. With anonymous marking Moodle calls everybody the same."""
+    """Return names of one uploader only. Anonymous marking gives all students one name."""
     uploads = {(parcel.upload.name, parcel.upload.key) for parcel in parcels if parcel.upload}
     count = Counter(name for name, _ in uploads)
     return frozenset(name for name in count if count[name] == 1)
@@ -167,40 +162,29 @@ def _from_archive(
     damage = _extracted(archive, extractions)
     places = []
     for extraction in extractions:
-        problems = (
-            extraction.problem,
-            *(damage.get(place, "") for place in extraction.parcel.files),
-        )
+        problems = [extraction.problem, *map(damage.get, extraction.parcel.files)]
         folder = extraction.folder / _TAKEN_OUT if extraction.parcel.packed else extraction.folder
         places.append((folder, next(filter(None, problems), "")))
     return places
 
 
 def _extracted(archive: Path, extractions: Sequence[_Extraction]) -> dict[int, str]:
-    """Take all parcels out in one pass; why files could not be, by their places.
+    """Take all parcels out in one pass; return the problem of each lost file by its place.
 
-    If one of them ends that process, each parcel is taken out in a process of its own.
+    If one of them ends that process, each parcel is taken out in a separate process.
     """
-    targets = {
-        place: target for extraction in extractions for place, target in extraction.targets.items()
-    }
     try:
-        return extract(archive, targets)
+        return extract(archive, {at: to for each in extractions for at, to in each.targets.items()})
     except NotContained:
-        return {
-            place: problem
-            for extraction in extractions
-            for place, problem in _extracted_alone(archive, extraction).items()
-        }
-
-
-def _extracted_alone(archive: Path, extraction: _Extraction) -> dict[int, str]:
-    shutil.rmtree(extraction.folder)
-    extraction.folder.mkdir()
-    try:
-        return extract(archive, extraction.targets)
-    except NotContained as error:
-        return dict.fromkeys(extraction.targets, str(error))
+        problems: dict[int, str] = {}
+    for extraction in extractions:
+        shutil.rmtree(extraction.folder)
+        extraction.folder.mkdir()
+        try:
+            problems |= extract(archive, extraction.targets)
+        except NotContained as error:
+            problems |= dict.fromkeys(extraction.targets, str(error))
+    return problems
 
 
 def _from_folder(
@@ -210,14 +194,14 @@ def _from_folder(
     places = []
     for extraction in extractions:
         parcel = extraction.parcel
+        place, problem = extraction.folder, extraction.problem
         if parcel.packed:
-            places.append((folder / files[min(parcel.files)].path, extraction.problem))
+            place = folder / files[min(parcel.files)].path
         elif parcel.folder is not None:
-            places.append((folder / parcel.folder, extraction.problem))
+            place = folder / parcel.folder
         else:
-            places.append(
-                (extraction.folder, extraction.problem or _gathered(extraction, folder, files))
-            )
+            problem = problem or _gathered(extraction, folder, files)
+        places.append((place, problem))
     return places
 
 

@@ -62,13 +62,11 @@ def _choose(group: Sequence[Case], counting: CountingHandIns) -> None:
     first, *others = sorted((case for case in group if _rank(case) == best), key=_age, reverse=True)
     settled = [first, *(case for case in others if not _is_known_newer(first, case))]
     for case in group:
-        if not any(case is counted for counted in settled):
+        if case not in settled:
             reason = _reason(case, first)
-            counting.superseded.append((case, f"{reason}; what counts is {first.hand_in.label}"))
-            first.flag(
-                FlagKind.TWICE,
-                f"{case.hand_in.label} was uploaded too and is not graded: {reason}.",
-            )
+            counting.superseded.append((case, f"{reason}; {first.hand_in.label} counts"))
+            text = f"{case.hand_in.label} was uploaded too and is not graded: {reason}."
+            first.flag(FlagKind.TWICE, text)
     counting.cases += settled
 
 
@@ -159,14 +157,10 @@ class DownloadReport:
         if self.unreadable:
             parts.append(f"{_number(self.unreadable, 'hand-in')} that could not be graded")
         if self.superseded:
-            parts.append(
-                f"{_number(self.superseded, 'other hand-in')} of the same students not graded"
-            )
-        parts += [
-            f"{count[became]} {became}"
-            for became in (FileFate.IGNORED, FileFate.REFUSED)
-            if count[became]
-        ]
+            others = _number(self.superseded, "other hand-in")
+            parts.append(f"{others} of the same students not graded")
+        fates = (FileFate.IGNORED, FileFate.REFUSED)
+        parts += [f"{count[became]} {became}" for became in fates if count[became]]
         return f"{_number(len(self.lines), 'file')}: {', '.join(parts)}."
 
     def terminal_lines(self) -> list[str]:

@@ -11,7 +11,6 @@ from itertools import combinations, islice
 
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case, FlagKind
-from labs.grading.inspection import HandedInRun
 
 _ALIKE = 0.7
 """Words in common, of all words of both (Jaccard's index): from here on sentences are alike."""
@@ -49,17 +48,13 @@ def similar_sentences(texts: Mapping[str, str], model: str = "") -> list[Similar
         for (student, sentence, words), (other, other_sentence, others) in combinations(written, 2)
         if student != other and (share := len(words & others) / len(words | others)) >= _ALIKE
     ]
-    return list(islice(_few_of_each(sorted(pairs, key=lambda pair: -pair.share)), _MOST))
-
-
-def _few_of_each(pairs: Iterable[SimilarSentences]) -> Iterator[SimilarSentences]:
-    """The first pairs of each two students."""
     met: Counter[tuple[str, str]] = Counter()
-    for pair in pairs:
-        students = pair.student, pair.other
-        met[students] += 1
-        if met[students] <= _MOST_OF_TWO:
-            yield pair
+    few = []
+    for pair in sorted(pairs, key=lambda pair: -pair.share):
+        met[pair.student, pair.other] += 1
+        if met[pair.student, pair.other] <= _MOST_OF_TWO:
+            few.append(pair)
+    return few[:_MOST]
 
 
 def _sentences(text: str) -> Iterator[str]:
@@ -83,7 +78,10 @@ def same_captures(cases: Sequence[Case]) -> None:
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
         for run, handed_in in case.inspected.runs.items():
-            for digest in _distinctive_digests(handed_in):
+            # No two seeds share a capture, or the samples of a socket.
+            files = handed_in.files.items()
+            digests = {digest for name, digest in files if name.endswith((".pcap", ".jsonl"))}
+            for digest in digests - {_EMPTY}:
                 holders[digest].append((case, run))
     groups = {tuple(shared): None for shared in holders.values()}  # in order, each once
     for case, run, other in {
@@ -95,16 +93,6 @@ def same_captures(cases: Sequence[Case]) -> None:
     }:
         reason = f"Run {run} holds captures that {other.student} handed in too."
         case.flag(FlagKind.SAME_CAPTURES, reason, other.student)
-
-
-def _distinctive_digests(handed_in: HandedInRun) -> set[str]:
-    """Digests of files that no two seeds have in common.
-
-    These are captures, and samples of sockets of runs without captures.
-    """
-    return {
-        digest for name, digest in handed_in.files.items() if name.endswith((".pcap", ".jsonl"))
-    } - {_EMPTY}
 
 
 def other_variants(
@@ -139,11 +127,8 @@ def same_texts(cases: Sequence[Case], lab: LabSpec) -> None:
             groups[text].append(case)
         for text, group in groups.items():
             for case, other in _ordered_pairs(group) if len(text) >= _LEAST_TEXT else ():
-                case.flag(
-                    FlagKind.SAME_TEXT,
-                    f"The text for {question.id} is that of {other.student}.",
-                    other.student,
-                )
+                reason = f"The text for {question.id} is that of {other.student}."
+                case.flag(FlagKind.SAME_TEXT, reason, other.student)
 
 
 def same_student(cases: Sequence[Case]) -> None:
@@ -153,10 +138,8 @@ def same_student(cases: Sequence[Case]) -> None:
         groups[case.student].append(case)
     for group in groups.values():
         for case, other in _ordered_pairs(group):
-            case.flag(
-                FlagKind.TWICE,
-                f"There is another hand-in of {case.student}: {other.hand_in.label}.",
-            )
+            reason = f"There is another hand-in of {case.student}: {other.hand_in.label}."
+            case.flag(FlagKind.TWICE, reason)
 
 
 def _ordered_pairs(group: Sequence[Case]) -> Iterable[tuple[Case, Case]]:

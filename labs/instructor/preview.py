@@ -182,21 +182,17 @@ def _facts(found: LabPreview) -> Iterator[str]:
         by_kind["reading" if question.is_reading else question.kind] += question.points
     listed = ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common())
     yield f"* The claim holds in {sum(found.shown)} of {len(found.carried)} variants."
-    yield f"* Level {lab.level}; {lab.minutes} minutes are stated. {_computed(found)}"
+    time = working_time(lab, handout_text(lab, found.carried[0].variant))
+    yield (
+        f"* Level {lab.level}; {lab.minutes} minutes are stated. Computed are {time.total:.0f}:"
+        f" {time.reading:.0f} of reading, at {WORDS_A_MINUTE} words a minute, and"
+        f" {time.questions:.0f} for the questions, by their kinds and points."
+    )
     yield f"* Where the {lab.points} points go: {listed}."
     yield f"* All runs together took {found.seconds:.0f} s here; what was known is not run again."
     students = [runs.variant.student for runs in found.carried[:_HANDOUTS]]
     links = ", ".join(f"[{name}]({name}/handout.html)" for name in students)
     yield f"* Handouts: {links}."
-
-
-def _computed(found: LabPreview) -> str:
-    """Return a sentence on the computed working time."""
-    time = working_time(found.lab, handout_text(found.lab, found.carried[0].variant))
-    return (
-        f"Computed are {time.total:.0f}: {time.reading:.0f} of reading, at {WORDS_A_MINUTE} words a"
-        f" minute, and {time.questions:.0f} for the questions, by their kinds and points."
-    )
 
 
 def _spread(question: Question, keys: Sequence[Key]) -> str:

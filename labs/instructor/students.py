@@ -46,15 +46,7 @@ KINDS_OF_STUDENTS = (
     KindOfStudent("hasty", 0.6, errs=True),
     KindOfStudent("right numbers, wrong explanations", 0.0, thinks=False, designs=False),
     KindOfStudent("copies from the report", 0.0, calculates=False, thinks=False, designs=False),
-    KindOfStudent(
-        "guesses",
-        0.0,
-        reads=False,
-        calculates=False,
-        thinks=False,
-        designs=False,
-        guesses=True,
-    ),
+    KindOfStudent("guesses", 0.0, False, False, False, False, guesses=True),
 )
 """In the order that their points have to have."""
 
@@ -83,7 +75,9 @@ def _answer(
     if question.kind in (*READ_BY_HAND, "module", "script"):
         return ["graph.png"] if question.kind == "graph" else ["An explanation of some length."]
     if question.kind == "prediction":
-        return _prediction(question, chance)
+        if question.options:
+            return [chance.choice(question.options).id]
+        return ["It is what I expect to happen there."]
     wrong = kind.errs and errs
     if _can(kind, question) and not wrong:
         return _right(question, marker)
@@ -94,12 +88,6 @@ def _can(kind: KindOfStudent, question: Question) -> bool:
     if question.kind == "number":
         return kind.reads if question.is_reading else kind.calculates
     return kind.designs if question.kind == "design" else kind.thinks
-
-
-def _prediction(question: Question, chance: random.Random) -> list[str]:
-    if question.options:
-        return [chance.choice(question.options).id]
-    return ["It is what I expect to happen there."]
 
 
 def _right(question: Question, marker: Marker) -> list[str]:

@@ -1,9 +1,7 @@
-"""Strangers' files are read in processes with limited time, memory and output.
+"""Limits of time, memory and output for processes that read strangers' files and answer in JSON.
 
-They answer in JSON.
-
-The processes are forked from a server that has loaded what they need, so each costs some hundredths
-of a second, and whatever crashes, loops or eats memory ends alone.
+The processes are forked from a server that has loaded the readers, so each costs some hundredths of
+a second. A process that crashes, loops or eats memory ends alone.
 """
 
 from __future__ import annotations
@@ -32,6 +30,7 @@ SECONDS = 120.0
 """Wall seconds of a reader; the limit of CPU seconds is the same."""
 _ANSWER = 16 << 20  # bytes
 _ENDING = 20.0  # seconds in which a process that holds a guest may end it
+_BY_HAND, _STOPPED = "Look at it by hand.", "It was stopped; look at it by hand."
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
@@ -40,7 +39,6 @@ _CONTEXT.set_forkserver_preload(
         f"{PREFIX}labs.grading.real_time",
         f"{PREFIX}experiments.harness.running.verify",
         f"{PREFIX}labs.measuring.references",
-        f"{PREFIX}labs.grading.inspection",
         f"{PREFIX}labs.grading.marked_case",
         f"{PREFIX}labs.grading.files",
     ]
@@ -112,7 +110,7 @@ def contained_as(
         return msgspec.convert(answer, kind, str_keys=True)
     except (msgspec.ValidationError, UnicodeEncodeError) as error:
         problem = f"Reading it gave an answer of no use ({type(error).__name__})."
-        raise NotContained(problem, "Look at it by hand.") from None
+        raise NotContained(problem, _BY_HAND) from None
 
 
 def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str, Any]:
@@ -128,17 +126,13 @@ def _answer(receiver: Connection, seconds: float, tell: Tell | None) -> dict[str
 def _message(receiver: Connection, ends: float, seconds: float) -> dict[str, Any]:
     try:
         if not receiver.poll(max(0.0, ends - time.monotonic())):
-            raise NotContained(
-                f"Reading it took more than {seconds:g} s.", "It was stopped; look at it by hand."
-            )
+            raise NotContained(f"Reading it took more than {seconds:g} s.", _STOPPED)
         message = json.loads(receiver.recv_bytes(_ANSWER))
     except (EOFError, OSError, ValueError):
-        raise NotContained(
-            "Reading it ended in a crash or took too much memory.",
-            "It was stopped; look at it by hand.",
-        ) from None
+        problem = "Reading it ended in a crash or took too much memory."
+        raise NotContained(problem, _STOPPED) from None
     if not isinstance(message, dict):
-        raise NotContained("Reading it gave no answer.", "Look at it by hand.")
+        raise NotContained("Reading it gave no answer.", _BY_HAND)
     return message
 
 
@@ -176,20 +170,11 @@ def _inside(
         answer = {"value": function(*arguments, *more)}
     except TcplabError as error:
         answer = {"problem": error.problem, "remedy": error.remedy}
-    except (MemoryError, RecursionError):
-        answer = {
-            "problem": "It is nested too deeply or too large to be read.",
-            "remedy": "Look at it by hand.",
-            "crashed": True,
-        }
-    except (
-        Exception
-    ) as error:  # whatever a stranger's file does to a reader ends here, in a sentence
-        answer = {
-            "problem": f"Reading it failed: {kind_and_place(error)}.",
-            "remedy": "Look at it by hand.",
-            "crashed": True,
-        }
+    except Exception as error:  # any failure of a reader at a stranger's file ends here
+        problem = "It is nested too deeply or too large to be read."
+        if not isinstance(error, MemoryError | RecursionError):
+            problem = f"Reading it failed: {kind_and_place(error)}."
+        answer = {"problem": problem, "remedy": _BY_HAND, "crashed": True}
     inform(sender, answer)
     sender.close()
 
@@ -213,7 +198,7 @@ def _leave(_signal: int, _frame: object) -> NoReturn:
 
 
 def inform(sender: Connection, message: dict[str, Any]) -> None:
-    """Tell who waits for it; without anyone, end: the command was stopped."""
+    """Send a message; end if the command that would read it was stopped."""
     try:
         sender.send_bytes(json.dumps(message).encode())
     except BrokenPipeError:

@@ -7,7 +7,7 @@ progress is read in a limited process (labs.measuring.contained).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.run import PointRunner, Watch, run_points
 from experiments.harness.sweep.store import PointStore
 from experiments.spec import ExperimentSpec
-from labs.measuring.contained import Allowance, Answer, contained_as
+from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import measured
 from testbed.engine.tasks import Task
 from testbed.host.scratch import scratch
@@ -54,8 +54,10 @@ def carry(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progres
     empty: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
     with scratch() as folder:
         try:
-            record = _contained(
-                CarriedRecord, _carried, folder, data, seed, wall_seconds, lab, progress
+            words = (str(folder), data, seed, wall_seconds, lab)
+            allowance = _allowance(data, wall_seconds)
+            record = contained_as(
+                CarriedRecord, _carried, *words, allowance=allowance, tell=progress
             )
             carried: Record = to_builtins(record)
             return empty | carried
@@ -67,23 +69,14 @@ def carry_kept(
     raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> None:
     """Run a point and leave its raw files in the empty folder `raw`."""
-    _contained(NoneType, _kept, Path(raw), data, seed, wall_seconds, lab, progress)
+    words = (raw, data, seed, wall_seconds, lab)
+    allowance = _allowance(data, wall_seconds)
+    contained_as(NoneType, _kept, *words, allowance=allowance, tell=progress)
 
 
-def _contained(
-    kind: type[Answer],
-    function: Callable[..., Any],
-    folder: Path,
-    data: Any,
-    seed: int,
-    wall_seconds: float,
-    lab: Lab,
-    progress: Progress,
-) -> Answer:
+def _allowance(data: Any, wall_seconds: float) -> Allowance:
     memory = memory_for(from_data(ExperimentSpec, data)) << 20
-    allowance = Allowance(wall_seconds + _READING, memory + _MORE, max(Allowance.file, memory))
-    words = (str(folder), data, seed, wall_seconds, lab)
-    return contained_as(kind, function, *words, allowance=allowance, tell=progress)
+    return Allowance(wall_seconds + _READING, memory + _MORE, max(Allowance.file, memory))
 
 
 def _kept(
@@ -137,9 +130,8 @@ class References:
         again = {point.key: point for point in points}
         if not again:
             return {}
-        self.watch.note(
-            f"Captures differ in {len(again):,} runs: these are repeated once more, to say where."
-        )
+        differing = f"Captures differ in {len(again):,} runs"
+        self.watch.note(f"{differing}: these are repeated once more, to say where.")
         self.watch.wanted(len(self.records) + len(again), len(self.records))
         lost: dict[str, str] = {}
         with self.way.engine(self.watch) as engine:

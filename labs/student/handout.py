@@ -95,16 +95,14 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
 
 
 def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each run after the first says only what is not as in the first."""
+    """Keep of each later run the facts that differ from the first run's."""
     first = parts[0]
-    return [first | {"like": ""}, *(_beside(first, part) for part in parts[1:])]
-
-
-def _beside(first: Mapping[str, Any], part: dict[str, Any]) -> dict[str, Any]:
-    """Return a handout's facts about a run that differ from the first run's."""
-    same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
-    settings = [setting for setting in part["settings"] if setting not in first["settings"]]
-    return part | dict.fromkeys(same) | {"like": first["name"], "settings": settings}
+    short = [first | {"like": ""}]
+    for part in parts[1:]:
+        same = [name for name in ("flows", "conditions", "round_trip") if part[name] == first[name]]
+        settings = [setting for setting in part["settings"] if setting not in first["settings"]]
+        short.append(part | dict.fromkeys(same) | {"like": first["name"], "settings": settings})
+    return short
 
 
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
@@ -226,9 +224,8 @@ def print_handout(assignment: Assignment, out: Path | None = None) -> Path:
     try:
         file.write_bytes(content)
     except OSError as error:
-        raise TcplabError(
-            f"{file} cannot be written: {error.strerror}.", "Choose a place with --out."
-        ) from None
+        problem = f"{file} cannot be written: {error.strerror}."
+        raise TcplabError(problem, "Choose a place with --out.") from None
     return file
 
 

@@ -120,17 +120,15 @@ def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -
 
     Raises UsageError if one of the questions does not exist, with the one that may be meant.
     """
-    kinds = {name: assignment.lab.question(name).kind for name in answers}
-    known = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    answers = {
-        name: given if assignment.lab.question(name).kind == "choices" else given[0]
-        for name, given in known.items()
-        if given and name not in kinds
-    } | dict(answers)
-    texts = {
-        name: value if isinstance(value, str) else list(value) for name, value in answers.items()
+    lab, sheet = assignment.lab, assignment.folder / ANSWERS
+    for name in answers:
+        lab.question(name)
+    texts: dict[str, str | list[str]] = {
+        name: given if lab.question(name).kind == "choices" else given[0]
+        for name, given in read_sheet(sheet, lab).items()
+        if given and name not in answers
     }
-    lines = [
-        f"{name} = {json.dumps(value)}" for name, value in texts.items()
-    ]  # of these, TOML's form is JSON's
-    (assignment.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
+    texts |= {name: text if isinstance(text, str) else [*text] for name, text in answers.items()}
+    # TOML writes texts and lists of them as JSON does.
+    lines = [f"{name} = {json.dumps(value)}" for name, value in texts.items()]
+    sheet.write_text("[answers]\n" + "\n".join(lines) + "\n")
