@@ -24,7 +24,7 @@ _STYLE = "font: 13px system-ui, sans-serif"
 
 
 def document(height: float, title: str, parts: Iterable[str]) -> str:
-    """A whole drawing with its title for those who hear it."""
+    """Return a whole drawing with its title for those who hear it."""
     size = f'viewBox="0 0 {WIDTH} {height:g}" width="{WIDTH}" height="{height:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" style={quoteattr(_STYLE)}>'
     paper = f'<rect width="{WIDTH}" height="{height:g}" fill="white"/>'
@@ -34,14 +34,14 @@ def document(height: float, title: str, parts: Iterable[str]) -> str:
 def line(
     start: tuple[float, float], end: tuple[float, float], colour: str = INK, dashed: bool = False
 ) -> str:
-    """A straight line."""
+    """Return a straight line."""
     dashes = ' stroke-dasharray="5 4"' if dashed else ""
     ends = f'x1="{start[0]:g}" y1="{start[1]:g}" x2="{end[0]:g}" y2="{end[1]:g}"'
     return f'<line {ends} stroke="{colour}" stroke-width="1.5"{dashes}/>'
 
 
 def path(points: Sequence[tuple[float, float]], colour: str, dashed: bool = False) -> str:
-    """A line through points."""
+    """Return a line through points."""
     dashes = ' stroke-dasharray="6 4"' if dashed else ""
     places = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2"{dashes}/>'
@@ -54,7 +54,7 @@ def text(place: tuple[float, float], words: str, anchor: str = "middle", colour:
 
 
 def arrow_head(tip: tuple[float, float], to_the_right: bool, colour: str = INK) -> str:
-    """The end of an arrow."""
+    """Return the end of an arrow."""
     back = -8 if to_the_right else 8
     x, y = tip
     corners = f"{x:g},{y:g} {x + back:g},{y - 5:g} {x + back:g},{y + 2:g}"
@@ -96,7 +96,7 @@ class SequenceDiagram:
             raise UsageError(f"The drawing {self.name} is empty.", "Give it messages.")
 
     def drawn(self) -> str:
-        """The drawing as SVG."""
+        """Return the drawing as SVG."""
         height = _TOP + _ROW * len(self.messages) + _SLOPE + 10
         rows = (
             part
@@ -156,14 +156,14 @@ class Curve:
             )
 
     def places(self) -> tuple[tuple[float, float], ...]:
-        """Points of the line, from 0 to 1 both."""
+        """Return points of the line, from 0 to 1 both."""
         if self.rule == "points":
             return self.points
         times = [step / _STEPS for step in range(_STEPS + 1)]
         return tuple((time, self._value(time % self.period / self.period)) for time in times)
 
     def _value(self, phase: float) -> float:
-        """The window at a share of the time between two losses."""
+        """Return the window at a share of the time between two losses."""
         if self.rule == "level":
             return self.high
         if self.rule == "reno":
@@ -185,7 +185,7 @@ class LineGraph:
     marks: tuple[tuple[float, float, str], ...] = ()
 
     def drawn(self) -> str:
-        """The drawing as SVG."""
+        """Return the drawing as SVG."""
         height = _GRAPH_BOTTOM + 24 + 18 * len(self.lines)
         return document(height, self.alt, [*self._axes(), *self._curves(), *self._marks()])
 
@@ -230,7 +230,7 @@ class LabDrawings:
         return {drawing.name: drawing for drawing in drawings}
 
     def files(self) -> dict[str, str]:
-        """The SVG of each by its path from the handout."""
+        """Return the SVG of each by its path from the handout."""
         return {f"{FOLDER}/{name}.svg": each.drawn() for name, each in self.by_name.items()}
 
     def markdown(self, name: str) -> str:

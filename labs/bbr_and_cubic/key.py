@@ -21,12 +21,12 @@ TRIP = "flow1.rtt_median_ms"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate over the smaller in the shallow queue."""
+    """Return the larger rate over the smaller in the shallow queue."""
     return ratio(answers["shallow_cubic"], answers["shallow_bbr"])
 
 
 def deep_factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate over the smaller in the deep queue."""
+    """Return the larger rate over the smaller in the deep queue."""
     return ratio(answers["deep_cubic"], answers["deep_bbr"])
 
 
@@ -37,7 +37,7 @@ def waiting(answers: Mapping[str, float], variables: Variables) -> float:
 
 
 def product(answers: Mapping[str, float], variables: Variables) -> float:
-    """The deep queue in bandwidth-delay products."""
+    """Return the deep queue in bandwidth-delay products."""
     return variables["deep.queue"].base / answers["fits"]
 
 

@@ -17,7 +17,7 @@ def packets_waiting(answers: Mapping[str, float], variables: Variables) -> float
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger round trip over the smaller."""
+    """Return the larger round trip over the smaller."""
     return ratio(answers["trip_long"], answers["trip_managed"])
 
 

@@ -13,7 +13,7 @@ _SEGMENT = 1448
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate over the smaller."""
+    """Return the larger rate over the smaller."""
     return ratio(answers["far_cubic"], answers["far_reno"])
 
 

@@ -33,13 +33,13 @@ Answers = dict[str, list[str]]
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
-    """The answers in a file. Raises TcplabError with the line that is wrong in it."""
+    """Return the answers in a file. Raises TcplabError with the line that is wrong in it."""
     table = _table(file)
     return {question.id: _given(table.get(question.id), question) for question in lab.questions}
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Names in a file that no question has, each with a sentence on what may be meant.
+    """Return names in a file that no question has, each with a sentence on what may be meant.
 
     Of very many such names the first.
     """
@@ -114,7 +114,7 @@ def is_made(question: Question, given: list[str]) -> bool:
 
 
 def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = None) -> Answers:
-    """The predictions that were recorded; empty if the file is missing or is none.
+    """Return the predictions that were recorded; empty if the file is missing or is none.
 
     `problems` gets a sentence if the file is there and is none.
     """
@@ -196,7 +196,7 @@ def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
 
 
 def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
-    """Each setting, in the order of the run's choices. Raises UsageError."""
+    """Return each setting, in the order of the run's choices. Raises UsageError."""
     words = re.sub(r"\s*=\s*", "=", text).replace(",", " ").split()
     given = dict(word.partition("=")[::2] for word in words)
     spans = {span.name: span for span in run.chosen}

@@ -67,7 +67,7 @@ class Variant:
 
 
 def student_id(text: str) -> str:
-    """An id as it is compared: without space around it, small letters, one Unicode form.
+    """Return an id as it is compared: without space around it, small letters, one Unicode form.
 
     Raises UsageError.
     """
@@ -85,7 +85,7 @@ def student_id(text: str) -> str:
 
 
 def variant(course: Course, lab: LabSpec, student: str) -> Variant:
-    """The student's variant.
+    """Return the student's variant.
 
     Each value is drawn by a number of its own, so that a new range changes no other value.
     """
@@ -121,7 +121,7 @@ def new_course(file: Path, name: str) -> Course:
 
 
 def read_course(file: Path | None) -> Course:
-    """The course of a file, or self-study. Raises UsageError."""
+    """Return the course of a file, or self-study. Raises UsageError."""
     if file is None:
         return SELF_STUDY
     try:
@@ -139,7 +139,7 @@ def read_course(file: Path | None) -> Course:
 
 
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
-    """The file for students: every variant of a class.
+    """Return the file for students: every variant of a class.
 
     Each is under a hash of the id, so the file holds no id.
     """
@@ -157,7 +157,7 @@ def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
 
 
 def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
-    """The student's variant out of the class's file. Raises UsageError, TcplabError."""
+    """Return the student's variant out of the class's file. Raises UsageError, TcplabError."""
     student = student_id(student)
     try:
         content = json.loads(decoded(file.read_bytes()))
@@ -195,13 +195,13 @@ class Assignment:
 
 
 def assignment_text(variant: Variant, language: str) -> str:
-    """The content of the file from which `read_assignment` knows a folder."""
+    """Return the content of the file from which `read_assignment` knows a folder."""
     content = {"format": _FORMAT, "language": language, "variant": to_data(variant)}
     return json.dumps(content, indent=1) + "\n"
 
 
 def read_assignment(folder: Path) -> Assignment:
-    """The assignment in a folder that `lab start` made. Raises UsageError, TcplabError."""
+    """Return the assignment in a folder that `lab start` made. Raises UsageError, TcplabError."""
     try:
         content = json.loads(decoded((folder / FILE).read_bytes()))
     except FileNotFoundError:

@@ -34,13 +34,13 @@ _LISTED = {"options": "text", "mistakes": "note", "bounds": "text", "others": "t
 
 
 def languages(folder: Path) -> list[str]:
-    """The languages in which the lab in `folder` is written, English first."""
+    """Return the languages in which the lab in `folder` is written, English first."""
     names = sorted(file.parent.name for file in folder.glob(f"text/*/{TEXTS}"))
     return sorted(names, key=lambda name: name != FIRST_LANGUAGE)
 
 
 def merged(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """The data of a LabSpec. Raises UsageError with the text that is missing or too many."""
+    """Return the data of a LabSpec. Raises UsageError with the text that is missing or too many."""
     written = texts.get("questions", {})
     _same(written, [question.get("id") for question in structure["questions"]], place)
     questions = [
@@ -63,7 +63,7 @@ def _question(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str
 def _entries(
     structure: list[Any], texts: Mapping[str, Any], field: str, place: str
 ) -> list[dict[str, Any]]:
-    """The entries of a list with their texts; one without anything else is its id alone."""
+    """Return the entries of a list with their texts; one without anything else is its id alone."""
     entries = [entry if isinstance(entry, dict) else {"id": entry} for entry in structure]
     _same(texts, [entry["id"] for entry in entries], place)
     return [{**entry, field: texts[entry["id"]]} for entry in entries]

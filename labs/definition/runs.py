@@ -59,13 +59,13 @@ def is_possible(run: LabRun, own: OwnParts) -> bool:
 
 
 def told(lab: LabSpec, variant: Variant) -> Variant:
-    """The variant without faults, as handouts tell it."""
+    """Return the variant without faults, as handouts tell it."""
     hidden = {span.name for span in lab.varies if span.hidden}
     return replace(variant, values=tuple(pair for pair in variant.values if pair[0] not in hidden))
 
 
 def seeds_of(run: LabRun, variant: Variant) -> tuple[int, ...]:
-    """The seeds of a run, counted up from the student's."""
+    """Return the seeds of a run, counted up from the student's."""
     return tuple(range(variant.seed, variant.seed + run.seeds))
 
 
@@ -78,7 +78,7 @@ def command_of(run: LabRun, variant: Variant) -> str:
 
 
 def run_folder(folder: Path, name: str) -> Path | None:
-    """The run directory of that name; of several, the newest that is finished.
+    """Return the run directory of that name; of several, the newest that is finished.
 
     `folder` is a lab's folder or an unpacked hand-in.
     """
@@ -110,7 +110,7 @@ def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
 
 
 def example_module(folder: Path) -> Path:
-    """The package's own module as a student would hand it in: under the name of the lab."""
+    """Return the package's own module as a student would hand it in: under the name of the lab."""
     source = Path(custom_cc.__file__).with_name("exp.c")
     target = folder / MODULE
     target.write_text(re.sub(r"\bexp(?=_|\b)", Path(MODULE).stem, source.read_text()))

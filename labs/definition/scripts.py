@@ -155,7 +155,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _blank(match: re.Match[str]) -> str:
-    """A comment as white space that keeps its ends of lines; anything else as it is."""
+    """Return a comment as white space that keeps its ends of lines; anything else as it is."""
     found = match[0]
     is_comment = found.startswith("//") or match[1]
     return " " + "\n" * found.count("\n") if is_comment else found

@@ -269,7 +269,7 @@ class LabSpec:
         return Fraction(read, self.points)
 
     def question(self, name: str) -> Question:
-        """The question of that id. Raises UsageError, which names the nearest one."""
+        """Return the question of that id. Raises UsageError, which names the nearest one."""
         for question in self.questions:
             if question.id == name:
                 return question
@@ -278,7 +278,7 @@ class LabSpec:
         raise UsageError(f"Lab {self.name} has no question '{name[:40]}'.", remedy)
 
     def design_of(self, run: LabRun) -> Question | None:
-        """The question whose answer holds the run's settings, if it has any to choose."""
+        """Return the question whose answer holds the run's settings, if it has any to choose."""
         designs = (each for each in self.questions if each.kind == "design")
         return next((each for each in designs if each.run == run.name), None)
 

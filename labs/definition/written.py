@@ -72,7 +72,7 @@ class Number:
         return (self.unit or unit).factor / unit.factor
 
     def within(self, unit: Unit) -> float:
-        """The value in `unit`; without a unit of its own it is taken to be in it.
+        """Return the value in `unit`; without a unit of its own it is taken to be in it.
 
         Raises ValueError.
         """
@@ -120,7 +120,7 @@ def in_digits(value: float) -> str:
 
 
 def unit_named(name: str) -> Unit:
-    """The unit of that name, as lab.toml has it. Raises UsageError."""
+    """Return the unit of that name, as lab.toml has it. Raises UsageError."""
     unit = _unit(name)
     if unit is None:
         problem = f"'{name[:40]}' is no unit that answers can be in."
@@ -172,13 +172,13 @@ def parse_number(text: str) -> Number:
 
 
 def _in_ascii(written: str) -> str:
-    """The digits of all scripts as 0 to 9; of ½ and ², which are no decimal digits, none."""
+    """Return the digits of all scripts as 0 to 9; of ½ and ², which are no decimal digits, none."""
     letters = written.translate(_FULL_WIDTH)
     return "".join(str(unicodedata.decimal(letter, letter)) for letter in letters)
 
 
 def _value(match: re.Match[str]) -> tuple[float, float, tuple[float, ...]]:
-    """The value, half of its last digit, and what else the digits may mean."""
+    """Return the value, half of its last digit, and what else the digits may mean."""
     digits = match["digits"]
     if re.fullmatch(r"[1-9][0-9]{0,2},[0-9]{3}", digits):
         whole, decimal = digits.replace(",", ""), digits.replace(",", ".")
@@ -200,7 +200,7 @@ def _power(match: re.Match[str]) -> int:
 
 
 def _without_groups(digits: str) -> str:
-    """The digits with a decimal point at most.
+    """Return the digits with a decimal point at most.
 
     Of points and commas together the last is decimal.
     """

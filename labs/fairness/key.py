@@ -16,7 +16,7 @@ _LINK = 100_000
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate of UDP over the smaller."""
+    """Return the larger rate of UDP over the smaller."""
     return ratio(answers["udp_fair"], answers["udp_fifo"])
 
 

@@ -83,7 +83,7 @@ Opener = Callable[[], IO[bytes]]
 
 
 def open_strangers_file(file: Path) -> IO[bytes]:
-    """A regular file, opened without following a link or waiting for a writer.
+    """Return a regular file, opened without following a link or waiting for a writer.
 
     Raises Refusal, OSError.
     """
@@ -94,7 +94,7 @@ def open_strangers_file(file: Path) -> IO[bytes]:
 
 
 def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
-    """Each file of a zip or tar in its order, and how to read it until the next is asked for.
+    """Yield each file of a zip or tar in its order, and how to read it until the next is asked for.
 
     The first bytes say what an archive is, not its name. Raises Refusal if it cannot be read on.
     """
@@ -167,7 +167,7 @@ def link_problem(name: str) -> Refusal:
 
 
 def _slashed(name: str) -> str:
-    """A name as it is compared, with plain slashes.
+    """Return a name as it is compared, with plain slashes.
 
     Programs on Windows write backslashes, tar writes `./` in front of every name. Only slashes are
     allowed in a zip (APPNOTE.TXT, section 4.4.17); a name that begins with one is left for

@@ -46,7 +46,7 @@ def _identity(case: Case) -> tuple[str, ...]:
 
 
 def _number_of(case: Case) -> str:
-    """The number by which Canvas names the student; empty if it is not known."""
+    """Return the number by which Canvas names the student; empty if it is not known."""
     return (case.person.canvas if case.person else "") or case.hand_in.canvas
 
 
@@ -90,7 +90,7 @@ class Gradebook:
 
 
 def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
-    """The gradebook's export in a file; None if it is another table. Raises UsageError."""
+    """Return the gradebook's export in a file; None if it is another table. Raises UsageError."""
     try:
         export = read_foreign_table(file.read_bytes())
     except OSError as error:
@@ -105,7 +105,7 @@ def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
 
 
 def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
-    """The place of the assignment that is called like the lab."""
+    """Return the place of the assignment that is called like the lab."""
     wanted = {lab.title.casefold(), lab.name.casefold()}
     titles = [_ASSIGNMENT.fullmatch(text) for text in heading]
     named = [match["title"].casefold() if match else "" for match in titles]

@@ -34,7 +34,7 @@ RunValues = Mapping[str, Sequence[Values]]
 
 
 def key_of(lab: LabSpec, values: RunValues, variant: Variant) -> Key | None:
-    """The key by these runs; None if they do not tell."""
+    """Return the key by these runs; None if they do not tell."""
     measured = {name: MeasuredRun(tuple(seeds)) for name, seeds in values.items()}
     key_module = catalogue.key_module(lab.name)
     try:
@@ -57,7 +57,7 @@ class ClassGrading:
     """A module in the place of a student's, for the runs that show the effect of chance."""
 
     def nominal(self) -> Variant:
-        """The middle of every range: on it tolerances are measured."""
+        """Return the middle of every range: on it tolerances are measured."""
         ranges = self.lab.varies
         values = tuple((drawn.name, drawn.values[len(drawn.values) // 2]) for drawn in ranges)
         return Variant(self.lab.name, "", "", values, 1)
@@ -65,7 +65,7 @@ class ClassGrading:
     def points(
         self, variant: Variant, own: OwnParts, seeds: Iterable[int] | None = None
     ) -> dict[LabRun, list[Point]]:
-        """The points of each run of a variant, under its own seeds if none are given.
+        """Return the points of each run of a variant, under its own seeds if none are given.
 
         A run whose settings the student did not choose is left out. Raises UsageError if a module
         is needed and cannot be used.
@@ -80,14 +80,14 @@ class ClassGrading:
         return points
 
     def spread_points(self, variant: Variant, module: Path | None) -> dict[LabRun, list[Point]]:
-        """The points of each run under the seeds whose spread makes tolerances and bands.
+        """Return the points of each run under the seeds whose spread makes tolerances and bands.
 
         Runs whose settings students choose are left out: no number depends on them.
         """
         return self.points(variant, OwnParts(module), range(1, _SEEDS + 1))
 
     def spread(self, variant: Variant, module: Path | None) -> list[RunValues]:
-        """The values of a variant under those seeds; their points have been asked for."""
+        """Return the values of a variant under those seeds; their points have been asked for."""
         points = self.spread_points(variant, module)
         spread: list[RunValues] = []
         for index in range(_SEEDS):
@@ -98,7 +98,7 @@ class ClassGrading:
 
 
 def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
-    """The case of each hand-in; as many are opened at once as there are processors."""
+    """Yield the case of each hand-in; as many are opened at once as there are processors."""
     folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
     cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
     yield from at_once(lambda case: _opened(case, grading), cases)

@@ -53,7 +53,7 @@ def compare(case: Case, run: LabRun, records: Sequence[Record], course: Course) 
 def other_settings(
     run: LabRun, variant: Variant, handed_in: HandedInRun, own: OwnParts = NO_PARTS
 ) -> list[str]:
-    """Sentences about the settings of a run that are not its variant's or its student's."""
+    """Return sentences about the settings of a run that are not its variant's or its student's."""
     sentences = [
         f"{name} is {handed_in.parameters[name]} and should be {value}"
         for name, value in (text.split("=", 1) for text in settings(run, variant.values, own))
@@ -68,7 +68,7 @@ def other_settings(
 
 
 def version_sentence(handed_in: HandedInRun, versions: Mapping[str, str]) -> str:
-    """A sentence that says whether versions may explain a difference."""
+    """Return a sentence that says whether versions may explain a difference."""
     named = {name: handed_in.origin.get(name, "") for name in _VERSIONS if name in versions}
     differing = [
         f"{name} {version[:24] or 'unknown'} and not {versions[name][:24]}"

@@ -62,7 +62,7 @@ class Overrides:
 
 
 def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
-    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    """Return the file in the folder of grades, made if there is none. Raises UsageError."""
     content = _read_toml(folder / OVERRIDES, _NO_OVERRIDES)
     if "accept" in content:
         raise UsageError(
@@ -152,7 +152,7 @@ class Acceptances:
 
 
 def read_acceptances(folder: Path) -> Acceptances:
-    """The file in the folder of grades, made if there is none. Raises UsageError."""
+    """Return the file in the folder of grades, made if there is none. Raises UsageError."""
     acceptances: Acceptances = from_data(
         Acceptances, _read_toml(folder / ACCEPTED, _NO_ACCEPTANCES), ACCEPTED
     )

@@ -55,7 +55,7 @@ class DownloadFile:
 
 
 def files_in(submissions: Path) -> list[DownloadFile]:
-    """Every file of a download, in its order. Raises UsageError if that cannot be known."""
+    """Return every file of a download, in its order. Raises UsageError if that cannot be known."""
     if submissions.is_dir():
         return _in_folder(submissions)
     if not submissions.is_file():
@@ -89,7 +89,7 @@ def _on_disk(file: Path, folder: Path) -> DownloadFile:
 
 
 def list_archive(file: str) -> list[list[Any]]:
-    """The fields of a DownloadFile for each file of an archive, in a process of its own.
+    """Return the fields of a DownloadFile for each file of an archive, in a process of its own.
 
     Raises Refusal.
     """

@@ -163,7 +163,7 @@ def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]
 def _files(
     graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, bytes]]:
-    """Every file with its content, one after the other: the pictures of a class are many."""
+    """Yield every file with its content, one after the other: the pictures of a class are many."""
     names = file_names(graded_class.cases)
     yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
     yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
@@ -188,7 +188,7 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
 
 
 def file_names(cases: Sequence[Case]) -> dict[Case, str]:
-    """A file's name for each case: its student's, with a number if two would be alike."""
+    """Return a file's name for each case: its student's, with a number if two would be alike."""
     names: dict[Case, str] = {}
     taken: set[str] = set()
     for case in cases:
@@ -201,7 +201,7 @@ def file_names(cases: Sequence[Case]) -> dict[Case, str]:
 
 
 def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
-    """Every table by its name; one that would have no row is empty and not written."""
+    """Return every table by its name; one that would have no row is empty and not written."""
     lab, students = graded_class.lab, exported_points(graded_class.cases)
     made = {
         "grades.csv": grades(lab, graded_class.cases),

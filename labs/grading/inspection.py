@@ -45,7 +45,7 @@ def fingerprint(source: str) -> str:
 
 
 def _files(source: Path) -> Iterator[tuple[str, Path]]:
-    """Every regular file with its name inside; links are not followed."""
+    """Yield every regular file with its name inside; links are not followed."""
     if not source.is_dir():
         yield "", source
         return
@@ -178,7 +178,7 @@ def _assignment(file: Path, problems: Problems) -> ClaimedAssignment:
 
 
 def _text(content: bytes, name: str, problems: Problems) -> str:
-    """A file's text. What cannot be decoded is replaced, so that the rest still counts."""
+    """Return a file's text. What cannot be decoded is replaced, so that the rest still counts."""
     try:
         return decoded(content)
     except ValueError as error:
@@ -232,7 +232,7 @@ def _misfits(files: dict[str, str], listed: dict[str, str]) -> list[str]:
 
 
 def _pictures(folder: Path, lab: LabSpec, answers: Answers) -> dict[str, str]:
-    """The picture of each graph that is asked for, by question: the name of its file."""
+    """Return the picture of each graph that is asked for, by question: the name of its file."""
     pictures = {}
     for question in lab.questions:
         for name in answers[question.id] if question.kind == "graph" else ():

@@ -156,7 +156,7 @@ class _Extraction:
 def _from_archive(
     archive: Path, _files: Sequence[DownloadFile], extractions: Sequence[_Extraction]
 ) -> list[tuple[Path, str]]:
-    """The place in which each parcel of an archive can be opened, and why it cannot be."""
+    """Return the place in which each parcel of an archive can be opened, and why it cannot be."""
     for extraction in extractions:
         extraction.folder.mkdir(parents=True)
     damage = _extracted(archive, extractions)

@@ -47,7 +47,7 @@ def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:
-    """The cases of each student; a hand-in of a group that cannot be read stands alone."""
+    """Return the cases of each student; a hand-in of a group that cannot be read stands alone."""
     students = {case.student for case in group if not case.refused}
     if len(students) <= 1:
         return [list(group)]

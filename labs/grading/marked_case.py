@@ -32,7 +32,7 @@ def has_real_time(case: Case) -> bool:
 
 
 def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
-    """The band of each question that has a number in the keys of repeated runs."""
+    """Return the band of each question that has a number in the keys of repeated runs."""
     bands = {}
     for question in lab.questions:
         values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
@@ -110,7 +110,7 @@ def fits(
 
 
 def _key(case: Case, lab: LabSpec) -> Key | None:
-    """The key by what was handed in, else by the repeated run."""
+    """Return the key by what was handed in, else by the repeated run."""
     key = key_of(lab, case.runs, case.own_variant)
     if key is None:
         problem = "The files handed in give no key; the answers are marked by the repeated run."

@@ -89,15 +89,15 @@ class Marker:
     """Results of the scripts, by question."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
-        """A mark for each question."""
+        """Return a mark for each question."""
         return [self._mark(question, answers) for question in self.lab.questions]
 
     def right(self, answers: Answers) -> set[str]:
-        """The numbers that are right by this key."""
+        """Return the numbers that are right by this key."""
         return self.right_among(self.marks(answers))
 
     def right_among(self, marks: Sequence[AnswerMark]) -> set[str]:
-        """The numbers that these marks call right."""
+        """Return the numbers that these marks call right."""
         return {
             mark.question
             for mark in marks
@@ -128,7 +128,7 @@ class Marker:
         return self._number(question, given[0], answers, empty)
 
     def expected(self, question: Question) -> str:
-        """The answer as a page shows it, of texts a model; empty for what has none."""
+        """Return the answer as a page shows it, of texts a model; empty for what has none."""
         if question.kind == "prediction":
             return ""
         if question.options:
@@ -148,7 +148,7 @@ class Marker:
         return f"{in_digits(value)} {unit}".strip()
 
     def model(self, question: Question) -> str:
-        """The model answer with the values of this run; empty if there is none."""
+        """Return the model answer with the values of this run; empty if there is none."""
         text = question.model
         for other in self.lab.questions:
             if other.id in self.key.numbers:
@@ -236,7 +236,7 @@ class Marker:
         return 0.0, replace(empty, verdict=Verdict.WRONG, note="")
 
     def _followed(self, question: Question, answers: Answers) -> float | None:
-        """The right value by the student's own earlier answers."""
+        """Return the right value by the student's own earlier answers."""
         if question.id not in self.derived:
             return None
         try:

@@ -33,7 +33,7 @@ _DOWNLOADED = "Give the file that Moodle's 'Download grading worksheet' gave, as
 
 
 def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
-    """A worksheet in English; empty if no student's number in Moodle is known.
+    """Return a worksheet in English; empty if no student's number in Moodle is known.
 
     The space in "Participant 17" is right for every Moodle. The importer cuts off as many
     characters as its own word for a participant has, "Participant" or "Participant ", and reads the
@@ -51,7 +51,7 @@ def own_worksheet(lab: LabSpec, students: Sequence[ExportedPoints]) -> str:
 
 
 def comment(lab: LabSpec, student: ExportedPoints) -> str:
-    """The feedback comment, as HTML; empty without final points."""
+    """Return the feedback comment, as HTML; empty without final points."""
     if student.points is None:
         return ""
     return f"{_comment_beginning(lab)} {student.points:g} of {lab.points} points."
@@ -81,7 +81,7 @@ class Worksheet:
     participants: list[int]
 
     def maximum(self, row: int) -> str:
-        """The most points of the assignment, as it is written."""
+        """Return the most points of the assignment, as it is written."""
         return self.table.value(row, self.columns.maximum)
 
     def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
@@ -120,7 +120,7 @@ class Worksheet:
 
 
 def filled(file: Path, lab: LabSpec, students: Sequence[ExportedPoints]) -> FilledTable:
-    """The worksheet in `file` with the grades and comments of students; other cells stay.
+    """Return the worksheet in `file` with the grades and comments of students; other cells stay.
 
     Points are scaled to the assignment's maximum. Raises UsageError if it is no worksheet.
     """
@@ -138,7 +138,7 @@ def _about(
     placed: Sequence[ExportedPoints],
     students: Sequence[ExportedPoints],
 ) -> Iterator[str]:
-    """Sentences about the worksheet as a whole."""
+    """Yield sentences about the worksheet as a whole."""
     final = sum(student.points is not None for student in placed)
     yield f"moodle.csv has the grades of {final} of {len(sheet.participants)} participants."
     maxima = {_float(sheet.maximum(row)) for row in sheet.participants}
@@ -187,12 +187,12 @@ def _place(sheet: ForeignTable, role: str) -> int | None:
 
 
 def _body(sheet: ForeignTable) -> list[int]:
-    """The rows of participants."""
+    """Return the rows of participants."""
     return [row for row in range(1, len(sheet.rows)) if any(sheet.values(row))]
 
 
 def _maximum(sheet: ForeignTable) -> int | None:
-    """The only column of one number that stands right of smaller numbers or empty cells."""
+    """Return the only column of one number that stands right of smaller numbers or empty cells."""
     places = [place for place in range(1, len(sheet.heading)) if _is_maximum(sheet, place)]
     return places[0] if len(places) == 1 else None
 
@@ -207,7 +207,7 @@ def _is_maximum(sheet: ForeignTable, column: int) -> bool:
 
 
 def _number_of(case: Case) -> str:
-    """The number by which Moodle names the participant; empty if it is not known."""
+    """Return the number by which Moodle names the participant; empty if it is not known."""
     identifier = case.hand_in.moodle or (case.person.moodle if case.person else "")
     match = _IDENTIFIER.fullmatch(identifier)
     return match[1] if match else ""

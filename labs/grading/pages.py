@@ -118,7 +118,7 @@ def _points(lab: LabSpec, cases: Sequence[Case]) -> list[tuple[str, int]]:
 
 
 def _question(question: Question, cases: Sequence[Case]) -> dict[str, Any]:
-    """The shares of verdicts on one question, in the order of VERDICTS."""
+    """Return the shares of verdicts on one question, in the order of VERDICTS."""
     verdicts = Counter(
         mark.verdict for case in cases for mark in case.marks if mark.question == question.id
     )
@@ -194,7 +194,7 @@ def _alike(
 
 
 def _source(question: Question, case: Case) -> str:
-    """The source of a module, or of a script, that was handed in."""
+    """Return the source of a module, or of a script, that was handed in."""
     if question.kind == "script":
         script = case.scripts.get(question.id)
         return script.text[:_LONGEST_SOURCE] if script else ""

@@ -69,7 +69,7 @@ def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str
 
 
 def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
-    """Sentences about how a run's own witnesses contradict its captures.
+    """Return sentences about how a run's own witnesses contradict its captures.
 
     They judge runs that cannot be repeated. The sender's socket counts every byte of data that it
     sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that it wrote. The last sample of the
@@ -148,7 +148,7 @@ class WatchedFile(Struct, frozen=True):
 
 
 def contradictions(place: str, lab_release: str) -> list[str]:
-    """Sentences about what in a run directory is of virtual time, or of another time.
+    """Return sentences about what in a run directory is of virtual time, or of another time.
 
     `place` is the run directory, `lab_release` the version of the lab kernel, which keeps no real
     time.

@@ -118,7 +118,7 @@ def _is_heading(first: str, others: Sequence[Sequence[str]]) -> bool:
 
 
 def _person(cells: dict[str, str], heading: Sequence[str]) -> Person:
-    """A row of a table by its headings.
+    """Return a row of a table by its headings.
 
     Canvas's `ID` is Canvas's number, Moodle's may be that of a participant.
     """
@@ -147,7 +147,7 @@ def _participant(heading: str, cell: str) -> str:
 
 
 def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
-    """The uploader by the word of the course system; None if that is not in the class.
+    """Return the uploader by the word of the course system; None if that is not in the class.
 
     A number that belongs to another name is not believed: in a group's assignment, Moodle gives the
     number of the group.

@@ -32,7 +32,7 @@ class SimilarSentences:
 
 
 def similar_sentences(texts: Mapping[str, str], model: str = "") -> list[SimilarSentences]:
-    """The most similar pairs of sentences in texts by student, of two students each.
+    """Return the most similar pairs of sentences in texts by student, of two students each.
 
     What stands in the lab's own texts, such as what is asked, is `model` and no sign of copying.
     """

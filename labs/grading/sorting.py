@@ -72,7 +72,7 @@ class Upload:
 
 
 def upload_of(path: str) -> Upload | None:
-    """The uploader of the file at a path in a download; None if no course system says it."""
+    """Return the uploader of the file at a path in a download; None if no course system says it."""
     parts = path.split("/")
     for depth, part in enumerate(parts[: _AROUND_MOODLE + 1]):
         rest = "/".join(parts[depth + 1 :])
@@ -164,13 +164,13 @@ class _FileGroup:
         return cls(names, sorted((name, place) for place, name in names.items()))
 
     def beneath(self, root: str) -> dict[int, str]:
-        """The names below a folder, whose path ends in a slash or is empty."""
+        """Return the names below a folder, whose path ends in a slash or is empty."""
         first = bisect_left(self.in_order, (root,))
         last = bisect_left(self.in_order, (root + _LAST,))
         return {place: name.removeprefix(root) for name, place in self.in_order[first:last]}
 
     def roots(self) -> list[str]:
-        """The folders with answers, an outer one before what is in it."""
+        """Return the folders with answers, an outer one before what is in it."""
         sheets = (name for name, _ in self.in_order if name.rpartition("/")[2] == ANSWERS)
         return sorted({name.removesuffix(ANSWERS) for name in sheets})
 
@@ -185,7 +185,7 @@ class _HandInFiles:
 
 
 def sort_files(files: Sequence[DownloadFile]) -> Sorting:
-    """Every file in one parcel or among the others."""
+    """Put every file into one parcel or among the others."""
     sorting = Sorting()
     groups: dict[str, dict[int, Upload]] = defaultdict(dict)
     unnamed: dict[int, str] = {}
@@ -248,7 +248,7 @@ def _parcel(
 def _pieces(
     group: _FileGroup, named: bool, owned: _FileGroup | None = None
 ) -> Iterator[_HandInFiles]:
-    """The hand-ins of a group.
+    """Yield the hand-ins of a group.
 
     Loose answers that lie above other hand-ins are one too if it is known whose they are.
     """

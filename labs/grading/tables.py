@@ -39,7 +39,7 @@ def headings(role: str, of_people: bool = False) -> tuple[str, ...]:
 
 
 def cell(value: Any) -> str:
-    """A cell that no spreadsheet takes for a formula. Numbers stay numbers."""
+    """Return a cell that no spreadsheet takes for a formula. Numbers stay numbers."""
     if value is None:
         return ""
     if isinstance(value, int | float):
@@ -83,11 +83,11 @@ class ForeignTable:
         return self.values(0) if self.rows else []
 
     def value(self, row: int, column: int) -> str:
-        """The text of a cell; empty if the row ends before it."""
+        """Return the text of a cell; empty if the row ends before it."""
         return _unquoted(self.rows[row][column]) if column < len(self.rows[row]) else ""
 
     def values(self, row: int) -> list[str]:
-        """The texts of a row."""
+        """Return the texts of a row."""
         return [_unquoted(raw) for raw in self.rows[row]]
 
     def put(self, row: int, column: int, text: str) -> None:
@@ -103,7 +103,7 @@ class ForeignTable:
 
 
 def read_foreign_table(content: bytes) -> ForeignTable:
-    """The table in a file, separated by what its first line has most of: , or ; or tabs."""
+    """Return the table in a file, separated by what its first line has most of: , or ; or tabs."""
     text, mark, encoding = _decoded(content)
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)
@@ -123,7 +123,7 @@ def read_foreign_table(content: bytes) -> ForeignTable:
 
 
 def _pattern(delimiter: str) -> re.Pattern[str]:
-    """A cell, quoted (RFC 4180) or not, and what ends it."""
+    """Return a cell, quoted (RFC 4180) or not, and what ends it."""
     apart = re.escape(delimiter)
     return re.compile(rf'((?:"(?:[^"]|"")*")?[^{apart}\r\n]*)({apart}|\r\n|\n|\r|\Z)')
 

@@ -17,7 +17,7 @@ _SHOWN = 3
 def prediction(
     question: Question, given: list[str], recorded: list[str], empty: AnswerMark
 ) -> AnswerMark:
-    """All points if it was made before the run, whatever it was."""
+    """Give all points if it was made before the run, whatever it was."""
     if recorded and is_made(question, recorded):
         texts = {option.id: option.text for option in question.options}
         text = texts.get(recorded[0], recorded[0])
@@ -29,7 +29,7 @@ def prediction(
 
 
 def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
-    """All points for a frame that proves it; a known wrong one is named."""
+    """Give all points for a frame that proves it; a known wrong one is named."""
     if question.id not in key.frames:
         return empty.for_person("The run has no captures that tell; a person looks at it.")
     try:
@@ -46,7 +46,7 @@ def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> Answ
 
 
 def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
-    """A share of the points for each bound that the student's own configuration keeps.
+    """Give a share of the points for each bound that the student's own configuration keeps.
 
     One without bounds earns them by being carried out.
     """
@@ -90,7 +90,7 @@ def expected(question: Question, key: Key) -> str:
 def script(
     question: Question, given: list[str], trial: ScriptTrial | None, empty: AnswerMark
 ) -> AnswerMark:
-    """All points if it passes on the lab's kernel, and on none that does otherwise.
+    """Give all points if it passes on the lab's kernel, and on none that does otherwise.
 
     A script that fails on the lab's kernel earns no points: its claim is false. Another kernel
     counts only if the script fails there at a packet of the kernel.

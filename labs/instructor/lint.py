@@ -158,7 +158,7 @@ def _hints(question: Question) -> Iterator[LintFinding]:
 
 
 def _hosts(lab: LabSpec) -> set[str]:
-    """The names of all nodes of the lab's networks."""
+    """Return the names of all nodes of the lab's networks."""
     own_variant = variant(SELF_STUDY, lab, "lint")
     with TemporaryDirectory() as folder:
         own = examples_of(lab, example_module(Path(folder)))

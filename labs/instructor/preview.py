@@ -157,7 +157,7 @@ def _kinds(found: LabPreview) -> Iterator[str]:
 
 
 def _each(found: LabPreview) -> Iterator[str]:
-    """A line for each variant."""
+    """Yield a line for each variant."""
     kinds = [kind.name for kind in KINDS_OF_STUDENTS]
     yield "\n## Each variant\n"
     yield "A mix-up is a known mistake that cannot be told from the right answer in this variant.\n"

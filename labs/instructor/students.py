@@ -170,7 +170,7 @@ def unevenness(variants: Sequence[TriedVariant]) -> dict[str, float]:
 
 
 def _mix_ups(marker: Marker) -> list[str]:
-    """Known mistakes whose value the marker takes for right."""
+    """Return known mistakes whose value the marker takes for right."""
     return [
         f"{question.id}.{mistake}"
         for question in marker.lab.questions

@@ -56,7 +56,7 @@ def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
 
 
 def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """The evidence in the samples of the first TCP flow's socket.
+    """Return the evidence in the samples of the first TCP flow's socket.
 
     `cut` is a line whose congestion window is a fifth or more below that of the line before, `peak`
     one whose smoothed round trip is within a twentieth of the longest. Raises ValueError on a
@@ -115,7 +115,7 @@ def events(packets: ColumnTable) -> dict[str, Truths]:
 
 
 def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
-    """The segments of data before and after a pause of their direction."""
+    """Return the segments of data before and after a pause of their direction."""
     rows, times = np.flatnonzero(data), packets.whole("time")[data]
     names = ("connection", "forward")
     previous = RowGroups(*(packets[name].values[data] for name in names)).previous
@@ -141,7 +141,7 @@ class MeasuredRun:
     seeds: tuple[Values, ...]
 
     def __call__(self, condition: str, key: str) -> float:
-        """The value, the median if there are several seeds.
+        """Return the value, the median if there are several seeds.
 
         Raises KeyError if it was not measured, UnknownMetric if no run could have such a measure.
         """

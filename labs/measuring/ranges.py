@@ -35,7 +35,7 @@ class VariantRuns:
     problem: str = ""
 
     def key(self, lab: LabSpec) -> Key:
-        """The answers. Raises TcplabError if the runs do not tell."""
+        """Return the answers. Raises TcplabError if the runs do not tell."""
         if self.problem:
             raise TcplabError(self.problem, "Look at it with ./tcplab run.")
         try:
@@ -104,7 +104,7 @@ def _carried(variant: Variant, keys: dict[str, list[str]], references: Reference
 
 
 def corners(lab: LabSpec) -> list[Values]:
-    """The ends of every range combined, and the middle of all."""
+    """Return the ends of every range combined, and the middle of all."""
     ends = [
         [(span.name, value) for value in dict.fromkeys((span.values[0], span.values[-1]))]
         for span in lab.varies

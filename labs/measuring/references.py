@@ -152,5 +152,5 @@ class References:
 
 
 def place_of(data: Any) -> str:
-    """A folder's name for what a spec asks."""
+    """Return a folder's name for what a spec asks."""
     return hashlib.sha256(repr(data).encode()).hexdigest()[:24]

@@ -12,7 +12,7 @@ RESENT = "nstat.TcpRetransSegs"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger rate over the smaller."""
+    """Return the larger rate over the smaller."""
     return ratio(answers["mine"], answers["reno"])
 
 

@@ -13,7 +13,7 @@ ON_THE_WIRE, REQUEST = 1526, 1448
 
 
 def slower(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger time of those with few drops and without over the smaller."""
+    """Return the larger time of those with few drops and without over the smaller."""
     return ratio(answers["time_few"], answers["time_none"])
 
 

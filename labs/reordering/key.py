@@ -11,7 +11,7 @@ CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger of the rates with steady and with varying delay over the smaller."""
+    """Return the larger of the rates with steady and with varying delay over the smaller."""
     return ratio(answers["steady_rate"], answers["varied_rate"])
 
 

@@ -11,7 +11,7 @@ OFF, ON = "sack_off", "sack_on"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger of the rates with SACK and without over the smaller."""
+    """Return the larger of the rates with SACK and without over the smaller."""
     return ratio(answers["rate_on"], answers["rate_off"])
 
 

@@ -11,7 +11,7 @@ OFF, ON = "sack_off", "sack_on"
 
 
 def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """The larger goodput over the smaller."""
+    """Return the larger goodput over the smaller."""
     return ratio(answers["goodput_on"], answers["goodput_off"])
 
 

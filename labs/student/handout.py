@@ -41,7 +41,7 @@ _MOST_FLOWS = 3
 
 
 def handout_text(lab: LabSpec, variant: Variant) -> str:
-    """The handout in Markdown.
+    """Return the handout in Markdown.
 
     Every number in it is rendered from the lab's spec and the student's variant; faults are left
     out.
@@ -71,7 +71,7 @@ def sheet_text(lab: LabSpec, variant: Variant) -> str:
 
 
 def drawings_of(lab: LabSpec) -> LabDrawings:
-    """The lab's drawings in its language."""
+    """Return the lab's drawings in its language."""
     folder = catalogue.folder_of(lab.name) / "text" / lab.language
     return read_drawings(folder / catalogue.DRAWINGS)
 
@@ -142,7 +142,7 @@ def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
 
 
 def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
-    """The network in the language's drawing, a row of routers with as many as it has."""
+    """Return the network in the language's drawing, a row of routers with as many as it has."""
     drawing: str = words.get("diagrams", {}).get(network.name, network.diagram)
     routers = [node.name for node in network.nodes if node.kind == "router"]
     return drawing.strip("\n").replace(_ANY_ROW, " ====== ".join(routers))

@@ -41,7 +41,7 @@ _COUNTERS, _DOUBLES = "nstat.", "metric."
 def start(
     lab: str, student: str, variants: Path | str | None = None, folder: Path | str | None = None
 ) -> Assignment:
-    """The student's assignment: made if there is none yet, else read. Raises UsageError."""
+    """Return the student's assignment: made if there is none yet, else read. Raises UsageError."""
     place = Path(folder or f"{lab}-{safe_name(student_id(student))}")
     if place.exists():
         return read_assignment(place)
@@ -87,7 +87,7 @@ class ShownHandout:
 
 
 def handout(assignment: Assignment) -> ShownHandout:
-    """The assignment's handout, for a notebook."""
+    """Return the assignment's handout, for a notebook."""
     text = untrusted.text_if_any(assignment.folder, HANDOUT)
     return ShownHandout(text.replace("](drawings/", f"]({assignment.folder}/drawings/"))
 

@@ -24,7 +24,7 @@ from topologies.foundation.errors import UsageError
 
 
 def runs_to_make(assignment: Assignment, again: bool = False) -> Iterator[LabRun]:
-    """The runs that are not there yet, or all, each as soon as what it needs is written.
+    """Yield the runs that are not there yet, or all, each as soon as what it needs is written.
 
     What was predicted of a run is recorded before it is handed out. Raises UsageError at the first
     run that waits for a prediction or for settings.
@@ -49,7 +49,7 @@ def is_there(assignment: Assignment, run: LabRun) -> bool:
 
 
 def own_parts(assignment: Assignment) -> OwnParts:
-    """The module in the assignment's folder, and the settings that its answers choose."""
+    """Return the module in the assignment's folder, and the settings that its answers choose."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     return parts_of(assignment.lab, answers, assignment.folder / MODULE)
 
@@ -87,7 +87,7 @@ def carry_out_run(assignment: Assignment, run: LabRun, testbed: str) -> Path:
 
 
 def _judged(run: Path) -> dict[str, Any]:
-    """The verdict on the network, as the manifest keeps it."""
+    """Return the verdict on the network, as the manifest keeps it."""
     from analysis.network.verdict import judge_network  # NumPy takes its time
 
     return judge_network(read_run(run, Problems())).as_data()

@@ -47,7 +47,7 @@ def _environment() -> Environment:
 
 
 def render(name: str, context: dict[str, Any]) -> str:
-    """A template of this folder."""
+    """Return a template of this folder."""
     return _environment().get_template(f"labs/{name}").render(context)
 
 
@@ -59,7 +59,7 @@ def page_with_script(name: str, script: str, context: dict[str, Any]) -> str:
 
 
 def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, str]) -> str:
-    """A page of Markdown of our own; raw HTML in it is shown as text.
+    """Return a page of Markdown of our own; raw HTML in it is shown as text.
 
     `pictures` are SVG by the paths that the text gives them; the page holds them itself.
     """
@@ -71,7 +71,7 @@ def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, s
 
 
 def _number(value: float | None) -> str:
-    """A number as people write it: three digits, whole numbers in full."""
+    """Return a number as people write it: three digits, whole numbers in full."""
     if value is None:
         return "\N{EN DASH}"
     if value == int(value) or abs(value) >= 1000:
