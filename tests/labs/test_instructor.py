@@ -67,12 +67,12 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
         (
             "compare",
             {"ask": "Why did more data arrive in a second with SACK than without?"},
-            "tells 'faster'",
+            "gives 'faster' away",
         ),
         (
             "compare",
             {"ask": "You saw this: more data arrived in a second with SACK than without. Why?"},
-            "tells 'faster'",
+            "gives 'faster' away",
         ),
         ("goodput_on", {"points": 60}, "of the points are for reading values off"),
     ],
