@@ -200,7 +200,7 @@ def test_a_hand_in_of_nobody_says_so(assignment: dict[str, bytes], tmp_path: Pat
     members = {"ann.zip": ANN, "someone.zip": zip_of({ANSWERS: SHEET, **assignment})}
     cases = taken_in(members, tmp_path).chosen.cases
     (refused,) = [case.refused for case in cases if case.refused]
-    assert refused.startswith(f"It is not known whose it is: {FILE} is missing, broken")
+    assert refused.startswith(f"It is not known whose it is: {FILE} is missing or broken")
 
 
 @pytest.mark.parametrize("members", [MOODLE, FLAT])
