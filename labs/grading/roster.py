@@ -7,17 +7,33 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from labs.definition.assignment import student_id
 from labs.definition.files import decoded
 from labs.grading.intake import HandIn
-from labs.grading.tables import headings
 from topologies.foundation.errors import UsageError
+
+_MOODLE = Path(__file__).with_name("moodle_headings.toml")
+
+
+@cache
+def headings(role: str, of_people: bool = False) -> tuple[str, ...]:
+    """Return Moodle's headings for a column, in small letters, once for each language.
+
+    `of_people` leaves out the languages in which no table of people is read.
+    """
+    languages = tomllib.loads(_MOODLE.read_text("utf-8")).values()
+    known = (each for each in languages if role in each and (not of_people or "idnumber" in each))
+    names = (each[role] if isinstance(each[role], list) else [each[role]] for each in known)
+    return tuple(dict.fromkeys(name.casefold() for listed in names for name in listed))
+
 
 _IDENTIFIER = headings("identifier", of_people=True)
 _PARTICIPANT = re.compile(

@@ -9,11 +9,8 @@ within a line mean little: what follows a semicolon is treated as another cell.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from labs.definition.files import byte_order_mark
@@ -22,20 +19,7 @@ _FORMULA = r"[=+\-@|%\uff1d\uff0b\uff0d\uff20]"
 """Characters that begin a formula; the last four are full-width ones of East Asian keyboards."""
 _BEGINS_FORMULA = re.compile(rf"^(?={_FORMULA})|(?<=;)(?=[\s\"]*{_FORMULA})")
 """The places for an apostrophe."""
-_MOODLE = Path(__file__).with_name("moodle_headings.toml")
 _QUOTED = re.compile(r"[,;\"]")
-
-
-@cache
-def headings(role: str, of_people: bool = False) -> tuple[str, ...]:
-    """Return Moodle's headings for a column, in small letters, once for each language.
-
-    `of_people` leaves out the languages in which no table of people is read.
-    """
-    languages = tomllib.loads(_MOODLE.read_text("utf-8")).values()
-    known = (each for each in languages if role in each and (not of_people or "idnumber" in each))
-    names = (each[role] if isinstance(each[role], list) else [each[role]] for each in known)
-    return tuple(dict.fromkeys(name.casefold() for listed in names for name in listed))
 
 
 def cell(value: Any) -> str:
