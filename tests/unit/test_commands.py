@@ -255,3 +255,13 @@ def test_help_lists_commands_in_groups_and_whole_claims() -> None:
     assert places == sorted(places)
     claims = " ".join(CliRunner().invoke(tcplab, ["run", "--help"]).output.split())
     assert all(" ".join(named.claim.split()) in claims for named in catalogue())
+
+
+@pytest.mark.parametrize(("command", "said"), [("analyze", "Stopped.\n"), ("run", "are kept.\n")])
+def test_a_stopped_command_says_what_stays(
+    command: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended, one_clear_message(lambda: command):
+        raise KeyboardInterrupt
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.endswith(said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,9 +10,12 @@ import click
 
 from topologies.foundation.errors import TcplabError
 
+_KEEP = {"grade", "kernel", "lab", "reproduce", "run", "sweep"}
+"""Commands whose finished repetitions stay when they are stopped."""
+
 
 @contextmanager
-def one_clear_message() -> Iterator[None]:
+def one_clear_message(command: Callable[[], str | None] = lambda: "run") -> Iterator[None]:
     """Print an error of tcplab or of a file and exit; a bug keeps its traceback."""
     try:
         yield
@@ -30,7 +33,8 @@ def one_clear_message() -> Iterator[None]:
         click.echo(f"Error: there is not enough memory. {remedy}", err=True)
         raise SystemExit(1) from None
     except KeyboardInterrupt:
-        click.echo("Stopped. Finished repetitions and points are kept.", err=True)
+        kept = " Finished repetitions and points are kept." if command() in _KEEP else ""
+        click.echo(f"Stopped.{kept}", err=True)
         raise SystemExit(130) from None
 
 
@@ -38,5 +42,5 @@ class ClearGroup(click.Group):
     """A group whose commands end with one clear message."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        with one_clear_message():
+        with one_clear_message(lambda: ctx.invoked_subcommand):
             return super().invoke(ctx)
