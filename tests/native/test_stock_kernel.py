@@ -66,8 +66,8 @@ def _check_the_link(folder: Path) -> None:
     """1 Mbit/s and 40 ms each way: 80 ms there and back, and at most 1448 of 1514 bytes are data.
 
     How much later and less arrives depends on what else needs the processors that emulate this
-    computer. A little more can arrive because of its clock: packets leave netem when they should have left, so
-    seconds that begin late hold more of them.
+    computer. A little more can arrive because of its clock: packets leave netem when they should
+    have left, so seconds that begin late hold more of them.
     """
     lines = (folder / "h1.sockets.jsonl").read_text().splitlines()
     rows = [row for line in lines for row in json.loads(line)["sockets"] if row["state"] == "ESTAB"]
