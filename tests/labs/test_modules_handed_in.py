@@ -22,7 +22,7 @@ CRASH = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = *(volatile u32 *)8;")
 HOSTILE = {
     "linking": (FILES[:1], "system call of this computer"),
     "blocking": (FILES[2:3], "system call of this computer"),
-    "forging": ([FORGERY], "nothing that can be measured"),
+    "forging": ([FORGERY], "no files that can be measured"),
 }
 SPIN = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = tcp_snd_cwnd(tp); for (;;) barrier();")
 
