@@ -9,9 +9,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from statistics import mean, median
+from statistics import median
 
 from analysis.rendering.page_files import write
 from labs.definition import catalogue
@@ -19,24 +18,21 @@ from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
-from labs.grading.marking import Marker, marker_of
+from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.instructor.lint import WORDS_A_MINUTE, LintFinding, lint, working_time
-from labs.instructor.students import KINDS_OF_STUDENTS, TRIES, TriedVariant, tried, unevenness
 from labs.measuring.ranges import VariantRuns, carry_out
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
 
 
 def lint_variants(preview: LabPreview) -> Iterator[LintFinding]:
-    """Find variants with a false claim, a question without answer, or kinds out of order."""
-    for runs, shown, each in zip(preview.carried, preview.shown, preview.tried, strict=True):
+    """Find variants with a false claim or a question without answer."""
+    for runs, shown, marker in preview.variants:
         where = f"in the variant {_values_of(runs.variant)}"
         if not shown:
             yield LintFinding("claim", f"it does not hold {where}")
-        for question in each.unanswered:
+        for question in unanswered(marker):
             yield LintFinding(question, f"its answer is missing or not plausible {where}")
-        if not each.in_order:
-            yield LintFinding("points", f"kinds of students are not in their order {where}")
 
 
 def _values_of(variant: Variant) -> str:
@@ -52,11 +48,6 @@ class LabPreview:
     keys: Sequence[Key]
     seconds: float
 
-    @cached_property
-    def tried(self) -> list[TriedVariant]:
-        """The points of five kinds of students in each variant."""
-        return [tried(marker) for marker in self.markers]
-
     @property
     def shown(self) -> list[bool]:
         """For each variant, whether the claim holds."""
@@ -64,29 +55,47 @@ class LabPreview:
         return [bool(module.lesson(runs.runs)) for runs in self.carried]
 
     @property
-    def ordered(self) -> float:
-        """The share of all tries in which the kinds of students come in their order."""
-        return mean(each.ordered for each in self.tried)
-
-    @property
     def summary(self) -> str:
-        """Claim, order and evenness in three sentences."""
-        variants, ordered = len(self.carried), sum(each.in_order for each in self.tried)
-        most = max(unevenness(self.tried).values())
-        return (
-            f"The claim holds in {sum(self.shown)} of {variants} variants. Five kinds of students"
-            f" come in their order in {ordered}, and in {100 * self.ordered:.1f} % of all tries."
-            f" For each kind, the best variant gives at most {most:.1f} % of the points more than"
-            " the worst."
-        )
+        return f"The claim holds in {sum(self.shown)} of {len(self.carried)} variants."
 
     @property
     def markers(self) -> list[Marker]:
-        """The marker for each variant."""
+        """The marker for each variant, with the widest tolerance of grading."""
         pictures = {each.id: "" for each in self.lab.questions if each.kind == "graph"}
+        tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
         pairs = zip(self.carried, self.keys, strict=True)
-        markers = (marker_of(self.lab, key, {}, runs.variant) for runs, key in pairs)
+        markers = (marker_of(self.lab, key, tolerance, runs.variant) for runs, key in pairs)
         return [replace(marker, pictures=pictures) for marker in markers]
+
+    @property
+    def variants(self) -> Iterator[tuple[VariantRuns, bool, Marker]]:
+        """Each variant's runs, whether the claim holds in it, and its marker."""
+        return zip(self.carried, self.shown, self.markers, strict=True)
+
+
+def mix_ups(marker: Marker) -> list[str]:
+    """Return known mistakes, QUESTION.MISTAKE, whose value the marker takes for right."""
+    return [
+        f"{question.id}.{mistake}"
+        for question in marker.lab.questions
+        if question.kind == "number"
+        for mistake, value in marker.key.mistakes.get(question.id, {}).items()
+        if question.id in marker.right({question.id: [f"{value:.6g} {question.unit}".strip()]})
+    ]
+
+
+def unanswered(marker: Marker) -> list[str]:
+    """Return questions that the runs do not answer, or answer with an implausible value."""
+    return [each.id for each in marker.lab.questions if not _is_answered(each, marker.key)]
+
+
+def _is_answered(question: Question, key: Key) -> bool:
+    if question.kind == "number":
+        value = key.numbers.get(question.id)
+        return value is not None and question.low <= value <= question.high
+    if question.kind == "evidence":
+        return bool(key.frames.get(question.id))
+    return question.kind != "choice" or bool(key.choices.get(question.id))
 
 
 def run_variants(
@@ -130,7 +139,6 @@ def _page(found: LabPreview) -> Iterator[str]:
     for question in lab.questions:
         spread = _spread(question, found.keys)
         yield f"| `{question.id}` | {question.points} | {question.kind} | {spread} |"
-    yield from _kinds(found)
     yield from _each(found)
     yield "\n## The key of the first student\n"
     for number, question in enumerate(lab.questions, 1):
@@ -142,37 +150,15 @@ def _page(found: LabPreview) -> Iterator[str]:
     yield "\n".join(findings) or "No problems found."
 
 
-def _kinds(found: LabPreview) -> Iterator[str]:
-    """Yield the points of kinds of students, and their spread over variants."""
-    yield "\n## Five kinds of students\n"
-    yield f"Percent of the points over the variants, each the mean of {TRIES} tries.\n"
-    yield "| kind | least | median | most | most over least |\n| --- | --- | --- | --- | --- |"
-    for kind, difference in unevenness(found.tried).items():
-        points = [each.points[kind] for each in found.tried]
-        spread = f"{min(points):.1f} | {median(points):.1f} | {max(points):.1f}"
-        yield f"| {kind} | {spread} | {difference:.1f} |"
-    ordered = sum(each.in_order for each in found.tried)
-    yield f"\nThey come in this order in {ordered} of {len(found.tried)} variants, and in"
-    yield f"{100 * found.ordered:.1f} % of all tries: a guess may be lucky."
-
-
 def _each(found: LabPreview) -> Iterator[str]:
     """Yield a line for each variant."""
-    kinds = [kind.name for kind in KINDS_OF_STUDENTS]
     yield "\n## Each variant\n"
     yield "A mix-up is a known mistake that cannot be told from the right answer in this variant.\n"
-    yield f"| variant | claim | {' | '.join(kinds)} | in order | mix-ups | not answered |"
-    yield f"| --- | --- |{' --- |' * len(kinds)} --- | --- | --- |"
-    for runs, shown, each in zip(found.carried, found.shown, found.tried, strict=True):
+    yield "| variant | claim | mix-ups | not answered |\n| --- | --- | --- | --- |"
+    for runs, shown, marker in found.variants:
         values = " ".join(value for _, value in runs.variant.values)
-        points = " | ".join(f"{each.points[kind]:.1f}" for kind in kinds)
-        flags = f"{_yes(shown)} | {points} | {_yes(each.in_order)}"
-        listed = f"{', '.join(each.mix_ups)} | {', '.join(each.unanswered)}"
-        yield f"| {values} | {flags} | {listed} |"
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "**no**"
+        listed = f"{', '.join(mix_ups(marker))} | {', '.join(unanswered(marker))}"
+        yield f"| {values} | {'yes' if shown else '**no**'} | {listed} |"
 
 
 def _facts(found: LabPreview) -> Iterator[str]:
@@ -181,7 +167,7 @@ def _facts(found: LabPreview) -> Iterator[str]:
     for question in lab.questions:
         by_kind["reading" if question.is_reading else question.kind] += question.points
     listed = ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common())
-    yield f"* The claim holds in {sum(found.shown)} of {len(found.carried)} variants."
+    yield f"* {found.summary}"
     time = working_time(lab, handout_text(lab, found.carried[0].variant))
     yield (
         f"* Level {lab.level}; {lab.minutes} minutes are stated. Computed are {time.total:.0f}:"

@@ -28,15 +28,16 @@ from labs.definition.runs import combination_of, settings, told, variables_of
 from labs.definition.spec import MOST_READING, Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
 from labs.grading.case import Verdict
-from labs.grading.marking import Marker
+from labs.grading.marking import MOST_TOLERANCE, Marker
 from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
 from labs.grading.thinking import expected
 from labs.grading.unpacking import wanted
-from labs.instructor.students import KINDS_OF_STUDENTS, falling, tried, unevenness
+from labs.instructor.preview import mix_ups, unanswered
 from labs.student.hand_in import check
 from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
+from tests.labs.kinds_of_students import KINDS_OF_STUDENTS, falling, tried, unevenness
 from tests.labs.made_measurements import LABS, runs_of
 from topologies.foundation.errors import UsageError
 
@@ -243,10 +244,10 @@ def test_a_mistake_that_cannot_be_told_from_the_right_answer_is_named(
     sack: LabSpec, key: Key
 ) -> None:
     alike = replace(key, mistakes={"goodput_off": {"other_condition": 235.0, "link": 1000.0}})
-    variant_tried = tried(Marker(sack, alike, {}, {}, {}, {}), 1)
-    assert variant_tried.mix_ups == ("goodput_off.other_condition",)
+    tolerance = {each.id: MOST_TOLERANCE for each in sack.questions}
+    assert mix_ups(Marker(sack, alike, tolerance, {}, {}, {})) == ["goodput_off.other_condition"]
     odd = replace(key, numbers={**key.numbers, "timeouts_on": -1.0})
-    assert "timeouts_on" in tried(Marker(sack, odd, {}, {}, {}, {}), 1).unanswered
+    assert "timeouts_on" in unanswered(Marker(sack, odd, {}, {}, {}, {}))
 
 
 def _marker(lab: LabSpec, chance: random.Random) -> Marker:

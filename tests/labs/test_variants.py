@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from labs.definition import catalogue
-from labs.instructor.preview import run_variants
-from labs.instructor.students import unevenness
+from labs.instructor.preview import run_variants, unanswered
+from tests.labs.kinds_of_students import tried, unevenness
 
 MOST_UNEVEN = 5.0
 """Percent of the points that a variant may give over another to the same kind of student."""
@@ -25,7 +25,13 @@ def test_variants_show_the_claim_and_are_even(
     drawn = [runs.variant.values for runs in found.carried]
     wrong = [values for values, shown in zip(drawn, found.shown, strict=True) if not shown]
     assert wrong == [], "the claim does not hold"
-    tried = list(zip(drawn, found.tried, strict=True))
-    assert [values for values, each in tried if not each.in_order] == []
-    assert [(values, each.unanswered) for values, each in tried if each.unanswered] == []
-    assert max(unevenness(found.tried).values()) <= MOST_UNEVEN
+    assert [
+        (values, unanswered(each))
+        for values, each in zip(drawn, found.markers, strict=True)
+        if unanswered(each)
+    ] == []
+    by_variant = [tried(marker) for marker in found.markers]
+    assert [
+        values for values, each in zip(drawn, by_variant, strict=True) if not each.in_order
+    ] == []
+    assert max(unevenness(by_variant).values()) <= MOST_UNEVEN

@@ -122,15 +122,11 @@ class TriedVariant:
     """The points of each kind of student in a variant.
 
     `points` are the mean in percent of the lab's, by kind of student; `ordered` is the share of
-    tries in which they fell from kind to kind: a guess may be lucky. `mix_ups` are known mistakes,
-    QUESTION.MISTAKE, that cannot be told from the right answer here, `unanswered` the questions
-    that this variant's runs do not answer plausibly.
+    tries in which they fell from kind to kind: a guess may be lucky.
     """
 
     points: Mapping[str, float]
     ordered: float
-    mix_ups: tuple[str, ...]
-    unanswered: tuple[str, ...]
 
     @property
     def in_order(self) -> bool:
@@ -150,8 +146,6 @@ def tried(marker: Marker, tries: int = TRIES) -> TriedVariant:
     return TriedVariant(
         {name: mean(row) for name, row in points.items()},
         mean(falling(row) for row in zip(*points.values(), strict=True)),
-        tuple(_mix_ups(lenient)),
-        tuple(_unanswered(lenient)),
     )
 
 
@@ -167,30 +161,3 @@ def unevenness(variants: Sequence[TriedVariant]) -> dict[str, float]:
         - min(each.points[kind.name] for each in variants)
         for kind in KINDS_OF_STUDENTS
     }
-
-
-def _mix_ups(marker: Marker) -> list[str]:
-    """Return known mistakes whose value the marker takes for right."""
-    return [
-        f"{question.id}.{mistake}"
-        for question in marker.lab.questions
-        if question.kind == "number"
-        for mistake, value in marker.key.mistakes.get(question.id, {}).items()
-        if question.id in marker.right({question.id: [f"{value:.6g} {question.unit}".strip()]})
-    ]
-
-
-def _unanswered(marker: Marker) -> list[str]:
-    """Questions to which the runs have no answer, or one that the checks call hardly possible."""
-    key, names = marker.key, []
-    for question in marker.lab.questions:
-        if question.kind == "number":
-            value = key.numbers.get(question.id)
-            holds = value is not None and question.low <= value <= question.high
-        elif question.kind == "evidence":
-            holds = bool(key.frames.get(question.id))
-        else:
-            holds = question.kind != "choice" or bool(key.choices.get(question.id))
-        if not holds:
-            names.append(question.id)
-    return names
