@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from labs.definition.key import (
     Key,
+    Numbers,
     Variables,
     calculated,
     change_effect,
+    factor_of,
     first,
     full_packets,
-    ratio,
 )
 from labs.measuring.measures import MeasuredRun, Runs
 
@@ -20,30 +19,20 @@ CUBIC, BBR = "flow1.goodput_kbit_s", "beside.goodput_kbit_s"
 TRIP = "flow1.rtt_median_ms"
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger rate over the smaller in the shallow queue."""
-    return ratio(answers["shallow_cubic"], answers["shallow_bbr"])
-
-
-def deep_factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger rate over the smaller in the deep queue."""
-    return ratio(answers["deep_cubic"], answers["deep_bbr"])
-
-
-def waiting(answers: Mapping[str, float], variables: Variables) -> float:
+def waiting(answers: Numbers, variables: Variables) -> float:
     """Full packets that the link sends in the time that a packet waits; the delay is one way."""
     wait = answers["trip"] - variables["delay"].base / 1e6
     return full_packets(wait, variables["bw"])
 
 
-def product(answers: Mapping[str, float], variables: Variables) -> float:
+def product(answers: Numbers, variables: Variables) -> float:
     """Return the deep queue in bandwidth-delay products."""
     return variables["deep.queue"].base / answers["fits"]
 
 
 DERIVED = {
-    "factor": factor,
-    "deep_factor": deep_factor,
+    "factor": factor_of("shallow_cubic", "shallow_bbr"),
+    "deep_factor": factor_of("deep_cubic", "deep_bbr"),
     "waiting": waiting,
     "product": product,
 }

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, calculated, full_packets, ratio
+from labs.definition.key import Key, Numbers, Variables, calculated, factor_of, full_packets
 from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
 
 
-def packets_waiting(answers: Mapping[str, float], variables: Variables) -> float:
+def packets_waiting(answers: Numbers, variables: Variables) -> float:
     """Full packets that the link sends in the time that a packet waits."""
     path = 2 * variables["long.delay"].base / 1e6
     return full_packets(answers["trip_long"] - path, variables["long.bw"])
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger round trip over the smaller."""
-    return ratio(answers["trip_long"], answers["trip_managed"])
-
-
-DERIVED = {"factor": factor, "packets_waiting": packets_waiting}
+DERIVED = {
+    "factor": factor_of("trip_long", "trip_managed"),
+    "packets_waiting": packets_waiting,
+}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

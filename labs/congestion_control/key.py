@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, calculated, change_effect, ratio
+from labs.definition.key import Key, Numbers, Variables, calculated, change_effect, factor_of, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 
 RATE = "flow1.goodput_kbit_s"
@@ -12,17 +10,12 @@ _SEGMENT = 1448
 """Bytes of data in a full segment with timestamps."""
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger rate over the smaller."""
-    return ratio(answers["far_cubic"], answers["far_reno"])
-
-
-def window_rate(answers: Mapping[str, float], _: Variables) -> float:
+def window_rate(answers: Numbers, _: Variables) -> float:
     """kbit/s that a window allows in each round trip."""
     return 8 * _SEGMENT * answers["window"] / answers["trip"]
 
 
-DERIVED = {"factor": factor, "window_rate": window_rate}
+DERIVED = {"factor": factor_of("far_cubic", "far_reno"), "window_rate": window_rate}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

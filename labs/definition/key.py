@@ -10,7 +10,9 @@ from topologies.foundation.units import Quantity
 
 Variables = Mapping[str, Quantity]
 """The student's parameters by name."""
-Derived = Callable[[Mapping[str, float], Variables], float]
+Numbers = Mapping[str, float]
+"""Answers to questions, in their units, by id."""
+Derived = Callable[[Numbers, Variables], float]
 """Calculates a number from the answers to other questions."""
 Run = TypeVar("Run")
 Frames = Mapping[int, float]
@@ -34,6 +36,11 @@ def ratio(value: float, other: float) -> float:
     return max(value, other) / min(value, other)
 
 
+def factor_of(one: str, other: str) -> Derived:
+    """Return how a factor is calculated: of two answers the larger over the smaller."""
+    return lambda answers, _: ratio(answers[one], answers[other])
+
+
 def compared(after: float, before: float, larger: str, same: str, smaller: str) -> str:
     """Return the right one of three words, within a twentieth."""
     return larger if after > 1.05 * before else smaller if after < 0.95 * before else same
@@ -50,7 +57,7 @@ def change_effect(
 
 
 def calculated(
-    derived: Mapping[str, Derived], numbers: Mapping[str, float], variables: Variables
+    derived: Mapping[str, Derived], numbers: Numbers, variables: Variables
 ) -> dict[str, float]:
     """Return the numbers, and those that are calculated from them."""
     return {**numbers, **{name: each(numbers, variables) for name, each in derived.items()}}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from statistics import median
 
-from labs.definition.key import Key, Variables, ratio
+from labs.definition.key import Key, Variables, calculated, factor_of
 from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, UDP = "together", "udp.goodput_kbit_s"
@@ -15,22 +14,17 @@ _LINK = 100_000
 """kbit/s of the experiment's link, which the lab does not vary."""
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger rate of UDP over the smaller."""
-    return ratio(answers["udp_fair"], answers["udp_fifo"])
-
-
-DERIVED = {"factor": factor}
+DERIVED = {"factor": factor_of("udp_fair", "udp_fifo")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
     """Return the answers, and the values that known mistakes lead to."""
     fifo, fair = runs["fifo"], runs["fair"]
     rates = {"udp_fifo": fifo(TOGETHER, UDP), "udp_fair": fair(TOGETHER, UDP)}
+    rates = calculated(DERIVED, rates, variables)
     return Key(
         numbers={
             **rates,
-            "factor": factor(rates, variables),
             "lost_fair": fair(TOGETHER, "udp.udp_lost_percent"),
             "jain_fifo": fifo(TOGETHER, "run.jain_index"),
             "jain_fair": fair(TOGETHER, "run.jain_index"),
@@ -38,7 +32,7 @@ def key(runs: Runs, variables: Variables) -> Key:
         choices={"who": {"router"}, "proof": {"client_queue"}},
         mistakes={
             "udp_fair": {"other_run": fifo(TOGETHER, UDP)},
-            "factor": {"upside_down": 1 / factor(rates, variables)},
+            "factor": {"upside_down": 1 / rates["factor"]},
             "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
             "jain_fifo": {"other_run": fair(TOGETHER, "run.jain_index")},
         },

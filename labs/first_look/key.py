@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, change_effect
+from labs.definition.key import Key, Numbers, Variables, change_effect
 from labs.measuring.measures import MeasuredRun, Runs
 
 RENO, CAPTURE = "reno", "reno/h1-eth0"
 
 
-def on_the_way(answers: Mapping[str, float], _: Variables) -> float:
+def on_the_way(answers: Numbers, _: Variables) -> float:
     """kB that pass in a round trip; the rate is in kbit/s, the round trip in ms."""
     return answers["rate"] * answers["trip"] / 8000
 

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, compared, first, ratio
+from labs.definition.key import Key, Variables, compared, factor_of, first, ratio
 from labs.measuring.measures import Runs
 
 RENO, MINE, RATE, WINDOW = "reno", "mine", "flow1.goodput_kbit_s", "flow1.cwnd_median_segments"
 RESENT = "nstat.TcpRetransSegs"
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger rate over the smaller."""
-    return ratio(answers["mine"], answers["reno"])
-
-
-DERIVED = {"factor": factor}
+DERIVED = {"factor": factor_of("mine", "reno")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, change_effect, compared, percent, ratio
+from labs.definition.key import (
+    Key,
+    Numbers,
+    Variables,
+    calculated,
+    change_effect,
+    compared,
+    factor_of,
+    percent,
+)
 from labs.measuring.measures import Runs
 
 DROPPING, SECONDS, LOST = "dropping", "flow1.client_seconds", "run.lost_percent"
@@ -12,32 +19,22 @@ ON_THE_WIRE, REQUEST = 1526, 1448
 """Bytes of a request: with all its headers by the study's formula, and by itself."""
 
 
-def slower(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger time of those with few drops and without over the smaller."""
-    return ratio(answers["time_few"], answers["time_none"])
-
-
-def throughput(answers: Mapping[str, float], variables: Variables) -> float:
+def throughput(answers: Numbers, variables: Variables) -> float:
     """kB/s by the study's formula."""
     return ON_THE_WIRE * variables["few.requests"].base / answers["time_few"] / 1000
 
 
-DERIVED = {"slower": slower, "throughput": throughput}
+DERIVED = {"slower": factor_of("time_few", "time_none"), "throughput": throughput}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
     """Return the answers, and the values that known mistakes lead to."""
     none, few, many = (runs[name](DROPPING, SECONDS) for name in ("none", "few", "many"))
     counted, share = runs["few"](DROPPING, LOST), percent(variables["few.loss"])
-    times = {"time_none": none, "time_few": few}
+    numbers = {"time_none": none, "time_few": few, "time_many": many, "counted": counted}
+    numbers = calculated(DERIVED, numbers, variables)
     return Key(
-        numbers={
-            **times,
-            "time_many": many,
-            "slower": slower(times, variables),
-            "throughput": throughput(times, variables),
-            "counted": counted,
-        },
+        numbers=numbers,
         choices={
             "faster_than": {cost_of_more(runs)},
             "no_ack_lost": {"back"},
@@ -45,8 +42,8 @@ def key(runs: Runs, variables: Variables) -> Key:
         },
         mistakes={
             "time_few": {"other_run": none},
-            "slower": {"upside_down": 1 / slower(times, variables)},
-            "throughput": {"payload": throughput(times, variables) * REQUEST / ON_THE_WIRE},
+            "slower": {"upside_down": 1 / numbers["slower"]},
+            "throughput": {"payload": numbers["throughput"] * REQUEST / ON_THE_WIRE},
             "counted": {"setting": share},
         },
         frames={"cut_line": runs["few"].frames(f"{DROPPING}/h1.sockets", "cut")},

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Frames, Key, Variables, change_effect, ratio
+from labs.definition.key import Frames, Key, Variables, change_effect, factor_of, ratio
 from labs.measuring.measures import Runs
 
 CUBIC, RATE, RESENT = "cubic", "flow1.goodput_kbit_s", "nstat.TcpRetransSegs"
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger of the rates with steady and with varying delay over the smaller."""
-    return ratio(answers["steady_rate"], answers["varied_rate"])
-
-
-DERIVED = {"factor": factor}
+DERIVED = {"factor": factor_of("steady_rate", "varied_rate")}
 
 
 def lost(runs: Runs) -> float:

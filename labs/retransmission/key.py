@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, change_effect, first, percent, ratio
+from labs.definition.key import Key, Variables, change_effect, factor_of, first, percent, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 
 OFF, ON = "sack_off", "sack_on"
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger of the rates with SACK and without over the smaller."""
-    return ratio(answers["rate_on"], answers["rate_off"])
-
-
-DERIVED = {"factor": factor}
+DERIVED = {"factor": factor_of("rate_on", "rate_off")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

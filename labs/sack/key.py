@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, change_effect, ratio
+from labs.definition.key import Key, Variables, change_effect, factor_of, ratio
 from labs.measuring.measures import MeasuredRun, Runs
 
 OFF, ON = "sack_off", "sack_on"
 
 
-def factor(answers: Mapping[str, float], _: Variables) -> float:
-    """Return the larger goodput over the smaller."""
-    return ratio(answers["goodput_on"], answers["goodput_off"])
-
-
-DERIVED = {"factor": factor}
+DERIVED = {"factor": factor_of("goodput_on", "goodput_off")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

@@ -1,7 +1,11 @@
-"""A student's folder: handout in Markdown, HTML and PDF, answer sheet, and drawings."""
+"""A student's folder: handout in Markdown, HTML and PDF, answer sheet, drawings, notebook."""
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
+import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -26,8 +30,7 @@ from labs.definition.runs import (
 )
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
-from labs.drawings import LabDrawings, read_drawings
-from labs.student.notebook import notebook
+from labs.student.drawings import LabDrawings, read_drawings
 from labs.templates.rendering import TEMPLATES, markdown_page, render
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.topology_spec import TopologySpec
@@ -207,6 +210,39 @@ def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:
     handout, drawings = handout_text(lab, variant), drawings_of(lab).files()
     page = markdown_page(f"{lab.title}, {variant.student}", handout, lab.language, drawings)
     return {HANDOUT: handout, "handout.html": page, **drawings}
+
+
+_EMPTY_CODE: dict[str, Any] = {"execution_count": None, "outputs": []}
+
+
+def notebook(lab: LabSpec, variant: Variant) -> str:
+    """Return the notebook of an assignment, in the format 4.5 (nbformat.readthedocs.io)."""
+
+    def answers(name: str, predicted: bool) -> str:
+        lines = (_empty_answer(each) for each in lab.questions if bool(each.before) == predicted)
+        return f"{name} = {{\n{''.join(lines)}}}\ntcplab.lab.answer(assignment, {name})"
+
+    context = {"lab": lab, "student": json.dumps(variant.student), "answers": answers}
+    text = render("notebook.md.j2", context)
+    pieces = zip(re.split(r"(?m)^```.*", text), itertools.cycle(("markdown", "code")), strict=False)
+    sources = [(kind, piece.strip()) for piece, kind in pieces if piece.strip()]
+    cells: list[dict[str, Any]] = [
+        {"id": f"cell-{number}", "cell_type": kind, "metadata": {}, "source": source}
+        | (_EMPTY_CODE if kind == "code" else {})
+        for number, (kind, source) in enumerate(sources)
+    ]
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    metadata = {"kernelspec": kernel}
+    content = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _empty_answer(question: Question) -> str:
+    """Return code for an empty answer to a question, with its text and options as comments."""
+    empty = [] if question.kind == "choices" else ""
+    options = [f"  {json.dumps(option.id)}: {option.text}" for option in question.options]
+    lines = (f"    # {line}\n" for line in [*textwrap.wrap(question.ask, 100), *options])
+    return "".join(lines) + f"    {json.dumps(question.id)}: {json.dumps(empty)},\n"
 
 
 _EXTRA = "Install it for tcplab: pip install 'tcplab[handouts]', or pip install weasyprint"

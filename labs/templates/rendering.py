@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 from jinja2 import (
     BaseLoader,
@@ -42,7 +43,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         autoescape=lambda name: bool(name and name.endswith(".html")),
     )
-    environment.filters |= {"number": _number}
+    environment.filters |= {"number": _number, "xml": escape}
     return environment
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from labs.definition.key import Key, Variables, compared
+from labs.definition.key import Key, Numbers, Variables, compared
 from labs.measuring.measures import Runs
 
 CUBIC, RATE, CAPTURE = "cubic", "flow1.goodput_kbit_s", "cubic/right-eth0"
@@ -12,7 +10,7 @@ _PLAIN_WINDOW = 65_535
 """Bytes that a receiver can offer without window scaling (RFC 7323, section 2.1)."""
 
 
-def window_most(answers: Mapping[str, float], _: Variables) -> float:
+def window_most(answers: Numbers, _: Variables) -> float:
     """kbit/s that the largest window without scaling allows in a round trip of that many ms."""
     return 8 * _PLAIN_WINDOW / answers["trip"]
 

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from labs.cli.lab import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.assignment import variant
-from labs.student.notebook import notebook
+from labs.student.handout import notebook
 from labs.student.python_api import start
 from tests.labs.conftest import COURSE
 from tests.labs.student import PREDICTED

@@ -34,7 +34,7 @@ OTHER_FILES = {
     "analysis/reporting/tables.py": "a study's own table",
     "analysis/rendering/page_files.py": "files that are written",
     "labs/definition/catalogue.py": "the package's own labs",
-    "labs/drawings.py": "the package's own drawings",
+    "labs/student/drawings.py": "the package's own drawings",
     "labs/instructor/lint.py": "the package's own texts",
     "labs/student/handout.py": "the package's own words",
     "labs/definition/assignment.py": "a student's assignment, the instructor's course and variants",
