@@ -35,7 +35,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000
 _LARGEST = 20 << 30  # bytes of a whole class
-_LIMITS = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE, _LARGEST)
+_LIMITS = ArchiveLimits(_MOST_FILES, LARGEST_ARCHIVE)
 _LONGEST_LIST = 12 << 20  # characters of JSON, which labs.measuring.contained limits
 _ALLOWANCE = Allowance(seconds=1800.0)
 _OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG}

@@ -1,4 +1,4 @@
-"""A stranger's zip, tar or folder, unpacked into an empty folder.
+"""A stranger's zip or folder, unpacked into an empty folder.
 
 Only the files that a hand-in has are taken out. Names, kinds and claimed sizes are not
 trusted. A hand-in is refused as a whole, with a sentence for its owner. Files that no hand-in needs
@@ -88,7 +88,7 @@ def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
     with open_strangers_file(source) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
             raise Refusal(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
-        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE, _LARGEST_WHOLE))
+        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE))
 
 
 def _check(offered: list[ArchiveMember], root: str, strict: bool) -> None:

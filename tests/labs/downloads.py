@@ -1,10 +1,9 @@
-"""Downloads as Moodle, Canvas and people make them, written as a folder, a zip or a tar."""
+"""Downloads as Moodle, Canvas and people make them, written as a folder or a zip."""
 
 from __future__ import annotations
 
 import io
 import json
-import tarfile
 import time
 import zipfile
 from collections.abc import Mapping
@@ -39,17 +38,6 @@ def zip_of(members: Mapping[str, bytes], when: Mapping[str, int] | None = None) 
     return stream.getvalue()
 
 
-def tar_of(members: Mapping[str, bytes], packed: str = "gz") -> bytes:
-    """A tar, compressed by gz, bz2 or xz, or not at all."""
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode=f"w:{packed}") as archive:
-        for name, content in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mtime = len(content), WHEN
-            archive.addfile(entry, io.BytesIO(content))
-    return stream.getvalue()
-
-
 def folder_of(place: Path, members: Mapping[str, bytes]) -> Path:
     """The same as a folder."""
     place.mkdir(parents=True, exist_ok=True)
@@ -60,10 +48,10 @@ def folder_of(place: Path, members: Mapping[str, bytes]) -> Path:
 
 
 def written(place: Path, members: Mapping[str, bytes], form: str) -> Path:
-    """A download in one of the forms that people have: `folder`, `zip`, `tar`, `tar.gz`, ..."""
+    """A download in one of the forms that people have: `folder`, `zip`."""
     if form == "folder":
         return folder_of(place / "download", members)
     place.mkdir(parents=True, exist_ok=True)
     file = place / f"download.{form}"
-    file.write_bytes(zip_of(members) if form == "zip" else tar_of(members, form.partition(".")[2]))
+    file.write_bytes(zip_of(members))
     return file

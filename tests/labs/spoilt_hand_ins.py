@@ -12,7 +12,7 @@ from pathlib import Path
 
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.spec import LabSpec
-from tests.labs.downloads import tar_of
+from tests.labs.downloads import zip_of
 from tests.labs.honest_students import honest
 from tests.labs.student import Student, borrowed, rewritten
 
@@ -62,13 +62,12 @@ def empty(student: Student, _lab: LabSpec, target: Path) -> None:
         pass
 
 
-def as_a_tar(student: Student, lab: LabSpec, target: Path) -> None:
-    """Packed by hand, with the folder around it."""
+def packed_by_hand(student: Student, lab: LabSpec, target: Path) -> None:
+    """With the folder around it."""
     honest(student, lab, target)
     with zipfile.ZipFile(target) as archive:
         members = {f"./my lab/{name}": archive.read(name) for name in archive.namelist()}
-    target.unlink()
-    target.with_suffix(".tar.gz").write_bytes(tar_of(members))
+    target.write_bytes(zip_of(members))
 
 
 def by_windows(student: Student, lab: LabSpec, target: Path) -> None:

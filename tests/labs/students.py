@@ -35,7 +35,6 @@ from tests.labs.hostile_students import (
     zip_slip,
 )
 from tests.labs.spoilt_hand_ins import (
-    as_a_tar,
     by_windows,
     cut_short,
     damaged,
@@ -43,6 +42,7 @@ from tests.labs.spoilt_hand_ins import (
     half_a_zip,
     no_run,
     no_zip,
+    packed_by_hand,
     twice,
 )
 from tests.labs.student import Kind
@@ -136,7 +136,7 @@ KINDS = (
         points=(POINTS, POINTS),
     ),
     Kind("empty", "could not grade", empty, said="answers.toml", runs=False),
-    Kind("honest, as a tar", "graded", as_a_tar, points=(POINTS, POINTS)),
+    Kind("honest, packed by hand", "graded", packed_by_hand, points=(POINTS, POINTS)),
     Kind("honest by Windows", "graded", by_windows, points=(POINTS, POINTS)),
     Kind("handed in twice", "look", twice, frozenset({"twice"}), points=(POINTS, POINTS)),
 )

@@ -31,7 +31,7 @@ FLAT = {
     "Ben de la Cruz_18_assignsubmission_file_sack-ben.zip": BEN,
 }
 CANVAS = {"årgårdann_4711_100_sack-ann.zip": ANN, "delacruzben_LATE_4712_101_sack-ben-1.zip": BEN}
-FORMS = ["folder", "zip", "tar", "tar.gz", "tar.bz2", "tar.xz"]
+FORMS = ["folder", "zip"]
 
 
 @dataclass(frozen=True)
