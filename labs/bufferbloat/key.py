@@ -14,10 +14,7 @@ def packets_waiting(answers: Numbers, variables: Variables) -> float:
     return full_packets(answers["trip_long"] - path, variables["long.bw"])
 
 
-DERIVED = {
-    "factor": factor_of("trip_long", "trip_managed"),
-    "packets_waiting": packets_waiting,
-}
+DERIVED = {"factor": factor_of("trip_long", "trip_managed"), "packets_waiting": packets_waiting}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

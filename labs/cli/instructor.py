@@ -35,12 +35,7 @@ course_option = click.option(
     help="Variants to run; fifty show how even they are.",
 )
 @course_option
-@click.option(
-    "--out",
-    type=FOLDER,
-    metavar="DIR",
-    help="[default: LAB-preview]",
-)
+@click.option("--out", type=FOLDER, metavar="DIR", help="[default: LAB-preview]")
 @workers_option
 def preview_command(
     name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None

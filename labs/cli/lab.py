@@ -178,12 +178,7 @@ def course_command(file: Path, name: str) -> None:
     help="A table with a column id, or one id in a line.",
 )
 @course_option
-@click.option(
-    "--out",
-    type=FILE,
-    metavar="FILE",
-    help="[default: LAB-variants.json]",
-)
+@click.option("--out", type=FILE, metavar="FILE", help="[default: LAB-variants.json]")
 def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
     from labs.grading.roster import read_roster
@@ -200,12 +195,7 @@ def variants_command(name: str, roster: Path, course_file: Path | None, out: Pat
 @click.argument("name", metavar="LAB")
 @click.option("--student", required=True, metavar="ID", help="The student whose run gives the key.")
 @course_option
-@click.option(
-    "--module",
-    type=FILE,
-    metavar="FILE",
-    help="The student's module.",
-)
+@click.option("--module", type=FILE, metavar="FILE", help="The student's module.")
 @_runs_option
 def key_command(
     name: str, student: str, course_file: Path | None, module: Path | None, out: Path

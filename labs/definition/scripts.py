@@ -20,10 +20,7 @@ from topologies.foundation.errors import UsageError
 _COMMENT = re.compile(r'"[^"\\\n]*"|//[^\n]*|/\*(?:[^*]|\*[^/])*+(\*/)?')
 # The order makes the first match the longest one, which flex takes. Addresses are no tokens here:
 # no statement below has their characters in a row.
-_TOKEN = re.compile(
-    r'--\w+|-?[0-9]*\.[0-9]+|\.\.\.|-[0-9]+|\w+|"\w*"|[^ \t]',
-    re.ASCII,
-)
+_TOKEN = re.compile(r'--\w+|-?[0-9]*\.[0-9]+|\.\.\.|-[0-9]+|\w+|"\w*"|[^ \t]', re.ASCII)
 # From here on, a space stands between every two tokens.
 _NUMBER = "[0-9]{1,10}"
 _SECONDS = r"(?:[0-9]{1,4}|[0-9]{0,4}\.[0-9]{1,9})"

@@ -99,11 +99,7 @@ def _is_answered(question: Question, key: Key) -> bool:
 
 
 def run_variants(
-    lab: LabSpec,
-    variants: int,
-    out: Path,
-    course: Course = SELF_STUDY,
-    workers: int | None = None,
+    lab: LabSpec, variants: int, out: Path, course: Course = SELF_STUDY, workers: int | None = None
 ) -> LabPreview:
     """Run that many variants; `out` remembers what was run. Raises TcplabError if a run fails."""
     drawn = [variant(course, lab, f"student{number}") for number in range(1, variants + 1)]

@@ -20,14 +20,7 @@ from experiments.spec import Flow
 from labs.definition import catalogue
 from labs.definition.answers import LEAST_WORDS, examples_of
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
-from labs.definition.runs import (
-    FOLDER,
-    combination_of,
-    example_module,
-    seeds_of,
-    settings,
-    told,
-)
+from labs.definition.runs import FOLDER, combination_of, example_module, seeds_of, settings, told
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.student.drawings import LabDrawings, read_drawings
