@@ -1,4 +1,4 @@
-"""Files in a stranger's zip, read within limits.
+"""Files in a stranger's zip or folder, read within limits.
 
 A zip lists its files in its directory, and each extracted file is checked against it.
 """
@@ -6,6 +6,7 @@ A zip lists its files in its directory, and each extracted file is checked again
 from __future__ import annotations
 
 import lzma
+import os
 import re
 import stat
 import struct
@@ -86,6 +87,26 @@ def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[Archi
                 problem = _problem(entry, name, allowance)
                 member = ArchiveMember(name, entry.file_size, _time(entry), problem)
                 yield member, partial(archive.open, entry)
+
+
+def folder_members(root: Path, most: int) -> Iterator[tuple[ArchiveMember, Opener]]:
+    """Yield the files and links of a folder in their order, without following a link.
+
+    Raises Refusal if there are more than `most`, folders included.
+    """
+    count = 0
+    for place, folders, files in os.walk(root, followlinks=False):
+        folders.sort()
+        for name in (*sorted(files), *folders):
+            count += 1
+            if count > most:
+                raise Refusal(f"It holds more than {most} files.", PACK)
+            file = Path(place, name)
+            status, inside = file.lstat(), file.relative_to(root).as_posix()
+            if not stat.S_ISDIR(status.st_mode):
+                problem = None if stat.S_ISREG(status.st_mode) else link_problem(inside)
+                member = ArchiveMember(inside, status.st_size, status.st_mtime, problem)
+                yield member, partial(open_strangers_file, file)
 
 
 @contextmanager

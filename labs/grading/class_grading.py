@@ -145,12 +145,12 @@ class ReadScript:
     refusal: str = ""
 
 
-def read_script(folder: str, name: str) -> dict[str, str]:
-    """Return a ReadScript as plain data, in a process of its own."""
+def read_script(folder: str, name: str) -> ReadScript:
+    """Read a script, in a process of its own."""
     try:
-        return {"text": handed_in_script(Path(folder), name).text}
+        return ReadScript(handed_in_script(Path(folder), name).text)
     except UsageError as error:
-        return {"refusal": str(error)}
+        return ReadScript(refusal=str(error))
 
 
 def _identify(case: Case, grading: ClassGrading) -> None:

@@ -10,26 +10,24 @@ from __future__ import annotations
 
 import errno
 import json
-import os
-import stat
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import IO, Any
 
 from labs.grading.archives import (
     ArchiveLimits,
+    ArchiveMember,
     Opener,
     Refusal,
     copy_limited,
     damage_refused,
-    link_problem,
+    folder_members,
     members,
     name_problem,
     open_strangers_file,
 )
 from labs.grading.unpacking import LARGEST_ARCHIVE
-from labs.measuring.contained import Allowance, contained, contained_as
+from labs.measuring.contained import Allowance, contained_as
 from topologies.foundation.errors import TcplabError, UsageError
 
 _MOST_FILES = 50_000  # in an archive
@@ -56,62 +54,43 @@ class DownloadFile:
 
 def files_in(submissions: Path) -> list[DownloadFile]:
     """Return every file of a download, in its order. Raises UsageError if that cannot be known."""
-    if submissions.is_dir():
-        return _in_folder(submissions)
-    if not submissions.is_file():
+    if not submissions.exists():
         remedy = "Name the folder or the archive with the hand-ins."
         raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
-        entries = contained(list_archive, str(submissions.resolve()), allowance=_ALLOWANCE)
+        if submissions.is_dir():
+            return [_listed(member) for member, _ in folder_members(submissions, _MOST_IN_FOLDER)]
+        place = str(submissions.resolve())
+        return contained_as(list[DownloadFile], list_archive, place, allowance=_ALLOWANCE)
     except TcplabError as error:
         raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
-    return [DownloadFile(*entry) for entry in entries]
 
 
-def _in_folder(folder: Path) -> list[DownloadFile]:
-    files: list[DownloadFile] = []
-    for place, folders, names in os.walk(folder, followlinks=False):
-        folders.sort()
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        files += [_on_disk(Path(place, name), folder) for name in (*sorted(names), *links)]
-        if len(files) > _MOST_IN_FOLDER:
-            problem = f"'{folder}' holds more than {_MOST_IN_FOLDER} files."
-            raise UsageError(problem, "Name the folder of one class.")
+def _listed(member: ArchiveMember) -> DownloadFile:
+    hostile = name_problem(member.name)
+    problem = str(hostile or member.problem or "")
+    return DownloadFile(member.name, member.size, member.time, problem, hostile is not None)
+
+
+def list_archive(file: str) -> list[DownloadFile]:
+    """Return the files of an archive, in a process of its own. Raises Refusal."""
+    try:
+        with open_strangers_file(Path(file)) as stream:
+            files = list(_short_list(_listed(member) for member, _ in members(stream, _LIMITS)))
+    except OSError as error:
+        raise Refusal(f"It cannot be read ({error.strerror}).") from None
+    if sum(file.size for file in files) > _LARGEST:
+        raise Refusal(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
     return files
 
 
-def _on_disk(file: Path, folder: Path) -> DownloadFile:
-    path, status = file.relative_to(folder).as_posix(), file.lstat()
-    hostile = name_problem(path)
-    problem = hostile if stat.S_ISREG(status.st_mode) else link_problem(file.name)
-    size, time = status.st_size, status.st_mtime
-    return DownloadFile(path, size, time, str(problem or ""), hostile is not None)
-
-
-def list_archive(file: str) -> list[list[Any]]:
-    """Return the fields of a DownloadFile for each file of an archive, in a process of its own.
-
-    Raises Refusal.
-    """
-    try:
-        with open_strangers_file(Path(file)) as stream:
-            entries = list(_entries(stream))
-    except OSError as error:
-        raise Refusal(f"It cannot be read ({error.strerror}).") from None
-    if sum(size for _, size, *_ in entries) > _LARGEST:
-        raise Refusal(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
-    return entries
-
-
-def _entries(stream: IO[bytes]) -> Iterator[list[Any]]:
+def _short_list(files: Iterable[DownloadFile]) -> Iterator[DownloadFile]:
     length = 0
-    for member, _ in members(stream, _LIMITS):
-        problem, hostile = str(member.problem or ""), name_problem(member.name) is not None
-        entry = [member.name, member.size, member.time, problem, hostile]
-        length += len(json.dumps(entry))
+    for file in files:
+        length += len(json.dumps(astuple(file)))
         if length > _LONGEST_LIST:
             raise Refusal("The names in it are too many or too long.")
-        yield entry
+        yield file
 
 
 def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:

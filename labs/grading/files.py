@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from analysis.rendering.page_files import write as write_files
 from labs.definition.files import LARGEST_PICTURE
 from labs.definition.spec import LabSpec
@@ -53,15 +51,11 @@ def files_of(lab: LabSpec, case: Case) -> CaseFiles:
         digest=case.digest,
         refused=case.refused,
     )
-    return _files_of_case(lab, bare)
+    return rendered(lab, bare)
 
 
-def rendered(lab: LabSpec, case: Case) -> Any:
-    """Return a CaseFiles as plain data."""
-    return msgspec.to_builtins(_files_of_case(lab, case))
-
-
-def _files_of_case(lab: LabSpec, case: Case) -> CaseFiles:
+def rendered(lab: LabSpec, case: Case) -> CaseFiles:
+    """Return the files of a hand-in, in a process of its own."""
     page, results = pages.feedback_page(lab, case), gradescope.results(lab, case)
     return CaseFiles(page, as_json(results), case.described())
 

@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
-
-import msgspec
 
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
@@ -80,8 +77,8 @@ class Ruler:
 
 def mark(
     case: Case, lab: LabSpec, tolerance: Mapping[str, float], spread: Sequence[RunValues]
-) -> Any:
-    """Return a Marked as plain data. `spread` are the values of a real-time run's repetitions."""
+) -> Marked:
+    """Return the marks of a hand-in. `spread` are the values of a real-time run's repetitions."""
     known = list(case.flags)
     key = _key(case, lab)
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
@@ -97,8 +94,7 @@ def mark(
     )
     marks = marker.marks(case.inspected.answers)
     flags = [flag for flag in case.flags if flag not in known]
-    marked = Marked(marker.key, case.bands, flags, marks, marker.right_among(marks))
-    return msgspec.to_builtins(marked, str_keys=True)
+    return Marked(marker.key, case.bands, flags, marks, marker.right_among(marks))
 
 
 def fits(

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 from labs.definition.answers import PREDICTIONS
@@ -27,7 +25,7 @@ from labs.grading.archives import (
     Refusal,
     copy_limited,
     damage_refused,
-    link_problem,
+    folder_members,
     members,
     open_strangers_file,
 )
@@ -83,7 +81,7 @@ def _unpacked(source: Path, target: Path) -> list[str]:
 
 def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
     if source.is_dir():
-        yield from _files(source)
+        yield from folder_members(source, _MOST_FILES)
         return
     with open_strangers_file(source) as stream:
         if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
@@ -121,23 +119,6 @@ def _inside(name: str, root: str) -> str:
 
 def _limit(name: str) -> int:
     return LARGEST_PICTURE if _BESIDE.fullmatch(name) else _LARGEST_FILE
-
-
-def _files(root: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
-    """Yield the files of a folder, which is walked without following a link."""
-    count = 0
-    for place, folders, files in os.walk(root, followlinks=False):
-        for name in (*folders, *files):
-            count += 1
-            file = Path(place, name)
-            status = file.lstat()
-            inside = file.relative_to(root).as_posix()
-            if count > _MOST_FILES:
-                raise Refusal(f"It holds more than {_MOST_FILES} files.", PACK)
-            if not stat.S_ISDIR(status.st_mode):
-                problem = None if stat.S_ISREG(status.st_mode) else link_problem(inside)
-                member = ArchiveMember(inside, status.st_size, status.st_mtime, problem)
-                yield member, partial(open_strangers_file, file)
 
 
 def wanted_or_above(name: str) -> bool:

@@ -71,7 +71,7 @@ def contained(
     allowance: Allowance = Allowance(),
     tell: Tell | None = None,
 ) -> Any:
-    """`function(*arguments)`, which must be JSON-able, from a limited process.
+    """`function(*arguments)` as plain data, from a limited process.
 
     With `tell` the function gets one more argument, to be called with (phase, seconds) as it
     goes on. Raises NotContained at a limit or a crash, TcplabError with the function's own
@@ -167,7 +167,7 @@ def _inside(
 
     more = (tell,) if telling else ()
     try:
-        answer = {"value": function(*arguments, *more)}
+        answer = {"value": msgspec.to_builtins(function(*arguments, *more), str_keys=True)}
     except TcplabError as error:
         answer = {"problem": error.problem, "remedy": error.remedy}
     except Exception as error:  # any failure of a reader at a stranger's file ends here
