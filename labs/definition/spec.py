@@ -80,6 +80,32 @@ class OtherKernel:
     settings: tuple[str, ...]
 
 
+_FIELDS: tuple[tuple[str, tuple[Kind, ...], tuple[Kind, ...], str], ...] = (
+    (
+        "options",
+        ("choice", "choices"),
+        ("prediction",),
+        "options belong to choices, and choices have options.",
+    ),
+    (
+        "before",
+        ("prediction",),
+        (),
+        "a prediction names the run before which it is made, and only predictions do.",
+    ),
+    ("run", ("evidence", "design"), (), "evidence and designs name their run, and only they do."),
+    ("capture", ("evidence",), (), "evidence names its capture, and only evidence does."),
+    ("bounds", (), ("design",), "bounds belong to designs."),
+    (
+        "others",
+        ("script",),
+        (),
+        "a script names other kernels, on which it has to fail, and only scripts do.",
+    ),
+)
+"""Fields, the kinds of questions that must and may have them, and a sentence for the others."""
+
+
 @dataclass(frozen=True)
 class Question:
     """One question.
@@ -121,40 +147,13 @@ class Question:
             )
         if not 1 <= self.points <= 100:
             raise UsageError(f"{self.id} has {self.points} points.", "Give it 1 to 100.")
-        for wrong, sentence in self._contradictions():
-            if wrong:
+        for name, must, may, sentence in _FIELDS:
+            if self.kind not in may and bool(getattr(self, name)) != (self.kind in must):
                 raise UsageError(f"{self.id}: {sentence}", "Correct lab.toml.")
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
         if self.kind == "number":
             unit_named(self.unit)
-
-    def _contradictions(self) -> tuple[tuple[bool, str], ...]:
-        """Return contradictions, each with its sentence."""
-        choosing = self.kind in ("choice", "choices")
-        return (
-            (
-                choosing != bool(self.options) and self.kind != "prediction",
-                "options belong to choices, and choices have options.",
-            ),
-            (
-                (self.kind == "prediction") != bool(self.before),
-                "a prediction names the run before which it is made, and only predictions do.",
-            ),
-            (
-                (self.kind in ("evidence", "design")) != bool(self.run),
-                "evidence and designs name their run, and only they do.",
-            ),
-            (
-                (self.kind == "evidence") != bool(self.capture),
-                "evidence names its capture, and only evidence does.",
-            ),
-            (bool(self.bounds) and self.kind != "design", "bounds belong to designs."),
-            (
-                (self.kind == "script") != bool(self.others),
-                "a script names other kernels, on which it has to fail, and only scripts do.",
-            ),
-        )
 
     @property
     def names_a_line(self) -> bool:

@@ -91,11 +91,7 @@ class Gradebook:
 
 def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
     """Return the gradebook's export in a file; None if it is another table. Raises UsageError."""
-    try:
-        export = read_foreign_table(file.read_bytes())
-    except OSError as error:
-        problem = f"{file} cannot be read: {error.strerror}."
-        raise UsageError(problem, "Name the class's table.") from None
+    export = read_foreign_table(file, "Name the class's table.")
     heading = export.heading
     begins = heading[:1] == ["Student"] or heading[:2] == ["LastName", "FirstName"]
     if not begins or "ID" not in heading or "Section" not in heading:

@@ -15,7 +15,7 @@ from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import TOOLS, HandedInRun
 from labs.grading.real_time import check_label, digests_of, inconsistencies
 from labs.measuring.contained import contained_as
-from labs.measuring.measures import MeasuredFolder, values_of
+from labs.measuring.measures import Values, values_of
 from topologies.foundation.errors import TcplabError
 
 _SHOWN = 3
@@ -118,7 +118,7 @@ def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
     """Mark by the captures as they are."""
     try:
         place = str(case.folder / handed_in.place)
-        values = contained_as(MeasuredFolder, values_of, place).values
+        values = contained_as(dict[str, Values], values_of, place)
     except TcplabError as error:
         problem = f"it cannot be analysed ({error}); marked by the repeated run."
         case.flag(FlagKind.UNREADABLE, f"Run {run.name}: {problem}")

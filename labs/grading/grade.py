@@ -33,7 +33,7 @@ from labs.grading.gradescope import check_submitter
 from labs.grading.inspection import TOOLS
 from labs.grading.intake import receive
 from labs.grading.intake_report import counting_hand_ins, report_on
-from labs.grading.marked_case import Marked, Ruler, fits, has_real_time, mark
+from labs.grading.marked_case import Marked, fits, has_real_time, mark
 from labs.grading.marking import tolerances
 from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
@@ -244,7 +244,7 @@ def _find_shared_work(
     """Flag what hand-ins have in common that they should not."""
     cases = [case for case, marks in marked.items() if marks]
     rulers = {  # numbers alone: a key may name thousands of frames
-        case: Ruler(Key(marks.key.numbers, {}, marks.key.mistakes), case.own_variant)
+        case: (Key(marks.key.numbers, {}, marks.key.mistakes), case.own_variant)
         for case, marks in marked.items()
         if marks
     }

@@ -180,8 +180,8 @@ EMPTY_REPORT = DownloadReport()
 
 def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     """A line for each file. Raises TcplabError if a file or a hand-in has none, and is lost."""
-    outcomes = {id(case.hand_in): _Outcome(case) for case in counting.cases}
-    outcomes |= {id(case.hand_in): _Outcome(case, reason) for case, reason in counting.superseded}
+    ends = [*((case, "") for case in counting.cases), *counting.superseded]
+    outcomes = {id(case.hand_in): (case, superseded) for case, superseded in ends}
     lines = [line for index in range(len(intake.files)) if (line := _line(index, intake, outcomes))]
     if (len(lines), len(outcomes)) != (len(intake.files), len(intake.hand_ins)):
         problem = (
@@ -195,21 +195,9 @@ def report_on(intake: Intake, counting: CountingHandIns) -> DownloadReport:
     return DownloadReport(lines, len(cases), students, len(counting.superseded), unreadable)
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """The fate of a hand-in. `superseded` is why another of the same student counts."""
-
-    case: Case
-    superseded: str = ""
-
-    @property
-    def became(self) -> FileFate:
-        if self.superseded:
-            return FileFate.NOT_GRADED
-        return FileFate.COULD_NOT_GRADE if self.case.refused else FileFate.GRADED
-
-
-def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> IntakeLine | None:
+def _line(
+    index: int, intake: Intake, outcomes: Mapping[int, tuple[Case, str]]
+) -> IntakeLine | None:
     """The line of a file; None if it is neither in a hand-in that came to an end nor in none."""
     file, hand_in, reason = intake.files[index], intake.belongs.get(index), intake.others.get(index)
     name = _shown(file.path)
@@ -217,14 +205,15 @@ def _line(index: int, intake: Intake, outcomes: Mapping[int, _Outcome]) -> Intak
         became = FileFate.REFUSED if file.problem else FileFate.IGNORED
         why = _shown(file.problem) or reason.text
         return IntakeLine(name, reason.whose, file.size, became, why, reason.look)
-    outcome = outcomes.get(id(hand_in))
-    if outcome is None:
+    if id(hand_in) not in outcomes:
         return None
-    student = _shown(outcome.case.student)
+    case, superseded = outcomes[id(hand_in)]
+    student, why = _shown(case.student), _shown(superseded or case.refused)
     if index in intake.passed:
         return IntakeLine(name, student, file.size, FileFate.IGNORED, _PASSED)
-    why = _shown(outcome.superseded or outcome.case.refused)
-    return IntakeLine(name, student, file.size, outcome.became, why, bool(why))
+    fate = FileFate.COULD_NOT_GRADE if case.refused else FileFate.GRADED
+    fate = FileFate.NOT_GRADED if superseded else fate
+    return IntakeLine(name, student, file.size, fate, why, bool(why))
 
 
 def _shown(text: str) -> str:

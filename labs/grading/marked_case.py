@@ -67,12 +67,8 @@ class Marked:
     right: set[str]
 
 
-@dataclass(frozen=True)
-class Ruler:
-    """The numbers of a student's run, to hold another student's answers against."""
-
-    key: Key
-    variant: Variant
+Ruler = tuple[Key, Variant]
+"""The numbers of a student's run, to hold another student's answers against."""
 
 
 def mark(
@@ -101,7 +97,7 @@ def fits(
     answers: Answers, lab: LabSpec, tolerance: Mapping[str, float], rulers: Sequence[Ruler]
 ) -> list[list[str]]:
     """Return, for each ruler, the numbers among the answers that are right by it."""
-    markers = (marker_of(lab, ruler.key, tolerance, ruler.variant) for ruler in rulers)
+    markers = (marker_of(lab, key, tolerance, variant) for key, variant in rulers)
     return [sorted(marker.right(answers)) for marker in markers]
 
 

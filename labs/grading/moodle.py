@@ -64,34 +64,29 @@ def _comment_beginning(lab: LabSpec) -> str:
 
 
 @dataclass(frozen=True)
-class WorksheetColumns:
-    """The columns that are read and written; `feedback` is None if it is unknown."""
-
-    identifier: int
-    grade: int
-    maximum: int
-    feedback: int | None
-
-
-@dataclass(frozen=True)
 class Worksheet:
-    """A worksheet of Moodle's; `participants` are the rows of people."""
+    """A worksheet of Moodle's: its rows of people, and the columns that are read and written.
+
+    The column of grades is left of that of the maximum; `feedback` is None if it is unknown.
+    """
 
     table: ForeignTable
-    columns: WorksheetColumns
     participants: list[int]
+    identifier: int
+    most: int
+    feedback: int | None
 
     def maximum(self, row: int) -> str:
         """Return the most points of the assignment, as it is written."""
-        return self.table.value(row, self.columns.maximum)
+        return self.table.value(row, self.most)
 
     def placed(self, students: Sequence[ExportedPoints]) -> Iterator[tuple[int, ExportedPoints]]:
         """Each row with its student: by the number in Moodle, else by a cell of id or address."""
         numbers = {_number_of(student.case): student for student in students}
         unknown = [student for student in students if not _number_of(student.case)]
         for row in self.participants:
-            identifier = _IDENTIFIER.fullmatch(self.table.value(row, self.columns.identifier))
-            cells = {text.casefold() for text in self.table.values(row)[: self.columns.grade]}
+            identifier = _IDENTIFIER.fullmatch(self.table.value(row, self.identifier))
+            cells = {text.casefold() for text in self.table.values(row)[: self.most - 1]}
             named = [student for student in unknown if cells & student.case.names]
             if identifier and identifier[1] in numbers:
                 yield row, numbers[identifier[1]]
@@ -105,18 +100,18 @@ class Worksheet:
             return
         maximum = self.maximum(row)
         points = student.points * _float(maximum) / lab.points
-        self.table.put(row, self.columns.grade, _written(points, maximum))
-        if self.columns.feedback is None:
+        self.table.put(row, self.most - 1, _written(points, maximum))
+        if self.feedback is None:
             return
-        before = self.table.value(row, self.columns.feedback)
+        before = self.table.value(row, self.feedback)
         if before and not before.startswith(_comment_beginning(lab)):
             yield f"{student.name} has a comment in Moodle already: it stays."
         else:
-            self.table.put(row, self.columns.feedback, comment(lab, student))
+            self.table.put(row, self.feedback, comment(lab, student))
 
     def _empty(self, row: int, student: ExportedPoints) -> Iterator[str]:
-        if self.table.value(row, self.columns.grade):
-            self.table.put(row, self.columns.grade, "")
+        if self.table.value(row, self.most - 1):
+            self.table.put(row, self.most - 1, "")
             yield f"{student.name} has a grade in Moodle; an empty cell does not take it away."
 
 
@@ -145,7 +140,7 @@ def _about(
     maxima = {_float(sheet.maximum(row)) for row in sheet.participants}
     for most in sorted(maxima - {float(lab.points)}):
         yield f"Moodle's assignment has {most:g} points, the lab {lab.points}: grades are scaled."
-    if sheet.columns.feedback is None:
+    if sheet.feedback is None:
         yield "The worksheet has no known column for comments: only grades are written."
     if absent := [student.name for student in students if student not in placed]:
         yield f"Not in the worksheet: {', '.join(absent)}."
@@ -153,33 +148,29 @@ def _about(
 
 def read_worksheet(file: Path) -> Worksheet:
     """The worksheet in a file. Raises UsageError, with the columns of the file if it is none."""
-    try:
-        sheet = read_foreign_table(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}.", _DOWNLOADED) from None
-    columns = _recognised(sheet)
-    if columns is None:
+    sheet = read_foreign_table(file, _DOWNLOADED)
+    worksheet = _recognised(sheet)
+    if worksheet is None:
         seen = ", ".join(sheet.heading)[:300] or "none"
         problem = f"{file.name} is no grading worksheet that can be read. Its columns: {seen}."
         raise UsageError(problem, _DOWNLOADED)
-    worksheet = Worksheet(sheet, columns, _body(sheet))
     if not all(_NUMBER.fullmatch(worksheet.maximum(row)) for row in worksheet.participants):
         problem = f"{file.name}: the assignment's grades are no points but a scale."
         raise UsageError(problem, "Let it have points in Moodle.")
     return worksheet
 
 
-def _recognised(sheet: ForeignTable) -> WorksheetColumns | None:
-    """The columns, by their headings in any known language, else by Moodle's usual places."""
+def _recognised(sheet: ForeignTable) -> Worksheet | None:
+    """The worksheet, by its headings in any known language, else by Moodle's usual places."""
     maximum, identifier = _place(sheet, "maximum"), _place(sheet, "identifier") or 0
     if maximum is None:
         maximum = _maximum(sheet)
     if not maximum or len(sheet.heading) <= maximum + _RIGHT_OF_MAXIMUM:
         return None
-    cells = (sheet.value(row, identifier) for row in _body(sheet))
-    if not all(_IDENTIFIER.fullmatch(text) for text in cells):
+    people = _body(sheet)
+    if not all(_IDENTIFIER.fullmatch(sheet.value(row, identifier)) for row in people):
         return None
-    return WorksheetColumns(identifier, maximum - 1, maximum, _place(sheet, "feedback"))
+    return Worksheet(sheet, people, identifier, maximum, _place(sheet, "feedback"))
 
 
 def _place(sheet: ForeignTable, role: str) -> int | None:

@@ -175,13 +175,8 @@ class _FileGroup:
         return sorted({name.removesuffix(ANSWERS) for name in sheets})
 
 
-@dataclass(frozen=True)
-class _HandInFiles:
-    """A hand-in in a group: names inside it, the folder around them, whether it is an archive."""
-
-    names: dict[int, str]
-    root: str
-    packed: bool
+_HandInFiles = tuple[dict[int, str], str | None]
+"""A hand-in in a group: names inside it, and the folder around them, None for an archive."""
 
 
 def sort_files(files: Sequence[DownloadFile]) -> Sorting:
@@ -223,12 +218,10 @@ def _sort_uploads(
     for folder, names in folders.items():
         pieces += [(folder, piece) for piece in _pieces(_FileGroup.of(names), named=True)]
     if not pieces or len(pieces) > _MOST_HAND_INS:
-        wholes = {
-            folder: _HandInFiles(names, "", len(names) == 1) for folder, names in folders.items()
-        }
-        pieces = list(wholes.items())
+        wholes = folders.items()
+        pieces = [(folder, (names, None if len(names) == 1 else "")) for folder, names in wholes]
     sorting.parcels += [_parcel(piece, folder, paths, uploads) for folder, piece in pieces]
-    taken = {place for _, piece in pieces for place in piece.names}
+    taken = {place for _, (names, _) in pieces for place in names}
     typed = {place for place, upload in uploads.items() if upload.typed}
     whose = next(iter(uploads.values())).words
     sorting.leave(uploads.keys() - taken - typed, _EXTRA, False, whose)
@@ -238,11 +231,12 @@ def _sort_uploads(
 def _parcel(
     piece: _HandInFiles, folder: str, paths: Mapping[int, str], uploads: Mapping[int, Upload]
 ) -> Parcel:
-    first = min(piece.names)
-    if piece.packed or not folder:
-        return Parcel(paths[first], piece.names, uploads[first], piece.packed)
-    whole = f"{folder}/{piece.root}".rstrip("/")
-    return Parcel(whole, piece.names, uploads[first], folder=whole)
+    names, root = piece
+    first = min(names)
+    if root is None or not folder:
+        return Parcel(paths[first], names, uploads[first], root is None)
+    whole = f"{folder}/{root}".rstrip("/")
+    return Parcel(whole, names, uploads[first], folder=whole)
 
 
 def _pieces(
@@ -259,16 +253,16 @@ def _pieces(
         rivals = owned.beneath(root) if owned else {}
         if not taken & beneath.keys() and not rivals and _is_whole(set(beneath.values())):
             taken |= beneath.keys()
-            yield _HandInFiles(beneath, root, False)
+            yield beneath, root
     for place, name in group.names.items():
         if place not in taken and _ARCHIVE.fullmatch(name):
             taken.add(place)
-            yield _HandInFiles({place: name}, "", True)
+            yield {place: name}, None
     for root in reversed(roots) if named else ():
         rest = {place: name for place, name in group.beneath(root).items() if place not in taken}
         if rest:
             taken |= rest.keys()
-            yield _HandInFiles(rest, root, False)
+            yield rest, root
 
 
 def _is_whole(names: set[str]) -> bool:
@@ -287,12 +281,11 @@ def _is_whole(names: set[str]) -> bool:
 def _sort_unnamed(sorting: Sorting, group: _FileGroup, owned: _FileGroup) -> None:
     """Files of which no course system speaks."""
     pieces = list(_pieces(group, False, owned))
-    for piece in pieces:
-        path = group.names[min(piece.names)]
-        folder = None if piece.packed else piece.root.rstrip("/")
-        label = path if folder is None else folder
-        sorting.parcels.append(Parcel(label, piece.names, None, piece.packed, folder))
-    taken = {place for piece in pieces for place in piece.names}
+    for names, root in pieces:
+        folder = None if root is None else root.rstrip("/")
+        label = group.names[min(names)] if folder is None else folder
+        sorting.parcels.append(Parcel(label, names, None, root is None, folder))
+    taken = {place for names, _ in pieces for place in names}
     paths = [*owned.names.values(), *(group.names[place] for place in taken)]
     rest = {place: name for place, name in group.names.items() if place not in taken}
     loose = {place for root in group.roots() for place in group.beneath(root)}

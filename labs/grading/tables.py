@@ -11,9 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from labs.definition.files import byte_order_mark
+from topologies.foundation.errors import UsageError
 
 _FORMULA = r"[=+\-@|%\uff1d\uff0b\uff0d\uff20]"
 """Characters that begin a formula; the last four are full-width ones of East Asian keyboards."""
@@ -86,8 +88,16 @@ class ForeignTable:
         return self.mark + text.encode(self.encoding, "xmlcharrefreplace")
 
 
-def read_foreign_table(content: bytes) -> ForeignTable:
-    """Return the table in a file, separated by what its first line has most of: , or ; or tabs."""
+def read_foreign_table(file: Path, remedy: str) -> ForeignTable:
+    """Return the table in a file. Raises UsageError if it cannot be read."""
+    try:
+        return foreign_table(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.", remedy) from None
+
+
+def foreign_table(content: bytes) -> ForeignTable:
+    """Return a table, separated by what its first line has most of: commas, semicolons or tabs."""
     text, mark, encoding = _decoded(content)
     first = text.partition("\n")[0]
     delimiter = max(",;\t", key=first.count)

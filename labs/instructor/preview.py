@@ -19,20 +19,21 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
-from labs.instructor.lint import WORDS_A_MINUTE, LintFinding, lint, working_time
+from labs.instructor.lint import WORDS_A_MINUTE, lint, working_time
 from labs.measuring.ranges import VariantRuns, carry_out
+from labs.student.hand_in import Finding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
 
 
-def lint_variants(preview: LabPreview) -> Iterator[LintFinding]:
+def lint_variants(preview: LabPreview) -> Iterator[Finding]:
     """Find variants with a false claim or a question without answer."""
     for runs, shown, marker in preview.variants:
         where = f"in the variant {_values_of(runs.variant)}"
         if not shown:
-            yield LintFinding("claim", f"it does not hold {where}")
+            yield Finding("claim", f"it does not hold {where}")
         for question in unanswered(marker):
-            yield LintFinding(question, f"its answer is missing or not plausible {where}")
+            yield Finding(question, f"its answer is missing or not plausible {where}")
 
 
 def _values_of(variant: Variant) -> str:

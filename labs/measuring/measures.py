@@ -20,7 +20,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from msgspec import Struct
 
 from analysis import flows
 from analysis.flows.columns import KIND, RETRANSMISSIONS
@@ -181,7 +180,7 @@ def measured(raw: Path, data: Any, seed: int) -> dict[str, Any]:
     """
     folder = raw.parent.parent
     as_run_directory(folder, data, [seed])
-    values: Values | None = values_of(str(folder))["values"].get(str(seed))
+    values: Values | None = values_of(str(folder)).get(str(seed))
     if values is None:
         raise TcplabError(
             "The guest left no files that can be measured.", "Its module may have ended it."
@@ -199,21 +198,14 @@ def _digests(raw: Path, data: Any) -> dict[str, str]:
     return {f"{raw.name}/{name}": untrusted.digest(raw, name) for name in names}
 
 
-class MeasuredFolder(Struct):
-    """The values of a run directory by seed, and the problems of reading it."""
-
-    values: dict[str, Values]
-    problems: list[str]
-
-
-def values_of(folder: str) -> dict[str, Any]:
-    """`values` by seed and condition, and `problems`, of the run directory at `folder`."""
+def values_of(folder: str) -> dict[str, Values]:
+    """Return the values by seed of the run directory at `folder`."""
     problems = Problems()
     run = read_run(Path(folder), problems)
     values: dict[str, Values] = {}
     for trial in run.trials:
         values.setdefault(str(trial.seed), {})[trial.condition.name] = _values(run, trial, problems)
-    return {"values": values, "problems": problems.found[:20]}
+    return values
 
 
 def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float]:

@@ -32,15 +32,15 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)
-class AnswerFinding:
-    """A sentence about a question or a run; `wrong` if it should not be handed in so."""
+class Finding:
+    """A sentence about a part of a lab or hand-in; `wrong` if it is to be corrected."""
 
     where: str
     text: str
     wrong: bool = True
 
 
-def check(assignment: Assignment) -> list[AnswerFinding]:
+def check(assignment: Assignment) -> list[Finding]:
     """Everything that is to be said, runs first.
 
     Raises TcplabError if the sheet itself cannot be read.
@@ -48,7 +48,7 @@ def check(assignment: Assignment) -> list[AnswerFinding]:
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
     names = misspelt(assignment.folder / ANSWERS, assignment.lab)
-    findings += [AnswerFinding(name, sentence) for name, sentence in names.items()]
+    findings += [Finding(name, sentence) for name, sentence in names.items()]
     return findings + [
         finding
         for question in assignment.lab.questions
@@ -56,10 +56,10 @@ def check(assignment: Assignment) -> list[AnswerFinding]:
     ]
 
 
-def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
+def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
     folder = run_folder(assignment.folder, run.name)
     if folder is None:
-        yield AnswerFinding(run.name, "this run is not there yet: ./tcplab lab run")
+        yield Finding(run.name, "this run is not there yet: ./tcplab lab run")
         return
     own = own_parts(assignment)
     if not is_possible(run, own):
@@ -69,35 +69,33 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[AnswerFinding]:
         record = read_run(folder, problems)
         is_own = is_of(folder, combination_of(run, assignment.variant, own).spec)
     except TcplabError as error:
-        yield AnswerFinding(run.name, str(error))
+        yield Finding(run.name, str(error))
         return
     if record.status != "complete":
         failures = " ".join(record.failures)[:200]
-        yield AnswerFinding(run.name, f"the run is {record.status}: {failures}")
+        yield Finding(run.name, f"the run is {record.status}: {failures}")
     if not is_own or record.seeds != seeds_of(run, assignment.variant):
         text = "this is not your run: its parameters or its seed are others. ./tcplab lab run"
-        yield AnswerFinding(run.name, text)
+        yield Finding(run.name, text)
     for name in changed_files(record)[:3]:
-        yield AnswerFinding(run.name, f"{name} was changed after the run: run it again")
+        yield Finding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
-        yield AnswerFinding(run.name, problem)
+        yield Finding(run.name, problem)
     if record.manifest.testbed == "native":
         text = "made in real time, so it cannot be repeated; is that allowed in your course?"
-        yield AnswerFinding(run.name, text, False)
+        yield Finding(run.name, text, False)
 
 
-def _question(
-    assignment: Assignment, question: Question, answers: Answers
-) -> Iterator[AnswerFinding]:
+def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[Finding]:
     given = answers[question.id]
     if given and question.kind == "prediction":
         yield from _prediction(assignment, question, given)
         return
     try:
         for problem in _problems(assignment, question, answers):
-            yield AnswerFinding(question.id, problem)
+            yield Finding(question.id, problem)
     except (ValueError, UsageError) as error:
-        yield AnswerFinding(question.id, str(error))
+        yield Finding(question.id, str(error))
 
 
 def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:
@@ -131,16 +129,14 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
             handed_in_script(assignment.folder, name)
 
 
-def _prediction(
-    assignment: Assignment, question: Question, given: list[str]
-) -> Iterator[AnswerFinding]:
+def _prediction(assignment: Assignment, question: Question, given: list[str]) -> Iterator[Finding]:
     recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
     if recorded is None and run_folder(assignment.folder, question.before):
         late = f"written after the run {question.before}"
-        yield AnswerFinding(question.id, f"{late}: it was not recorded and earns no points")
+        yield Finding(question.id, f"{late}: it was not recorded and earns no points")
     elif recorded is not None and recorded != given:
         text = "changed since it was recorded; what was recorded counts"
-        yield AnswerFinding(question.id, text, False)
+        yield Finding(question.id, text, False)
 
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip

@@ -72,8 +72,7 @@ def run(assignment: Assignment) -> dict[str, Path]:
 
 def measured(run: Path) -> Values:
     """Return the values of a run's first seed: condition to name to value."""
-    values: dict[str, Values] = values_of(str(run))["values"]
-    return next(iter(values.values()))
+    return next(iter(values_of(str(run)).values()))
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ def honest_in_real_time(student: Student, lab: LabSpec, target: Path) -> None:
         student.assignment, variant=replace(student.assignment.variant, seed=_OTHER_SEED)
     )
     run = carry_out_run(other, lab.runs[0], "virtual")
-    values = values_of(str(run))["values"]
+    values = values_of(str(run))
     key = key_module(LAB).key(
         {LAB: MeasuredRun(tuple(values.values()))}, variables_of(lab, other.variant)
     )

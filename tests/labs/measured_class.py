@@ -64,7 +64,7 @@ def make(
 
 def _key(run: Path, own: Variant) -> Key | None:
     """The key by a run directory, as its student would find it; None if it tells nothing."""
-    values = values_of(str(run))["values"].values()
+    values = values_of(str(run)).values()
     return key_of(LAB, {"sack": list(values)}, own) if values else None
 
 

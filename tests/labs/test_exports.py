@@ -18,7 +18,7 @@ from labs.grading import canvas, moodle
 from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person, read_roster
-from labs.grading.tables import read_foreign_table
+from labs.grading.tables import foreign_table
 from topologies.foundation.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
@@ -57,9 +57,9 @@ def students() -> list[Case]:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
 def test_a_table_that_nobody_changes_is_the_same_bytes(name: str, encoding: str) -> None:
     content = (WORKSHEETS / f"{name}.csv").read_bytes().decode("utf-8-sig").encode(encoding)
-    assert read_foreign_table(content).content() == content
+    assert foreign_table(content).content() == content
     short = content.rstrip(b"\r\n\0")  # without a line end; half a character of UTF-16 is kept too
-    assert read_foreign_table(short).content() == short
+    assert foreign_table(short).content() == short
 
 
 def rows_of(content: bytes) -> list[list[str]]:
