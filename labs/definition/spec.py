@@ -80,30 +80,15 @@ class OtherKernel:
     settings: tuple[str, ...]
 
 
-_FIELDS: tuple[tuple[str, tuple[Kind, ...], tuple[Kind, ...], str], ...] = (
-    (
-        "options",
-        ("choice", "choices"),
-        ("prediction",),
-        "options belong to choices, and choices have options.",
-    ),
-    (
-        "before",
-        ("prediction",),
-        (),
-        "a prediction names the run before which it is made, and only predictions do.",
-    ),
-    ("run", ("evidence", "design"), (), "evidence and designs name their run, and only they do."),
-    ("capture", ("evidence",), (), "evidence names its capture, and only evidence does."),
-    ("bounds", (), ("design",), "bounds belong to designs."),
-    (
-        "others",
-        ("script",),
-        (),
-        "a script names other kernels, on which it has to fail, and only scripts do.",
-    ),
-)
-"""Fields, the kinds of questions that must and may have them, and a sentence for the others."""
+_FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
+    "options": (("choice", "choices"), ("prediction",)),
+    "before": (("prediction",), ()),
+    "run": (("evidence", "design"), ()),
+    "capture": (("evidence",), ()),
+    "bounds": ((), ("design",)),
+    "others": (("script",), ()),
+}
+"""Fields with the kinds of questions that must and that may have them."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +132,12 @@ class Question:
             )
         if not 1 <= self.points <= 100:
             raise UsageError(f"{self.id} has {self.points} points.", "Give it 1 to 100.")
-        for name, must, may, sentence in _FIELDS:
-            if self.kind not in may and bool(getattr(self, name)) != (self.kind in must):
-                raise UsageError(f"{self.id}: {sentence}", "Correct lab.toml.")
+        for name, (must, may) in _FIELDS.items():
+            if self.kind in must and not getattr(self, name):
+                raise UsageError(f"{self.id}: {self.kind} needs '{name}'.", "Write it.")
+            if self.kind not in (*must, *may) and getattr(self, name):
+                kinds = ", ".join((*must, *may))
+                raise UsageError(f"{self.id}: only {kinds} can have '{name}'.", "Delete it.")
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
         if self.kind == "number":

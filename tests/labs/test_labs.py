@@ -255,7 +255,7 @@ def test_a_sheets_answers_are_texts_whatever_they_were(sack: LabSpec, tmp_path: 
 def test_a_question_that_cannot_be_is_refused() -> None:
     with pytest.raises(UsageError, match="has no rubric"):
         Question("why", "text", "Why?", 3, "so")
-    with pytest.raises(UsageError, match="choices have options"):
+    with pytest.raises(UsageError, match="choice needs 'options'"):
         Question("which", "choice", "Which?", 3, "so")
     with pytest.raises(UsageError, match="no unit"):
         Question("rate", "number", "How fast?", 3, "so", unit="furlong")

@@ -207,11 +207,11 @@ def test_packing_names_blanks_and_misspelt_questions(
 
 
 def test_a_question_of_a_kind_has_what_the_kind_needs() -> None:
-    with pytest.raises(UsageError, match="names the run before which"):
+    with pytest.raises(UsageError, match="prediction needs 'before'"):
         Question("guess", "prediction", "What?", 1, "so")
-    with pytest.raises(UsageError, match="names its capture"):
+    with pytest.raises(UsageError, match="evidence needs 'capture'"):
         Question("frame", "evidence", "Which?", 1, "so", run="sack")
-    with pytest.raises(UsageError, match="bounds belong to designs"):
+    with pytest.raises(UsageError, match="only design can have 'bounds'"):
         Question("rate", "number", "How fast?", 1, "so", bounds=(Bound("a", "A"),))
 
 
