@@ -41,7 +41,6 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def _bounds(run: MeasuredRun, variables: Variables) -> dict[str, float]:
-    """Return the values that the bounds of the student's queue apply to."""
     link = variables["yours.bw"].base / 1000  # kbit/s
     return {
         "trip": run(TOGETHER, TRIP),

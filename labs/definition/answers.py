@@ -7,7 +7,6 @@ made, and never for being right.
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.records.json_reader import Problems, json_value
-from labs.definition.files import decoded
+from labs.definition.files import as_json, decoded
 from labs.definition.spec import LabRun, LabSpec, Question
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
@@ -39,10 +38,7 @@ def read_sheet(file: Path, lab: LabSpec) -> Answers:
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Return names in a file that no question has, each with a sentence on what may be meant.
-
-    Of very many such names the first.
-    """
+    """Return names in a file that no question has, each with a sentence on what may be meant."""
     ids = [question.id for question in lab.questions]
     unknown = [name[:40] for name in _table(file) if name not in ids]
     sentences = {}
@@ -77,10 +73,7 @@ def _table(file: Path) -> dict[str, Any]:
 
 
 def _given(value: object, question: Question) -> list[str]:
-    """Return the answer, cut to a length that a page can show.
-
-    Numbers may stand without quotation marks.
-    """
+    """Return the answer, cut to a length for a page; numbers may stand without quotation marks."""
     items = value if isinstance(value, list) else [value]
     texts = [
         _text(item)
@@ -137,10 +130,7 @@ def read_predictions(folder: Path, lab: LabSpec, problems: Problems | None = Non
 
 
 def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
-    """Record what is predicted of `run`; what is recorded already stays.
-
-    Raises UsageError if a prediction is missing.
-    """
+    """Record new predictions of `run`. Raises UsageError if one is missing."""
     known = read_predictions(folder, lab)
     asked = [each for each in lab.predictions_before(run) if each.id not in known]
     for question in asked:
@@ -153,7 +143,7 @@ def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
     if asked:
         new = {question.id: answers[question.id][0] for question in asked}
         whole = {name: given[0] for name, given in known.items()} | new
-        (folder / PREDICTIONS).write_text(json.dumps(whole, indent=1) + "\n")
+        (folder / PREDICTIONS).write_text(as_json(whole))
 
 
 @dataclass(frozen=True)
@@ -181,10 +171,7 @@ def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
 
 
 def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
-    """Return the settings of a run that the answers choose; none for a run without choices.
-
-    Raises UsageError with what is wrong in them.
-    """
+    """Return the settings of a run that the answers choose. Raises UsageError for wrong ones."""
     question = lab.design_of(run)
     if not run.chosen or question is None:
         return ()
@@ -196,7 +183,6 @@ def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:
 
 
 def _checked(run: LabRun, text: str, question: str) -> tuple[str, ...]:
-    """Return each setting, in the order of the run's choices. Raises UsageError."""
     words = re.sub(r"\s*=\s*", "=", text).replace(",", " ").split()
     given = dict(word.partition("=")[::2] for word in words)
     spans = {span.name: span for span in run.chosen}

@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from labs.definition import catalogue
-from labs.definition.files import decoded
+from labs.definition.files import as_json, decoded
 from labs.definition.spec import LabSpec
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError, UsageError
@@ -39,10 +39,7 @@ native = false
 
 @dataclass(frozen=True)
 class Course:
-    """A course.
-
-    `native` says whether runs in real time, which cannot be repeated, are accepted without a look.
-    """
+    """A course. `native` accepts runs in real time, which cannot be repeated, without a look."""
 
     name: str
     secret: str
@@ -67,10 +64,7 @@ class Variant:
 
 
 def student_id(text: str) -> str:
-    """Return an id as it is compared: without space around it, small letters, one Unicode form.
-
-    Raises UsageError.
-    """
+    """Return an id as it is compared: stripped, small letters, one form. Raises UsageError."""
     student = unicodedata.normalize("NFKC", text).strip().lower()
     if (
         not 1 <= len(student) <= _LONGEST_ID
@@ -103,10 +97,7 @@ def variant(course: Course, lab: LabSpec, student: str) -> Variant:
 
 
 def new_course(file: Path, name: str) -> Course:
-    """Write a course file with a fresh secret, readable by its owner only.
-
-    Raises UsageError if there is one already.
-    """
+    """Write a course file with a fresh secret, for its owner only. Raises UsageError."""
     course = Course(name, secrets.token_hex(32))
     text = _COURSE_FILE.format(name=json.dumps(name), secret=json.dumps(course.secret))
     try:
@@ -139,21 +130,13 @@ def read_course(file: Path | None) -> Course:
 
 
 def class_file(course: Course, lab: LabSpec, students: Iterable[str]) -> str:
-    """Return the file for students: every variant of a class.
-
-    Each is under a hash of the id, so the file holds no id.
-    """
+    """Return the file for students: every variant of a class, under a hash of the id."""
     variants = {
         _hidden(lab.name, student): asdict(variant(course, lab, student)) | {"student": ""}
         for student in students
     }
-    return (
-        json.dumps(
-            {"format": _CLASS_FORMAT, "lab": lab.name, "course": course.name, "variants": variants},
-            indent=1,
-        )
-        + "\n"
-    )
+    whose = {"format": _CLASS_FORMAT, "lab": lab.name, "course": course.name}
+    return as_json(whose | {"variants": variants})
 
 
 def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
@@ -196,8 +179,7 @@ class Assignment:
 
 def assignment_text(variant: Variant, language: str) -> str:
     """Return the content of the file from which `read_assignment` knows a folder."""
-    content = {"format": _FORMAT, "language": language, "variant": to_data(variant)}
-    return json.dumps(content, indent=1) + "\n"
+    return as_json({"format": _FORMAT, "language": language, "variant": to_data(variant)})
 
 
 def read_assignment(folder: Path) -> Assignment:

@@ -103,10 +103,7 @@ def folder_of(name: str) -> Path:
 
 @cache
 def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
-    """Return the lab of that name in that language.
-
-    Raises UsageError with the names or languages there are, or with what is wrong in its files.
-    """
+    """Return the lab in that language. Raises UsageError with what there is, or what is wrong."""
     if name not in names():
         raise UsageError(f"There is no lab '{name[:40]}'.", f"There are: {', '.join(names())}.")
     folder = folder_of(name)

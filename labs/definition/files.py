@@ -7,7 +7,9 @@ Pictures are PNG or JPEG by their first bytes: neither format can hold a program
 from __future__ import annotations
 
 import codecs
+import json
 from pathlib import Path
+from typing import Any
 
 from analysis.records.json_reader import printable
 from topologies.foundation import untrusted
@@ -38,6 +40,11 @@ def decoded(content: bytes) -> str:
     if not mark and b"\0" in content[:2]:
         encoding = "utf-16-be" if content[:1] == b"\0" else "utf-16-le"
     return _strict(content.removeprefix(mark), encoding)
+
+
+def as_json(value: Any) -> str:
+    """Return the text of a JSON file."""
+    return json.dumps(value, indent=1) + "\n"
 
 
 def displayable(name: str) -> str:

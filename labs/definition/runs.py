@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import get_type_hints
 
 from experiments import custom_cc
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import Combination, single
-from labs.definition.answers import OwnParts
+from experiments.spec import ExperimentSpec
+from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import Variant
 from labs.definition.spec import LabRun, LabSpec
 from topologies.foundation.errors import UsageError
@@ -40,10 +43,7 @@ def settings(
 
 
 def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> Combination:
-    """Return the combination that this student runs.
-
-    Raises UsageError if it is impossible, or if its module or its chosen settings are missing.
-    """
+    """Return the combination that this student runs. Raises UsageError if a part is missing."""
     if run.module and (own.module is None or not own.module.is_file()):
         remedy = f"Put {MODULE} into the folder of the lab."
         raise UsageError(f"The run {run.name} needs your module.", remedy)
@@ -78,10 +78,7 @@ def command_of(run: LabRun, variant: Variant) -> str:
 
 
 def run_folder(folder: Path, name: str) -> Path | None:
-    """Return the run directory of that name; of several, the newest that is finished.
-
-    `folder` is a lab's folder or an unpacked hand-in.
-    """
+    """Return the newest finished run of that name in a lab's folder or an unpacked hand-in."""
     place = folder / FOLDER / name
     if (place / "manifest.json").is_file():
         return place
@@ -92,10 +89,7 @@ def run_folder(folder: Path, name: str) -> Path | None:
 
 
 def variables_of(lab: LabSpec, variant: Variant) -> dict[str, Quantity]:
-    """The drawn parameters by name, and by RUN.NAME everything that a run sets, as quantities.
-
-    A fault that was drawn is there too, as RANGE.SETTING.
-    """
+    """Return drawn parameters by name, settings by RUN.NAME, and faults by RANGE.SETTING."""
     variables: dict[str, Quantity] = {}
     for run in lab.runs:
         kinds = get_type_hints(find(run.experiment).parameters())
@@ -115,3 +109,10 @@ def example_module(folder: Path) -> Path:
     target = folder / MODULE
     target.write_text(re.sub(r"\bexp(?=_|\b)", Path(MODULE).stem, source.read_text()))
     return target
+
+
+def example_specs(lab: LabSpec, variant: Variant, runs: Sequence[LabRun]) -> list[ExperimentSpec]:
+    """Return what runs of a variant ask for, with the package's module and the lab's choices."""
+    with TemporaryDirectory() as folder:
+        own = examples_of(lab, example_module(Path(folder)))
+        return [combination_of(run, variant, own).spec for run in runs]

@@ -70,10 +70,7 @@ class Bound:
 
 @dataclass(frozen=True)
 class OtherKernel:
-    """A kernel in which what a script claims is not so: `text` says how, by `settings` (sysctls).
-
-    Such a setting is NAME=VALUE.
-    """
+    """A kernel that a script's claim does not hold for, by `settings` (sysctls, NAME=VALUE)."""
 
     id: str
     text: str

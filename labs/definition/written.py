@@ -72,10 +72,7 @@ class Number:
         return (self.unit or unit).factor / unit.factor
 
     def within(self, unit: Unit) -> float:
-        """Return the value in `unit`; without a unit of its own it is taken to be in it.
-
-        Raises ValueError.
-        """
+        """Return the value in `unit`, in which a number without unit is. Raises ValueError."""
         own = self.unit or unit
         if own.dimension != unit.dimension:
             raise ValueError(
@@ -200,10 +197,7 @@ def _power(match: re.Match[str]) -> int:
 
 
 def _without_groups(digits: str) -> str:
-    """Return the digits with a decimal point at most.
-
-    Of points and commas together the last is decimal.
-    """
+    """Return the digits with a decimal point at most: the last point or comma is decimal."""
     plain = re.sub(r"[ '\u2019]", "", digits)
     last = max(plain.rfind("."), plain.rfind(","))
     if last < 0 or plain.count(plain[last]) > 1:

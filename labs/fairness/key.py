@@ -41,7 +41,6 @@ def key(runs: Runs, variables: Variables) -> Key:
 
 
 def _bounds(run: MeasuredRun) -> dict[str, float]:
-    """Return the values that the bounds of the student's queue apply to."""
     return {
         "jain": run(TOGETHER, "run.jain_index"),
         "rate": 100 * run(TOGETHER, "run.total_goodput_kbit_s") / _LINK,

@@ -73,10 +73,7 @@ def open_strangers_file(file: Path) -> IO[bytes]:
 
 
 def members(stream: IO[bytes], allowance: ArchiveLimits) -> Iterator[tuple[ArchiveMember, Opener]]:
-    """Yield each file of a zip in its order, and how to read it until the next is asked for.
-
-    Raises Refusal if the zip cannot be read on.
-    """
+    """Yield each file of a zip in its order, and how to read it. Raises Refusal."""
     with damage_refused(), zipfile.ZipFile(stream) as archive:
         entries = archive.infolist()
         if len(entries) > allowance.files:
@@ -131,10 +128,7 @@ def damage_refused() -> Iterator[None]:
 
 
 def copy_limited(stream: IO[bytes], target: Path, limit: int) -> int:
-    """Copy at most `limit` bytes, whatever size was claimed, and return how many they were.
-
-    Raises Refusal if there are more.
-    """
+    """Copy a stream, and return its bytes. Raises Refusal for more than `limit`."""
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with target.open("xb") as out:

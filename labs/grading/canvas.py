@@ -52,10 +52,7 @@ def _number_of(case: Case) -> str:
 
 @dataclass(frozen=True)
 class Gradebook:
-    """An export of the gradebook.
-
-    `students` are the headings up to Section, `assignment` is the place of the lab's column.
-    """
+    """An export of the gradebook: its headings up to Section, the place of the lab's column."""
 
     table: ForeignTable
     students: list[str]
@@ -101,7 +98,6 @@ def read_gradebook(file: Path, lab: LabSpec) -> Gradebook | None:
 
 
 def _assignment(heading: Sequence[str], lab: LabSpec, file: Path) -> int | None:
-    """Return the place of the assignment that is called like the lab."""
     wanted = {lab.title.casefold(), lab.name.casefold()}
     titles = [_ASSIGNMENT.fullmatch(text) for text in heading]
     named = [match["title"].casefold() if match else "" for match in titles]

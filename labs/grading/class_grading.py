@@ -154,10 +154,7 @@ def read_script(folder: str, name: str) -> ReadScript:
 
 
 def _identify(case: Case, grading: ClassGrading) -> None:
-    """Find whose hand-in it is: the course system's word counts, then what it says itself.
-
-    Raises UsageError for a strange id.
-    """
+    """Find the owner: by the course system, then by the hand-in itself. Raises UsageError."""
     claimed = case.inspected.student
     if case.person is None:
         _believe(case, grading)

@@ -115,7 +115,6 @@ def settle(
 
 
 def _measure(case: Case, run: LabRun, handed_in: HandedInRun) -> None:
-    """Mark by the captures as they are."""
     try:
         place = str(case.folder / handed_in.place)
         values = contained_as(dict[str, Values], values_of, place)

@@ -94,10 +94,7 @@ def _short_list(files: Iterable[DownloadFile]) -> Iterator[DownloadFile]:
 
 
 def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
-    """Take files out of an archive, by their places in its order; why some could not be.
-
-    Raises TcplabError.
-    """
+    """Take files out of an archive by their places; why some could not be. Raises TcplabError."""
     if not targets:
         return {}
     places = {str(index): str(target) for index, target in targets.items()}

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from analysis.rendering.page_files import write as write_files
-from labs.definition.files import LARGEST_PICTURE
+from labs.definition.files import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
 from labs.grading import canvas, gradescope, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
@@ -60,11 +61,6 @@ def rendered(lab: LabSpec, case: Case) -> CaseFiles:
     return CaseFiles(page, as_json(results), case.described())
 
 
-def as_json(value: Any) -> str:
-    """Return the text of a JSON file."""
-    return json.dumps(value, indent=1) + "\n"
-
-
 WRITTEN = "written.json"
 
 
@@ -84,21 +80,19 @@ def remove_stale(folder: Path, written: Mapping[str, str]) -> list[str]:
     for name in gone:
         (folder / name).unlink()
         _tidy(folder, (folder / name).parent)
-    (folder / WRITTEN).write_text(json.dumps(written, indent=1, sort_keys=True) + "\n")
+    (folder / WRITTEN).write_text(as_json(dict(sorted(written.items()))))
     return gone
 
 
 def _former(folder: Path) -> dict[str, str]:
     """The list of the grading before; a folder of an older tcplab has none, and loses no file."""
     try:
-        content = json.loads((folder / WRITTEN).read_text())
+        return msgspec.json.decode((folder / WRITTEN).read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as error:
+    except (OSError, msgspec.DecodeError) as error:
         remedy = "Delete it: then what former gradings wrote stays."
         raise UsageError(f"{folder / WRITTEN} cannot be read: {error}.", remedy) from None
-    listed = content.items() if isinstance(content, dict) else ()
-    return {str(name): str(digest) for name, digest in listed}
 
 
 def _is_ours(folder: Path, name: str, digest: str) -> bool:
@@ -109,7 +103,6 @@ def _is_ours(folder: Path, name: str, digest: str) -> bool:
 
 
 def _tidy(folder: Path, place: Path) -> None:
-    """Remove the folders that are left empty."""
     if place != folder and not any(place.iterdir()):
         place.rmdir()
         _tidy(folder, place.parent)
@@ -120,11 +113,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class CourseFiles:
-    """Files that an instructor took out of course systems.
-
-    They are Moodle's grading worksheet, and the table of the class, which may be Canvas's
-    gradebook.
-    """
+    """Moodle's grading worksheet, and the table of the class or Canvas's gradebook."""
 
     worksheet: Path | None = None
     roster: Path | None = None

@@ -226,7 +226,6 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
 
 
 def _mark(case: Case, grading: ClassGrading, tolerance: Mapping[str, float]) -> Marked | None:
-    """Mark the answers; None if they cannot be marked."""
     with failure_domain(case, Stage.MARK):
         real_time = has_real_time(case)
         spread = grading.spread(case.own_variant, case.own.module) if real_time else []
@@ -241,7 +240,6 @@ def _mark(case: Case, grading: ClassGrading, tolerance: Mapping[str, float]) -> 
 def _find_shared_work(
     marked: Mapping[Case, Marked | None], lab: LabSpec, tolerance: Mapping[str, float]
 ) -> None:
-    """Flag what hand-ins have in common that they should not."""
     cases = [case for case, marks in marked.items() if marks]
     rulers = {  # numbers alone: a key may name thousands of frames
         case: (Key(marks.key.numbers, {}, marks.key.mistakes), case.own_variant)

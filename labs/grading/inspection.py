@@ -6,11 +6,10 @@ Runs in a limited process (labs.measuring.contained), and answers in JSON.
 from __future__ import annotations
 
 import hashlib
-import itertools
 import os
-import stat
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.files import decoded, picture_kind
 from labs.definition.runs import run_folder
 from labs.definition.spec import LabSpec
+from labs.grading.archives import Opener, folder_members, open_strangers_file
 from labs.grading.unpacking import unpack
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
@@ -37,34 +37,23 @@ _MOST_FILES = 10_000
 
 def fingerprint(source: str) -> str:
     """32 hexadecimal digits of the file or folder `source`: of all names, sizes and bytes in it."""
+    place, opener = Path(source), partial(open_strangers_file, Path(source))
+    files: list[tuple[str, Opener]] = [("", opener)]
+    if place.is_dir():
+        found = folder_members(place, _MOST_FILES)
+        files = sorted(
+            ((file.name, opened) for file, opened in found if not file.problem), key=itemgetter(0)
+        )
     whole = hashlib.sha256()
-    for name, file in _files(Path(source)):
-        whole.update(f"{len(name)} {name} ".encode("utf-8", "surrogateescape"))
-        _add(whole, file)
+    for name, opened in files:
+        with opened() as stream:
+            size = os.fstat(stream.fileno()).st_size
+            whole.update(f"{len(name)} {name} {size} ".encode("utf-8", "surrogateescape"))
+            left = _LARGEST
+            while left > 0 and (chunk := stream.read(_CHUNK)):
+                whole.update(chunk)
+                left -= len(chunk)
     return whole.hexdigest()[:_DIGITS]
-
-
-def _files(source: Path) -> Iterator[tuple[str, Path]]:
-    """Yield every regular file with its name inside; links are not followed."""
-    if not source.is_dir():
-        yield "", source
-        return
-    files = (Path(place, name) for place, _, names in os.walk(source) for name in names)
-    regular = filter(_is_regular, itertools.islice(files, _MOST_FILES))
-    yield from sorted((file.relative_to(source).as_posix(), file) for file in regular)
-
-
-def _is_regular(file: Path) -> bool:
-    return stat.S_ISREG(file.lstat().st_mode)
-
-
-def _add(whole: hashlib._Hash, file: Path) -> None:
-    with untrusted.opened(file.parent, file.name) as stream:
-        whole.update(f"{os.fstat(stream.fileno()).st_size} ".encode())
-        left = _LARGEST
-        while left > 0 and (chunk := stream.read(_CHUNK)):
-            whole.update(chunk)
-            left -= len(chunk)
 
 
 _LARGEST_JSON = 8 << 20  # bytes of a manifest or spec

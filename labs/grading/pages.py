@@ -186,7 +186,6 @@ def _waiting(
 def _alike(
     question: Question, answers: Sequence[tuple[Case, AnswerMark, str, str]]
 ) -> list[SimilarSentences]:
-    """Return sentences that students wrote nearly alike, side by side."""
     if question.kind != "text":
         return []
     texts = {case.student: mark.given for case, mark, _, _ in answers}

@@ -65,7 +65,6 @@ def trial_cases(question: Question, script: Script) -> Iterator[ScriptCase]:
 def _trial(
     question: Question, script: Script, usual: ScriptOutcome, others: Sequence[ScriptOutcome]
 ) -> ScriptTrial:
-    """Return what the runs of a script say together."""
     for outcome in (usual, *others):
         if outcome.stopped and outcome.failure:
             reason = " ".join(outcome.failure.what.split())[:_LONGEST]

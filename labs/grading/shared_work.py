@@ -71,10 +71,7 @@ _LEAST_TEXT = 120  # characters; two short texts may be alike by chance
 
 
 def same_captures(cases: Sequence[Case]) -> None:
-    """Flag captures that several hand-ins hold.
-
-    A student whose own run gives them is only named.
-    """
+    """Flag captures of several hand-ins; a student whose own run gives them is only named."""
     holders: dict[str, list[tuple[Case, str]]] = defaultdict(list)
     for case in cases:
         for run, handed_in in case.inspected.runs.items():

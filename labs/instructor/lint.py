@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from labs.definition import catalogue
-from labs.definition.answers import examples_of
 from labs.definition.assignment import SELF_STUDY, variant
-from labs.definition.runs import combination_of, example_module
+from labs.definition.runs import example_specs
 from labs.definition.spec import MOST_READING, Kind, LabSpec, Question, ValueSource
 from labs.student.hand_in import Finding
 from labs.student.handout import handout_text
@@ -151,11 +148,7 @@ def _hints(question: Question) -> Iterator[Finding]:
 
 
 def _hosts(lab: LabSpec) -> set[str]:
-    """Return the names of all nodes of the lab's networks."""
-    own_variant = variant(SELF_STUDY, lab, "lint")
-    with TemporaryDirectory() as folder:
-        own = examples_of(lab, example_module(Path(folder)))
-        specs = [combination_of(run, own_variant, own).spec for run in lab.runs]
+    specs = example_specs(lab, variant(SELF_STUDY, lab, "lint"), lab.runs)
     return {node.name for spec in specs for node in spec.topology.nodes}
 
 

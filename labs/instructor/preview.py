@@ -148,7 +148,6 @@ def _page(found: LabPreview) -> Iterator[str]:
 
 
 def _each(found: LabPreview) -> Iterator[str]:
-    """Yield a line for each variant."""
     yield "\n## Each variant\n"
     yield "A mix-up is a known mistake that cannot be told from the right answer in this variant.\n"
     yield "| variant | claim | mix-ups | not answered |\n| --- | --- | --- | --- |"
@@ -179,7 +178,6 @@ def _facts(found: LabPreview) -> Iterator[str]:
 
 
 def _spread(question: Question, keys: Sequence[Key]) -> str:
-    """Return the spread of right answers over the variants."""
     if question.kind == "number":
         values = [key.numbers[question.id] for key in keys]
         least, middle, most = map(in_digits, (min(values), median(values), max(values)))

@@ -140,18 +140,12 @@ class MeasuredRun:
     seeds: tuple[Values, ...]
 
     def __call__(self, condition: str, key: str) -> float:
-        """Return the value, the median if there are several seeds.
-
-        Raises KeyError if it was not measured, UnknownMetric if no run could have such a measure.
-        """
+        """Return the value, the median of several seeds. Raises KeyError, UnknownMetric."""
         _require_known(key)
         return median(values[condition][key] for values in self.seeds)
 
     def frames(self, capture: str, event: str) -> dict[int, float]:
-        """The frames of the first seed's `capture`, CONDITION/INTERFACE, with their times in s.
-
-        Raises KeyError if the condition was not run.
-        """
+        """Return the first seed's frames of `capture`, CONDITION/INTERFACE, with times in s."""
         condition, _, interface = capture.partition("/")
         beginning = f"{PREFIX}{interface}.{event}."
         return {
@@ -230,7 +224,6 @@ def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
 
 
 def _witnesses(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """Return the counts of sent data by the sender's socket and by tcpdump."""
     counts: dict[str, float] = {}
     lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
     samples = by_port(lines).get(str(run.flow.port), [])

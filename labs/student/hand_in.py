@@ -41,10 +41,7 @@ class Finding:
 
 
 def check(assignment: Assignment) -> list[Finding]:
-    """Everything that is to be said, runs first.
-
-    Raises TcplabError if the sheet itself cannot be read.
-    """
+    """Return all findings, runs first. Raises TcplabError if the sheet cannot be read."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
     names = misspelt(assignment.folder / ANSWERS, assignment.lab)
@@ -143,10 +140,7 @@ _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
 
 
 def pack(assignment: Assignment, out: Path | None = None) -> Path:
-    """Write LAB-STUDENT.zip.
-
-    Raises UsageError if a run is missing, TcplabError if the zip cannot be written.
-    """
+    """Write LAB-STUDENT.zip. Raises UsageError for a missing run, TcplabError if it fails."""
     name = f"{assignment.lab.name}-{safe_name(assignment.variant.student)}.zip"
     target = out or assignment.folder / name
     members = dict(_members(assignment))

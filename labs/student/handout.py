@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from analysis.rendering.page_files import write
@@ -18,9 +17,10 @@ from experiments.harness.definition.catalogue import find
 from experiments.harness.play.lesson import all_lessons
 from experiments.spec import Flow
 from labs.definition import catalogue
-from labs.definition.answers import LEAST_WORDS, examples_of
+from labs.definition.answers import LEAST_WORDS
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
-from labs.definition.runs import FOLDER, combination_of, example_module, seeds_of, settings, told
+from labs.definition.files import as_json
+from labs.definition.runs import FOLDER, example_specs, seeds_of, settings, told
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.student.drawings import LabDrawings, read_drawings
@@ -102,7 +102,6 @@ def _without_repetition(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield the settings of lab, variant and experiment, and their meanings in the language."""
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
     texts = (text.partition("=") for text in settings(run, variant.values))
@@ -122,10 +121,7 @@ def _inside_a_sentence(words: str) -> str:
 
 
 def _network(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
-    """Return the facts about the network of a run in the student's variant."""
-    with TemporaryDirectory() as folder:
-        own = examples_of(lab, example_module(Path(folder)))
-        spec = combination_of(run, variant, own).spec
+    spec = example_specs(lab, variant, [run])[0]
     first, network, words = spec.flows[0], spec.topology, _words(lab.language)
     round_trip = network.round_trip(first.sender, first.receiver)
     return {
@@ -145,7 +141,6 @@ def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
 
 
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a sentence for each flow: sender, data and receiver."""
     shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
     for flow in shown:
         kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
@@ -179,10 +174,7 @@ HANDOUT = "handout.md"
 
 
 def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
-    """Make the folder.
-
-    Raises UsageError if it is there already: answers are never overwritten.
-    """
+    """Make the folder. Raises UsageError if it exists: answers are never overwritten."""
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(
             f"{folder} is there already.", "Name another folder with --out, or go on in that one."
@@ -226,8 +218,7 @@ def notebook(lab: LabSpec, variant: Variant) -> str:
     ]
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     metadata = {"kernelspec": kernel}
-    content = {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(content, indent=1) + "\n"
+    return as_json({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5})
 
 
 def _empty_answer(question: Question) -> str:
@@ -243,10 +234,7 @@ _PANGO = "Install Pango, on Debian: apt install libpango-1.0-0 libpangoft2-1.0-0
 
 
 def print_handout(assignment: Assignment, out: Path | None = None) -> Path:
-    """Write handout.pdf into the assignment's folder, or `out`; returns its path.
-
-    Raises TcplabError if WeasyPrint is missing, or if the file cannot be written.
-    """
+    """Write handout.pdf into the folder, or `out`. Raises TcplabError, without WeasyPrint too."""
     page = handout_files(assignment.lab, assignment.variant)["handout.html"]
     file = out or assignment.folder / "handout.pdf"
     content = pdf(page)

@@ -115,10 +115,7 @@ def _tells(name: str, values: Values) -> bool:
 
 
 def answer(assignment: Assignment, answers: Mapping[str, str | Sequence[str]]) -> None:
-    """Write these answers to the sheet; others that it has stay.
-
-    Raises UsageError if one of the questions does not exist, with the one that may be meant.
-    """
+    """Write these answers to the sheet; others stay. Raises UsageError for unknown questions."""
     lab, sheet = assignment.lab, assignment.folder / ANSWERS
     for name in answers:
         lab.question(name)
