@@ -13,7 +13,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import read_course
 
 if TYPE_CHECKING:
-    from labs.student.hand_in import Finding
+    from labs.student.hand_in import LabFinding
 
 
 course_option = click.option(
@@ -72,7 +72,7 @@ def lint_command(names: tuple[str, ...], variants: int, workers: int | None) -> 
     raise SystemExit(1 if found else 0)
 
 
-def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, Finding]]:
+def _findings(name: str, variants: int, workers: int | None) -> Iterator[tuple[str, LabFinding]]:
     """Of the texts in each language, then of that many variants."""
     from labs.instructor.lint import lint
     from labs.instructor.preview import lint_variants, run_variants

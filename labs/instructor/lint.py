@@ -14,7 +14,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.runs import example_specs
 from labs.definition.spec import MOST_READING, Kind, LabSpec, Question, ValueSource
-from labs.student.hand_in import Finding
+from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 
 HARDEST = 45.0
@@ -98,7 +98,7 @@ _LONG_ENOUGH = 4
 """Letters from which on a word is counted: shorter ones join sentences."""
 
 
-def lint(lab: LabSpec) -> list[Finding]:
+def lint(lab: LabSpec) -> list[LabFinding]:
     """Everything that can be said without a run."""
     background = _background(lab)
     findings = [*_points(lab), *_minutes(lab), *_readable(lab, background)]
@@ -115,36 +115,36 @@ def _background(lab: LabSpec) -> str:
     return (folder / catalogue.BACKGROUND).read_text("utf-8")
 
 
-def _points(lab: LabSpec) -> Iterator[Finding]:
+def _points(lab: LabSpec) -> Iterator[LabFinding]:
     if lab.reading > MOST_READING:
         share = f"{100 * float(lab.reading):.0f} % of the points are for reading values off"
-        yield Finding("points", f"{share}, and at most a third should be")
+        yield LabFinding("points", f"{share}, and at most a third should be")
     if not any(question.kind == "prediction" for question in lab.questions):
-        yield Finding("questions", "no question asks for a prediction before the run")
+        yield LabFinding("questions", "no question asks for a prediction before the run")
     if not any(question.kind == "text" for question in lab.questions):
-        yield Finding("questions", "no question asks for an explanation in words")
+        yield LabFinding("questions", "no question asks for an explanation in words")
 
 
-def _minutes(lab: LabSpec) -> Iterator[Finding]:
+def _minutes(lab: LabSpec) -> Iterator[LabFinding]:
     time = working_time(lab, handout_text(lab, variant(SELF_STUDY, lab, "lint")))
     if time.is_far_from(lab.minutes):
         text = f"{lab.minutes} are stated, and {time.total:.0f} are computed"
-        yield Finding("minutes", f"{text} from its words and points")
+        yield LabFinding("minutes", f"{text} from its words and points")
 
 
-def _readable(lab: LabSpec, background: str) -> Iterator[Finding]:
+def _readable(lab: LabSpec, background: str) -> Iterator[LabFinding]:
     hardness = lix(background)
     if hardness > HARDEST:
-        yield Finding("background", f"its LIX is {hardness:.0f}: write shorter sentences")
+        yield LabFinding("background", f"its LIX is {hardness:.0f}: write shorter sentences")
     if lab.claim.rstrip(".").lower() in background.lower():
-        yield Finding("background", "it holds the claim, which students should find")
+        yield LabFinding("background", "it holds the claim, which students should find")
     if "drawing(" not in background:
-        yield Finding("background", "it has no drawing")
+        yield LabFinding("background", "it has no drawing")
 
 
-def _hints(question: Question) -> Iterator[Finding]:
+def _hints(question: Question) -> Iterator[LabFinding]:
     if len(question.hints) != _HINTS:
-        yield Finding(question.id, f"{len(question.hints)} hints, and {_HINTS} steps are due")
+        yield LabFinding(question.id, f"{len(question.hints)} hints, and {_HINTS} steps are due")
 
 
 def _hosts(lab: LabSpec) -> set[str]:
@@ -152,23 +152,23 @@ def _hosts(lab: LabSpec) -> set[str]:
     return {node.name for spec in specs for node in spec.topology.nodes}
 
 
-def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[Finding]:
+def _answerable(lab: LabSpec, question: Question, hosts: set[str]) -> Iterator[LabFinding]:
     """Check that the handout explains how to read the file of the answer."""
     for source, pattern in _SOURCES.items():
         if re.search(pattern, question.how) and source not in lab.reads:
-            yield Finding(question.id, f"the handout does not show how to read '{source}'")
+            yield LabFinding(question.id, f"the handout does not show how to read '{source}'")
     for host in _HOST_FILE.findall(question.how):
         if host not in hosts:
-            yield Finding(question.id, f"its answer is in a file of {host}, which is no host")
+            yield LabFinding(question.id, f"its answer is in a file of {host}, which is no host")
     named = re.findall(r"`(\w+)`", " ".join(_RUN_NAME.findall(f"{question.ask} {question.how}")))
     for run in named:
         if run not in {each.name for each in lab.runs}:
-            yield Finding(question.id, f"it is about the run '{run}', which is never made")
+            yield LabFinding(question.id, f"it is about the run '{run}', which is never made")
     if "how many times the" in question.ask:
-        yield Finding(question.id, "ask for the larger over the smaller")
+        yield LabFinding(question.id, "ask for the larger over the smaller")
 
 
-def _told(lab: LabSpec, question: Question, background: str) -> Iterator[Finding]:
+def _told(lab: LabSpec, question: Question, background: str) -> Iterator[LabFinding]:
     """Find sentences for students that give one option away."""
     others = [other.ask for other in lab.questions if other is not question]
     sentences = re.split(r"(?<=[.?!])\s+", " ".join([background, lab.asks, *others]))
@@ -180,7 +180,7 @@ def _told(lab: LabSpec, question: Question, background: str) -> Iterator[Finding
             if len(wanted := _words(option.text)) > 2 and len(wanted & words) >= _TOLD * len(wanted)
         ]
         if len(told) == 1 and len(question.options) > 1:
-            yield Finding(question.id, f"'{sentence.strip()[:80]}' gives '{told[0].id}' away")
+            yield LabFinding(question.id, f"'{sentence.strip()[:80]}' gives '{told[0].id}' away")
 
 
 def _words(text: str) -> set[str]:

@@ -21,19 +21,19 @@ from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.instructor.lint import WORDS_A_MINUTE, lint, working_time
 from labs.measuring.ranges import VariantRuns, carry_out
-from labs.student.hand_in import Finding
+from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
 
 
-def lint_variants(preview: LabPreview) -> Iterator[Finding]:
+def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
     """Find variants with a false claim or a question without answer."""
     for runs, shown, marker in preview.variants:
         where = f"in the variant {_values_of(runs.variant)}"
         if not shown:
-            yield Finding("claim", f"it does not hold {where}")
+            yield LabFinding("claim", f"it does not hold {where}")
         for question in unanswered(marker):
-            yield Finding(question, f"its answer is missing or not plausible {where}")
+            yield LabFinding(question, f"its answer is missing or not plausible {where}")
 
 
 def _values_of(variant: Variant) -> str:

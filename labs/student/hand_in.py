@@ -32,7 +32,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)
-class Finding:
+class LabFinding:
     """A sentence about a part of a lab or hand-in; `wrong` if it is to be corrected."""
 
     where: str
@@ -40,12 +40,12 @@ class Finding:
     wrong: bool = True
 
 
-def check(assignment: Assignment) -> list[Finding]:
+def check(assignment: Assignment) -> list[LabFinding]:
     """Return all findings, runs first. Raises TcplabError if the sheet cannot be read."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
     findings = [finding for run in assignment.lab.runs for finding in _run(assignment, run)]
     names = misspelt(assignment.folder / ANSWERS, assignment.lab)
-    findings += [Finding(name, sentence) for name, sentence in names.items()]
+    findings += [LabFinding(name, sentence) for name, sentence in names.items()]
     return findings + [
         finding
         for question in assignment.lab.questions
@@ -53,10 +53,10 @@ def check(assignment: Assignment) -> list[Finding]:
     ]
 
 
-def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
+def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
     folder = run_folder(assignment.folder, run.name)
     if folder is None:
-        yield Finding(run.name, "this run is not there yet: ./tcplab lab run")
+        yield LabFinding(run.name, "this run is not there yet: ./tcplab lab run")
         return
     own = own_parts(assignment)
     if not is_possible(run, own):
@@ -66,33 +66,33 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[Finding]:
         record = read_run(folder, problems)
         is_own = is_of(folder, combination_of(run, assignment.variant, own).spec)
     except TcplabError as error:
-        yield Finding(run.name, str(error))
+        yield LabFinding(run.name, str(error))
         return
     if record.status != "complete":
         failures = " ".join(record.failures)[:200]
-        yield Finding(run.name, f"the run is {record.status}: {failures}")
+        yield LabFinding(run.name, f"the run is {record.status}: {failures}")
     if not is_own or record.seeds != seeds_of(run, assignment.variant):
         text = "this is not your run: its parameters or its seed are others. ./tcplab lab run"
-        yield Finding(run.name, text)
+        yield LabFinding(run.name, text)
     for name in changed_files(record)[:3]:
-        yield Finding(run.name, f"{name} was changed after the run: run it again")
+        yield LabFinding(run.name, f"{name} was changed after the run: run it again")
     for problem in problems.found[:3]:
-        yield Finding(run.name, problem)
+        yield LabFinding(run.name, problem)
     if record.manifest.testbed == "native":
         text = "made in real time, so it cannot be repeated; is that allowed in your course?"
-        yield Finding(run.name, text, False)
+        yield LabFinding(run.name, text, False)
 
 
-def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[Finding]:
+def _question(assignment: Assignment, question: Question, answers: Answers) -> Iterator[LabFinding]:
     given = answers[question.id]
     if given and question.kind == "prediction":
         yield from _prediction(assignment, question, given)
         return
     try:
         for problem in _problems(assignment, question, answers):
-            yield Finding(question.id, problem)
+            yield LabFinding(question.id, problem)
     except (ValueError, UsageError) as error:
-        yield Finding(question.id, str(error))
+        yield LabFinding(question.id, str(error))
 
 
 def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:
@@ -126,14 +126,16 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
             handed_in_script(assignment.folder, name)
 
 
-def _prediction(assignment: Assignment, question: Question, given: list[str]) -> Iterator[Finding]:
+def _prediction(
+    assignment: Assignment, question: Question, given: list[str]
+) -> Iterator[LabFinding]:
     recorded = read_predictions(assignment.folder, assignment.lab).get(question.id)
     if recorded is None and run_folder(assignment.folder, question.before):
         late = f"written after the run {question.before}"
-        yield Finding(question.id, f"{late}: it was not recorded and earns no points")
+        yield LabFinding(question.id, f"{late}: it was not recorded and earns no points")
     elif recorded is not None and recorded != given:
         text = "changed since it was recorded; what was recorded counts"
-        yield Finding(question.id, text, False)
+        yield LabFinding(question.id, text, False)
 
 
 _TIME = (2000, 1, 1, 0, 0, 0)  # the same content gives the same zip
