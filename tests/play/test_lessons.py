@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,14 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.harness.play.columns import PlayEvent
-from experiments.harness.play.lesson import (
-    Lesson,
-    all_lessons,
-    check_form,
-    holds,
-    lesson_from,
-    lesson_of,
-)
+from experiments.harness.play.lesson import Lesson, all_lessons, lesson_from, lesson_of
 from experiments.harness.play.player import Player, measures_of
 from experiments.harness.play.settings import PlaySettings
 from labs.definition.catalogue import names
@@ -90,8 +84,6 @@ def test_a_lesson_is_read_whole() -> None:
         ("choice*: two", "choice: two", 11, "not exactly one choice"),
         ("ask: How many\n  of them?\n", "", 11, "no question"),
         ("choice: one\nchoice*: two\n", "", 13, "the question has no answer"),
-        ("goodput < 5", "__import__('os')", 18, "no expectation"),
-        ("goodput < 5", "goodput", 18, "no expectation"),
         ("choice: one", "choice one", 15, "not understood"),
         ("set: loss=1%", "keep: yes", 12, "no run to keep"),
         ("set: loss=0%\nkeep: yes\n```\n", "set: loss=0%", 24, "not closed"),
@@ -128,44 +120,26 @@ def test_no_html_of_a_stranger_is_html_of_the_page() -> None:
     assert 'href="javascript' not in step.before
 
 
-@pytest.mark.parametrize(
-    ("expectation", "is_true"),
-    [
-        ("goodput < 5", True),
-        ("goodput > 5", False),
-        ("1 < goodput < 0.5 * 10 and rtt_1 >= 2 * 20", True),
-        ("goodput < 5 and rtt_1 < 1", False),
-        ("goodput == kept_goodput - 1", True),
-        ("(goodput + 1) / 2 <= 2.5", True),
-        ("count_time_out == 0", True),
-    ],
-)
-def test_expectations_are_judged(expectation: str, is_true: bool) -> None:
-    check_form(expectation)
-    assert holds(expectation, {"goodput": 4.0, "rtt_1": 40.0, "kept_goodput": 5.0}) is is_true
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "1", "goodput", "goodput < 'x'", "f(1) < 2", "a.b < 2", "a < 1 or b < 1", "not a < 1",
-     "a ** 9 < 1", "a < True", "(" * 400, "x" * 400 + " < 1", "a[0] < 1", "a in b"],
-)  # fmt: skip
-def test_what_is_no_expectation_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        check_form(text)
-
-
-def test_an_unknown_measure_is_named() -> None:
-    with pytest.raises(UsageError, match="no measure 'speed'"):
-        holds("speed < 1", {"goodput": 1.0})
-
-
 def test_lessons_are_whole() -> None:
     assert {lab for lesson in LESSONS for lab in lesson.labs} == {*names()}
     assert len(LESSONS) >= 12 and len({lesson.name for lesson in LESSONS}) == len(LESSONS)
     for lesson in LESSONS:
         for step in lesson.steps:
             assert step.ask and step.after and step.expect and step.look, (lesson.name, step.title)
+
+
+def holds(expectation: str, measures: dict[str, float]) -> bool:
+    """Judge an expectation of one of our lessons; an unknown measure is a NameError."""
+    counts = dict.fromkeys(re.findall(r"(?:kept_)?count_\w+", expectation), 0)
+    return bool(eval(expectation, {"__builtins__": {}}, counts | measures))
+
+
+def test_an_expectation_compares_measures() -> None:
+    measures = {"goodput": 4.0, "kept_goodput": 5.0}
+    assert holds("goodput == kept_goodput - 1 and count_time_out == 0", measures)
+    assert not holds("goodput > 5", measures)
+    with pytest.raises(NameError, match="speed"):
+        holds("speed < 1", measures)
 
 
 @pytest.fixture(scope="module")

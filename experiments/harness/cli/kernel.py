@@ -1,11 +1,10 @@
-"""`tcplab kernel`: the kernels that hosts can run, and what is to be known of them.
-`tcplab kernel compare`, `bisect` and `test`: what a kernel does otherwise, and since when."""
+"""`tcplab kernel`: list, build, remove, compare and test the kernels that hosts can run."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +22,7 @@ from testbed.lab.kernel.built import BuiltKernel, build, built_kernels, remove
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from experiments.harness.kernels.cases import KernelCase
@@ -101,18 +100,6 @@ DIFFERENT = 3
 _LONGEST = 1800.0  # wall seconds of one point
 
 
-def _seeds_option(number: int, text: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make the option --seeds with its default."""
-    return click.option(
-        "--seeds",
-        type=click.IntRange(1, 1000),
-        default=number,
-        show_default=True,
-        metavar="NUMBER",
-        help=text,
-    )
-
-
 def _way(kernels: Iterable[str], cases: Iterable[KernelCase], workers: int | None) -> PointRunner:
     from experiments.harness.sweep.run import way_to_workers
 
@@ -123,7 +110,14 @@ def _way(kernels: Iterable[str], cases: Iterable[KernelCase], workers: int | Non
 @kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
-@_seeds_option(12, "Seeds; fewer than the default cannot show a difference among so many figures.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=12,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; fewer than the default cannot show a difference among so many figures.",
+)
 @click.option(
     "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
 )
@@ -186,86 +180,6 @@ def _status(folder: Path) -> int:
     verdicts = {figure["verdict"] for case in content["cases"] for figure in case["figures"]}
     changed = [content["scripts"].get(name) for name in ("only_old", "only_new")]
     return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
-
-
-@kernel.command("table")
-@_seeds_option(6, "Seeds; below the default there is no interval, and no table.")
-@workers_option
-@out_option
-def table_command(seeds: int, workers: int | None, out: Path) -> None:
-    """Print a Markdown table of the built kernels: missing features, costs and measures.
-
-    Missing results are run. docs/notes/2026-11-23-kernel-table.md has such a table.
-    """
-    from experiments.harness.kernels.table import carry_out_table, kernels_to_show
-    from experiments.harness.sweep.progress import watching
-
-    table = kernels_to_show(range(1, seeds + 1))
-    way = _way([kernel.name for kernel in table.kernels], table.cases, workers)
-    with watching("table") as watch:
-        carry_out_table(table, out, way, watch)
-    click.echo(table.markdown())
-    if failures := table.failures():
-        raise TcplabError(
-            f"{len(failures)} runs failed or are not proved: {failures[0]}",
-            "The same command runs failed points again.",
-        )
-
-
-@kernel.command("bisect")
-@click.argument("clone", type=click.Path(path_type=Path, exists=True, file_okay=False))
-@click.argument("good")
-@click.argument("bad")
-@click.option("--experiment", "name", required=True, metavar="NAME", help="Experiment to run.")
-@click.option(
-    "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set as for `tcplab run`."
-)
-@click.option("--metric", default="goodput_kbit_s", show_default=True, help="Metric to compare.")
-@click.option("--condition", default="", metavar="NAME", help="Under which condition.  [all]")
-@click.option("--above", type=float, metavar="VALUE", help="Bad is a median above that.")
-@click.option("--below", type=float, metavar="VALUE", help="Bad is a median below that.")
-@click.option("--seeds", type=click.IntRange(1, 1000), default=6, show_default=True)
-@out_option
-def bisect_command(
-    clone: Path,
-    good: str,
-    bad: str,
-    name: str,
-    settings: tuple[str, ...],
-    metric: str,
-    condition: str,
-    above: float | None,
-    below: float | None,
-    seeds: int,
-    out: Path,
-) -> None:
-    """Find the commit in the git clone CLONE, between GOOD and BAD, that made a measure bad.
-
-    A kernel is built for each commit that is tried: minutes for the first, and then what differs.
-    The clone is not changed.
-    """
-    from experiments.harness.definition.catalogue import find
-    from experiments.harness.kernels.bisect import CommitSearch, MeasuredFigure
-    from experiments.harness.sweep.progress import watching
-
-    if (above is None) == (below is None):
-        raise UsageError("Missing limit for a bad measure.", "Give --above VALUE or --below VALUE.")
-    figure = MeasuredFigure(find(name), settings, metric, condition, range(1, seeds + 1))
-    limit, sign = (above, 1) if above is not None else (below, -1)
-    with watching("bisect") as watch:
-        search = CommitSearch(
-            clone,
-            lambda commit: figure.measured(f"{clone}@{commit}", out, ready_lab, watch),
-            lambda value: sign * value > sign * (limit or 0.0),
-            watch.note,
-        )
-        suspects = search.first_bad(good, bad)
-    if len(suspects) == 1:
-        click.echo(f"The first bad commit is {search.subject(suspects[0])}")
-    else:
-        click.echo("The first bad commit is one of these; the others could not be built:")
-        for commit in suspects:
-            click.echo(f"  {search.subject(commit)}")
 
 
 @kernel.command("test")

@@ -1,1 +1,1 @@
-"""Comparison of kernels: a standing set of cases, a table, and the search for a commit."""
+"""Comparison of two kernels: a standing set of cases, run on both."""

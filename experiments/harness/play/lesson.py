@@ -4,17 +4,13 @@ docs/guides/play.md describes the format. A lesson may come from an untrusted au
 it is shown as text, and an error names its line.
 
 A step may state an expectation about its run, which a test checks: a comparison of measures, such
-as `goodput < 5`, `retransmitted_1 == 0` or `0.8 * kept_goodput < goodput < kept_goodput`, with
-numbers, + - * / and parentheses. A name that begins with `kept_` belongs to the previous run.
-Several comparisons are joined by `and`.
+as `goodput < 5` or `0.8 * kept_goodput < goodput < kept_goodput`. A name that begins with `kept_`
+belongs to the previous run.
 """
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -202,14 +198,6 @@ class _Reader:
                 raise self._wrong(
                     words["look"].line, f"there is no graph {name[:40]}", f"{', '.join(GRAPHS)}."
                 )
-        if "expect" in words:
-            self._expectation(words["expect"])
-
-    def _expectation(self, field: _Field) -> None:
-        try:
-            check_form(field.text)
-        except UsageError as error:
-            raise self._wrong(field.line, error.problem, error.remedy) from None
 
     def _settings(self, before: dict[str, str], field: _Field | None) -> dict[str, str]:
         """Return the settings before, with those of the field."""
@@ -250,90 +238,3 @@ class _Reader:
         return UsageError(
             f"Lesson {self._name}, line {line}: {problem}.".replace("..", "."), remedy
         )
-
-
-_LONGEST = 300
-_SUMS: dict[type, Callable[[float, float], float]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-_COMPARISONS: dict[type, Callable[[float, float], bool]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-}
-_COUNT = "count_"
-
-
-def holds(expectation: str, measures: Mapping[str, float]) -> bool:
-    """Check an expectation against measures; missing events count as 0.
-
-    Raises UsageError for an invalid expectation, and for an unknown measure.
-    """
-    return all(_is_true(part, measures) for part in _parts(expectation))
-
-
-def check_form(expectation: str) -> None:
-    """Raise UsageError if a text is no expectation of any measures."""
-    for part in _parts(expectation):
-        for node in ast.walk(part):
-            _known(node)
-
-
-def _parts(text: str) -> list[ast.Compare]:
-    try:
-        tree = ast.parse(text.strip()[:_LONGEST], mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _misspelt(text) from None
-    parts = tree.values if isinstance(tree, ast.BoolOp) else [tree]
-    comparisons = [part for part in parts if isinstance(part, ast.Compare)]
-    joined = not isinstance(tree, ast.BoolOp) or isinstance(tree.op, ast.And)
-    if len(comparisons) != len(parts) or not joined or len(text) > _LONGEST:
-        raise _misspelt(text)
-    return comparisons
-
-
-def _known(node: ast.AST) -> None:
-    number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-    kinds = (ast.Compare, ast.BinOp, ast.Name, ast.Load, *_SUMS, *_COMPARISONS)
-    if not number and not isinstance(node, kinds):
-        raise _misspelt(ast.unparse(node))
-
-
-def _is_true(part: ast.Compare, measures: Mapping[str, float]) -> bool:
-    values = [_value(side, measures) for side in (part.left, *part.comparators)]
-    return all(
-        _of(_COMPARISONS, comparison)(left, right)
-        for comparison, left, right in zip(part.ops, values, values[1:], strict=False)
-    )
-
-
-def _value(node: ast.expr, measures: Mapping[str, float]) -> float:
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
-        return float(node.value)
-    if isinstance(node, ast.BinOp):
-        left, right = _value(node.left, measures), _value(node.right, measures)
-        return float(_of(_SUMS, node.op)(left, right))
-    if not isinstance(node, ast.Name):
-        raise _misspelt(ast.unparse(node))
-    if node.id not in measures and not node.id.removeprefix("kept_").startswith(_COUNT):
-        raise UsageError(
-            f"There is no measure '{node.id[:40]}'.", f"There are {', '.join(sorted(measures))}."
-        )
-    return measures.get(node.id, 0.0)
-
-
-def _of(table: dict[type, Any], node: ast.AST) -> Any:
-    if type(node) not in table:
-        raise _misspelt(type(node).__name__)
-    return table[type(node)]
-
-
-def _misspelt(text: str) -> UsageError:
-    return UsageError(
-        f"'{text[:60]}' is no expectation.", "Write a comparison, such as goodput < 0.5 * 10."
-    )
