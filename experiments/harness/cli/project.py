@@ -1,9 +1,8 @@
-"""`tcplab docs`, `release`, `lock`, and `man`, a page of the texts of --help (man-pages(7))."""
+"""`tcplab docs`, `release`, `lock` and `man`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -13,14 +12,12 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 import tcplab as python
-import testbed
 from experiments.harness.browsing.server import HOST, LocalServer
 from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.options import FOLDER
-from experiments.harness.documentation.column_pages import column_pages
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
-from experiments.harness.documentation.reference import command_pages, python_pages, spec_pages
+from experiments.harness.documentation.reference import manual, reference
 from experiments.harness.documentation.site import build
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.store import require_writable
@@ -60,10 +57,7 @@ def write_site(out: Path, with_pictures: bool) -> None:
         program = [sys.executable, "-P", "-m", main.__name__]
         files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
     generated = {
-        **command_pages(tcplab, PROGRAM),
-        **spec_pages(),
-        **column_pages(),
-        **python_pages(python.places()),
+        **reference(tcplab, PROGRAM, python.places()),
         "gallery/index.md": gallery_page(pictures(), list(files)),
     }
     build(generated, files, out)
@@ -111,42 +105,4 @@ def lock(update: bool) -> None:
 @click.command()
 def man() -> None:
     """Print the manual page: ./tcplab man | man -l -"""
-    click.echo("\n".join(_page()))
-
-
-def _page() -> Iterator[str]:
-    yield f'.TH TCPLAB 1 "" "tcplab {testbed.VERSION}" "User Commands"'
-    yield from (".SH NAME", "tcplab \\- experiments with TCP on emulated networks")
-    yield from (".SH SYNOPSIS", ".B tcplab", "[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIARGS\\fR]")
-    context = click.Context(tcplab, info_name="tcplab", **tcplab.context_settings)
-    yield from (".SH OPTIONS", *_options(context))
-    yield ".SH COMMANDS"
-    yield from _commands(context)
-
-
-def _commands(context: click.Context) -> Iterator[str]:
-    """Every command below a group, with its arguments, text and options."""
-    group = context.command
-    assert isinstance(group, click.Group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        inner = click.Context(command, info_name=name, parent=context)
-        usage = " ".join(command.collect_usage_pieces(inner))
-        yield f'.SS "{_plain(inner.command_path)} {_plain(usage)}"'
-        yield _plain(" ".join((command.help or "").split()))
-        yield from _options(inner)
-        if isinstance(command, click.Group):
-            yield from _commands(inner)
-
-
-def _options(context: click.Context) -> Iterator[str]:
-    for param in context.command.get_params(context):
-        if record := param.get_help_record(context):
-            yield from (".TP", f"\\fB{_plain(record[0])}\\fR", _plain(record[1]))
-
-
-def _plain(text: str) -> str:
-    """The text as roff prints it: a dash is a minus, and no line begins a request."""
-    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
-    return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
+    click.echo(manual(tcplab), nl=False)

@@ -1,4 +1,4 @@
-"""The generated reference: commands, units, specs, parameters, disciplines and Python's names.
+"""The generated reference: commands, units, specs, parameters, disciplines, columns, names.
 
 Bounds are those that the classes state: each field is tried with 0 and with a huge value, and the
 remedy of the error is the bound.
@@ -8,22 +8,26 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import re
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from html import escape
 from typing import Any
 
 import click
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
+import testbed
+from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
+from analysis.measures.metrics import columns, measures
 from experiments.harness.definition.catalogue import Experiment, catalogue
-from experiments.harness.documentation.column_pages import cell
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from topologies.disciplines import disciplines
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Packets, Quantity, Rate, Share, Size
 from topologies.topology_spec import Channel, HostReordering, Link, Node, TopologySpec
 
-UNITS = (Rate, Duration, Share, Size, Packets, Count)
 _HUGE = 10**24
 _MINUTE = Duration.parse("60s")
 _EXAMPLES: tuple[Any, ...] = (
@@ -32,159 +36,11 @@ _EXAMPLES: tuple[Any, ...] = (
     Flow("flow1", "h1", "h2", _MINUTE, Size.parse("64KiB"), interval=Duration.parse("1s")),
 )
 """Specs with a value in each field that has bounds."""
-
-
-def _page(title: str, introduction: str, lines: Iterable[str]) -> str:
-    return "\n".join([f"# {title}", "", introduction, "", *lines]) + "\n"
-
-
-def command_pages(root: click.Group, typed: str) -> dict[str, str]:
-    """Return a page for each command below `root`, from the texts of --help."""
-    context = click.Context(root, info_name=typed, **root.context_settings)
-    introduction = f"`{typed} --help` prints this list."
-    lines = [*_table(context), "", "## Options before a command", "", *_options(context)]
-    pages = {"reference/commands/index.md": _page("All commands", introduction, lines)}
-    for below in _below(context):
-        pages |= _command(f"reference/commands/{below.info_name}", below)
-    return pages
-
-
-def _below(context: click.Context) -> Iterator[click.Context]:
-    """Yield a context for each command of a group."""
-    if isinstance(group := context.command, click.Group):
-        for name in group.list_commands(context):
-            if command := group.get_command(context, name):
-                yield click.Context(command, info_name=name, parent=context)
-
-
-def _table(context: click.Context) -> Iterator[str]:
-    yield from ("| command | purpose |", "| --- | --- |")
-    for below in _below(context):
-        name = below.info_name
-        link = f"{name}/index.md" if isinstance(below.command, click.Group) else f"{name}.md"
-        yield f"| [`{name}`]({link}) | {cell(below.command.get_short_help_str(200))} |"
-
-
-def _options(context: click.Context) -> Iterator[str]:
-    yield from ("| option | meaning |", "| --- | --- |")
-    for parameter in context.command.get_params(context):
-        if record := parameter.get_help_record(context):
-            yield f"| <code>{cell(record[0])}</code> | {cell(record[1])} |"
-
-
-def _command(place: str, context: click.Context) -> dict[str, str]:
-    path, command = context.command_path, context.command
-    lines = []
-    for paragraph in (command.help or "").split("\n\n"):
-        lines += [" ".join(paragraph.replace("\b", "").split()), ""]
-    lines += _options(context)
-    usage = f"```text\n{path} {' '.join(command.collect_usage_pieces(context))}\n```"
-    if not isinstance(command, click.Group):
-        return {f"{place}.md": _page(path.partition(" ")[2], usage, lines)}
-    lines += ["", *_table(context)]
-    pages = {f"{place}/index.md": _page(path.partition(" ")[2], usage, lines)}
-    for below in _below(context):
-        pages |= _command(f"{place}/{below.info_name}", below)
-    return pages
-
-
-def spec_pages() -> dict[str, str]:
-    """Return pages of units, specs, queueing disciplines and all studies' parameters."""
-    pages = {
-        "units": _page(
-            "Units",
-            "Each quantity is a number with its unit, and is stored exactly. Ambiguous spellings"
-            " are errors that name the choices.",
-            _units(),
-        ),
-        "experiment-spec": _page(
-            "Fields of an experiment",
-            "`--dry-run` prints an experiment as this data, and `spec.json` of a run holds it."
-            " `--set` takes the path of a field, such as `flows.0.window`.",
-            _classes((ExperimentSpec, Flow, Condition, Proof, Headline, Subject)),
-        ),
-        "topology-spec": _page(
-            "Fields of a network",
-            "`--set topology.links.1.rightward.queue=50` sets a field of one channel.",
-            _classes((TopologySpec, Node, Link, Channel, HostReordering)),
-        ),
-        "disciplines": _page(
-            "Queueing disciplines",
-            "`queueing` of a [channel](topology-spec.md#channel) is one of these. Settings are for"
-            " a queue of 100 packets of 1514 bytes at 10 Mbit/s; all others are tc's defaults.",
-            _disciplines(),
-        ),
-    }
-    for named in catalogue():
-        if named.file.parent.parent.name == "experiments":
-            title = f"Parameters of {named.name}"
-            pages[f"parameters/{named.name}"] = _page(title, named.claim, _parameters(named))
-    return {f"reference/{name}.md": text for name, text in pages.items()}
-
-
-def _units() -> Iterator[str]:
-    for kind in UNITS:
-        yield from (f"## {kind.__name__}", "", f"A {kind.kind}, such as `{kind.example}`.", "")
-        yield from (f"Units: {', '.join(f'`{unit}`' for unit in kind.units)}.", "")
-        if kind.default_unit:
-            yield from (f"A number without a unit is in `{kind.default_unit}`.", "")
-        if kind.doubtful:
-            refused = ", ".join(f"`{unit}`" for unit in kind.doubtful if unit)
-            yield from (f"Refused as ambiguous: {refused}.", "")
-
-
-def _classes(classes: Iterable[type]) -> Iterator[str]:
-    for kind in classes:
-        yield from (f"## {kind.__name__}", "", inspect.cleandoc(kind.__doc__ or ""), "")
-        yield from ("| field | type | default | bounds |", "| --- | --- | --- | --- |")
-        example: Any = next((each for each in _EXAMPLES if isinstance(each, kind)), None)
-        for field in dataclasses.fields(kind):
-            bounds = _bounds(partial(dataclasses.replace, example), example, field)
-            default = "required" if field.default is dataclasses.MISSING else field.default
-            shown = f"`{default}`" if str(default) else "empty"
-            shape = f"<code>{cell(str(field.type))}</code>"
-            yield f"| `{field.name}` | {shape} | {shown} | {bounds} |"
-        yield ""
-
-
-def _disciplines() -> Iterator[str]:
-    yield from ("| name | discipline | settings | since Linux |", "| --- " * 4 + "|")
-    for each in disciplines().values():
-        words = each.words(100, 1514, 10_000_000)
-        yield f"| `{each.name}` | {cell(each.title)} | `{each.kind} {words}` | {each.since} |"
-
-
-def _parameters(named: Experiment) -> Iterator[str]:
-    kind = named.parameters()
-    typical = kind()
-    hints = typing.get_type_hints(kind)
-
-    def tried(**new: Any) -> ExperimentSpec:
-        return named.spec(dataclasses.replace(typical, **new))
-
-    yield from ("| parameter | type | default | meaning | bounds |", "| --- " * 5 + "|")
-    for field in dataclasses.fields(kind):
-        name, meaning = field.name.replace("_", "-"), cell(field.metadata.get("meaning", ""))
-        shape = hints[field.name].__name__
-        bounds = _bounds(tried, typical, field)
-        yield f"| `--{name}` | {shape} | `{field.default}` | {meaning} | {bounds} |"
-    yield from ("", f"[The command](../commands/run/{named.name}.md) has the options of all runs.")
-
-
-def _bounds(make: Callable[..., object], example: Any, field: dataclasses.Field[Any]) -> str:
-    """Return the remedies for 0 and for a huge value; empty if both are accepted."""
-    value = getattr(example, field.name, None)
-    if not isinstance(value, Quantity):
-        return ""
-    remedies = []
-    for amount in (0, _HUGE):
-        try:
-            make(**{field.name: type(value)(amount)})
-        except UsageError as error:
-            remedies.append(error.remedy)
-    return cell(" ".join(dict.fromkeys(remedies)))
-
-
+_SINGLE = (
+    *("units", "experiment-spec", "topology-spec", "disciplines"),
+    *(f"columns/{name}" for name in ("sweep", "measures", "connections", "tcptrace", "packets")),
+)
+"""Templates of one page each."""
 _PYTHON = {
     "running": ("Running, sweeping, reading", ("run", "report", "sweep", "read")),
     "results": ("Results", ("RunReport", "RunResults", "SweepResult", "Reading")),
@@ -193,21 +49,146 @@ _PYTHON = {
 """Pages of Python's reference; all other names are on two more."""
 
 
-def python_pages(places: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-    """Return pages for mkdocstrings; `places` has the module and name of each name in `tcplab`."""
+def reference(root: click.Group, program: str, places: Mapping[str, Any]) -> dict[str, str]:
+    """Return all pages by their names in the site.
+
+    `places` has the module and name of each name in `tcplab`.
+    """
+    facts = {
+        "units": (Rate, Duration, Share, Size, Packets, Count),
+        "experiment": (ExperimentSpec, Flow, Condition, Proof, Headline, Subject),
+        "network": (TopologySpec, Node, Link, Channel, HostReordering),
+        "disciplines": disciplines().values(),
+        "metrics": columns().values(),
+        "measures": measures(),
+        "ours": OURS,
+        "tcptrace": TCPTRACE,
+        "packets": PACKETS,
+        "kinds": KINDS,
+    }
+    context = click.Context(root, info_name=program, **root.context_settings)
+    studies = [named for named in catalogue() if named.file.parent.parent.name == "experiments"]
+    pages = {
+        "commands/index.md": _page("commands", context=context),
+        **_commands(context, "commands/"),
+        **{f"{name}.md": _page(name, **facts) for name in _SINGLE},
+        **{f"parameters/{named.name}.md": _study(named) for named in studies},
+        **{f"python/{name}.md": text for name, text in _python(places)},
+    }
+    return {f"reference/{name}": text for name, text in pages.items()}
+
+
+def manual(root: click.Group) -> str:
+    """Return the manual page of all commands (man-pages(7))."""
+    context = click.Context(root, info_name="tcplab", **root.context_settings)
+    template = _environment().get_template("man.j2")
+    return template.render(context=context, version=testbed.VERSION)
+
+
+def _page(template: str, **context: Any) -> str:
+    return _environment().get_template(f"{template}.md.j2").render(context)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.tests["missing"] = lambda default: default is dataclasses.MISSING
+    environment.filters |= {
+        "cell": cell,
+        "documentation": inspect.cleandoc,
+        "fields": _fields,
+        "below": _below,
+        "options": _options,
+        "page": _page_of,
+        "roff": _roff,
+    }
+    return environment
+
+
+def cell(text: str) -> str:
+    """Return the text on one line, without meaning for Markdown except that of `code`."""
+    plain = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
+    return re.sub(r"[|*\[\]_]", lambda sign: f"&#{ord(sign[0])};", plain)
+
+
+def _roff(text: str) -> str:
+    """Return the text as roff prints it: a dash is a minus, and no line begins a request."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq")
+    return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped
+
+
+def _commands(context: click.Context, folder: str) -> dict[str, str]:
+    """Return a page for each command below that of `context`."""
+    pages = {}
+    for below in _below(context):
+        pages[f"{folder}{_page_of(below)}"] = _page("command", context=below)
+        pages |= _commands(below, f"{folder}{below.info_name}/")
+    return pages
+
+
+def _below(context: click.Context) -> list[click.Context]:
+    """Return a context for each command of a group."""
+    group = context.command
+    names = group.list_commands(context) if isinstance(group, click.Group) else ()
+    commands = ((name, group.get_command(context, name)) for name in names)  # type: ignore[attr-defined]
+    return [click.Context(command, info_name=name, parent=context) for name, command in commands]
+
+
+def _page_of(context: click.Context) -> str:
+    """Return the name of a command's page in its folder."""
+    is_group = isinstance(context.command, click.Group)
+    return f"{context.info_name}/index.md" if is_group else f"{context.info_name}.md"
+
+
+def _options(context: click.Context) -> list[tuple[str, str]]:
+    records = (each.get_help_record(context) for each in context.command.get_params(context))
+    return [record for record in records if record]
+
+
+def _study(named: Experiment) -> str:
+    kind = named.parameters()
+    typical, hints = kind(), typing.get_type_hints(kind)
+    parameters = [
+        (field, hints[field.name], _bounds(named.spec, typical, field))
+        for field in dataclasses.fields(kind)
+    ]
+    return _page("parameters", named=named, parameters=parameters)
+
+
+def _fields(kind: Any) -> Iterator[tuple[dataclasses.Field[Any], str]]:
+    example = next((each for each in _EXAMPLES if isinstance(each, kind)), None)
+    for field in dataclasses.fields(kind):
+        yield field, _bounds(lambda made: made, example, field)
+
+
+def _bounds(make: Callable[[Any], object], example: Any, field: dataclasses.Field[Any]) -> str:
+    """Return the remedies for 0 and for a huge value; empty if both are accepted."""
+    value = getattr(example, field.name, None)
+    if not isinstance(value, Quantity):
+        return ""
+    remedies = []
+    for amount in (0, _HUGE):
+        try:
+            make(dataclasses.replace(example, **{field.name: type(value)(amount)}))
+        except UsageError as error:
+            remedies.append(error.remedy)
+    return " ".join(dict.fromkeys(remedies))
+
+
+def _python(places: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield pages for mkdocstrings."""
     rest = [name for name in places if not any(name in names for _, names in _PYTHON.values())]
-    networks = tuple(name for name in rest if places[name][0].startswith("topologies"))
+    networks = [name for name in rest if places[name][0].startswith("topologies")]
+    others = [name for name in rest if name not in networks]
     groups = {
         **_PYTHON,
-        "experiments": ("Experiments", tuple(name for name in rest if name not in networks)),
+        "experiments": ("Experiments", others),
         "networks": ("Networks, units, errors", networks),
     }
-    options = "\n    options:\n      show_root_heading: false\n      heading_level: 3\n"
-    return {
-        f"reference/python/{file}.md": _page(
-            title,
-            "All are names of `tcplab`: `import tcplab`.",
-            [f"## tcplab.{name}\n\n::: {'.'.join(places[name])}{options}" for name in names],
-        )
-        for file, (title, names) in groups.items()
-    }
+    for name, (title, names) in groups.items():
+        yield name, _page("python", title=title, names=names, places=places)
