@@ -6,29 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from experiments.harness.published.assignment import assigned, assignment, path_settings, with_flows
-from experiments.harness.published.target import COUNTS, Row, Target, published
+from experiments.harness.published.target import Row, Target, published
 
-_REASONS = (
-    (
-        "% loss(,| with SACK)",
-        COUNTS
-        + "That makes 7.0 (CUBIC) and 14.8 (Reno) at 5 %, 1.8 and 3.0 at 10 %, where RACK makes"
-        " 16.7 and 65.4, 4.2 and 12.3. Linux 2.6.32, the nearest to 2.6.27 that can be run, has"
-        " 15.8 and 14.2, 3.2 and 2.5: CUBIC before Reno, as published. Linux 3.13 has 21.6 and"
-        " 37.6, 4.0 and 4.9 (medians of six seeds each). That both were published with 0.6 to 0.8"
-        " of what 2.6.32 has is not explained.",
-    ),
-)
-
-
-STUDY = assignment(
-    order=3,
-    lines=90,
-    short_form="Runs of half an hour are in the full form only.",
-    notes=("The first seconds of two transfers are no rows.",),
-    processor_seconds=(40.0, 400.0),
-    reasons=_REASONS,
-)
+STUDY = assignment(__file__)
 _HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each run"
 
 

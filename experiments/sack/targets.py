@@ -9,70 +9,9 @@ from collections.abc import Iterator
 
 from analysis.measures.metrics import metric
 from analysis.reporting.quantities import TRANSFER
-from experiments.harness.published.target import (
-    PublishedKernel,
-    PublishedStudy,
-    Target,
-    as_number,
-    published,
-)
+from experiments.harness.published.target import Target, as_number, published, study
 
-_REASONS = (
-    (
-        "min segm size",
-        "The shortest segment is the header that iperf sends first: 24 bytes then, 60 now.",
-    ),
-    (
-        "initial window",
-        "The published first window is 8 and 9 segments of 1448 bytes and iperf's header of 24. The"
-        " header of our iperf mostly leaves alone, so tcptrace at the receiver takes it for the"
-        " whole first window; the sender's capture has the rest right behind it.",
-    ),
-    (
-        "(max|avg) win adv",
-        "The buffer asked for is the same, 128 KiB; today's Linux offers a larger part of it:"
-        " 164 to 165 KB in each of 30 runs.",
-    ),
-    (
-        "min win adv",
-        "The published receiver offered ten segments at first, 14480 bytes; today's Linux offers 64"
-        " KB or more (tcp_init_buffer_space and tcp_select_initial_window).",
-    ),
-    # iperf of the time marked 27 and 36 segments as the end of what it wrote, ours more.
-    ("pushed data pkts", ""),
-    (
-        r"tcptrace (total packets|packets|unique bytes|actual data|outoforder)",
-        "These rows are one fact: how much a transfer carried, little in the first capture, much in"
-        " the second. That both are so far from our median is not explained.",
-    ),
-)
-
-
-STUDY = PublishedStudy(
-    "Explanation of a Mininet script for selective acknowledgement, with its results (2014)",
-    order=1,
-    kernel=PublishedKernel(
-        "3.5 to 3.13",
-        "Deduced: the text shows the prompt of Mininet's virtual machine (mininet@mininet-vm), and"
-        " the machines of 2013 and 2014 were Ubuntu 12.10 to 14.04, which have these.",
-        ("3.13",),
-    ),
-    seeds=(30, 100),  # a seed costs two seconds
-    notes=(
-        "Both published captures are of transfers without SACK. tcptrace printed 'sack pkts sent 0'"
-        " for both directions of both, and of neither the line 'req sack', which it prints if a SYN"
-        " offers SACK. The second was published for SACK on: its rows keep that name and are"
-        " compared with our runs without SACK.",
-        "Lines of iperf and captures are of different calls of the script: iperf's connections came"
-        " from the ports 41225 (SACK off) and 41226 (on), the captured ones from 41230, at 10:42,"
-        " and 41234, at 11:11. So only the three lines of iperf, seven numbers, can tell anything"
-        " of SACK.",
-        "No rows are the lines of tcptrace that follow from others (packets with ACK, without data)"
-        " or are zero or the same in every transfer, such as urgent data and the requested MSS.",
-    ),
-    processor_seconds=(0.9, 0.9),
-    reasons=_REASONS,
-)
+STUDY = study(__file__)
 _CAPTURED = {
     "tcptrace sack pkts sent b->a": metric("receiver.back.sack_pkts_sent"),
     "tcptrace actual data pkts a->b": metric("receiver.actual_data_pkts"),

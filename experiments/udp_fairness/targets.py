@@ -8,7 +8,7 @@ from dataclasses import replace
 from experiments.harness.published.assignment import assigned, assignment, with_flows
 from experiments.harness.published.target import Row, Target, as_number, published
 
-STUDY = assignment(order=4, lines=20, processor_seconds=(30.0, 30.0))
+STUDY = assignment(__file__)
 
 
 def targets(_quick: bool) -> Iterator[Target]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
-from experiments.harness.published.target import PublishedKernel, PublishedStudy, Row, Target
+from experiments.harness.published.target import PublishedKernel, PublishedStudy, Row, Target, study
 
 RATES, FLOWS = "rates", "slowest and fastest of parallel flows"
 """Groups of rows."""
@@ -38,14 +37,9 @@ sent again after 3, 9 and 21 s).
 _KBYTE = 1024 * 8e-6  # Mbit
 
 
-def assignment(order: int, lines: int = 0, **more: Any) -> PublishedStudy:
-    """Return the study of a section, of which `lines` of parallel flows were published."""
-    note = (
-        f"Of {lines} lines of parallel flows (published_flows.csv) the slowest and the fastest of"
-        " each transfer are rows. The amounts that iperf printed with each rate are no rows."
-    )
-    notes = ((note,) if lines else ()) + more.pop("notes", ())
-    return PublishedStudy(SOURCE, order=order, kernel=KERNEL, notes=notes, **more)
+def assignment(file: str) -> PublishedStudy:
+    """Return the study of a section, next to a module's `file`."""
+    return study(file, source=SOURCE, kernel=KERNEL)
 
 
 def assigned(

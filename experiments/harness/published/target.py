@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from experiments.harness.definition.catalogue import catalogue, part
 from topologies.foundation.errors import UsageError
@@ -98,7 +101,7 @@ class PublishedStudy:
     pairs of a pattern for rows and a text; the first match counts.
     """
 
-    source: str
+    source: str = ""
     order: int = 100
     kernel: PublishedKernel | None = None
     short_form: str = ""
@@ -115,18 +118,29 @@ def published(file: str, part: str = "") -> list[Row]:
     return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
 
 
+def study(file: str, **common: Any) -> PublishedStudy:
+    """Read published.toml next to a module's `file`; `common` are facts of several studies."""
+    table = Path(file).with_name("published.toml")
+    content = tomllib.loads(table.read_text(encoding="utf-8"))
+    reasons = {
+        row: why.replace("{counts} ", _COUNTS) for row, why in content.pop("reasons", {}).items()
+    }
+    made = msgspec.convert(content, PublishedStudy)
+    return replace(made, reasons=tuple(reasons.items()), **common)
+
+
 def as_number(printed: str) -> float:
     """Read a published number: whole if it was printed so, which shows its precision."""
     return int(printed) if printed.isdigit() else float(printed)
 
 
-COUNTS = (
+_COUNTS = (
     "With SACK today's settings know losses by time (RACK, RFC 8985), also that of a"
     " retransmission. Those of the time count three duplicate ACKs (RFC 6675) on Linux 7.2; if so"
     " few segments follow that three cannot come, or if a retransmission is lost, they wait for the"
     " time-out: 200 ms or more on Linux (TCP_RTO_MIN in include/net/tcp.h; RFC 6298 asks for 1 s). "
 )
-"""Reason for studies on paths that lose packets at random."""
+"""`{counts}` in reasons of studies on paths that lose packets at random."""
 
 
 def reason(experiment: str, row: str) -> str:
@@ -138,7 +152,7 @@ def reason(experiment: str, row: str) -> str:
 def published_study(experiment: str) -> PublishedStudy:
     """Return the facts about a study's published numbers; the defaults if it has none."""
     module = part(experiment, "targets")
-    study: PublishedStudy = module.STUDY if module else PublishedStudy("")
+    study: PublishedStudy = module.STUDY if module else PublishedStudy()
     return study
 
 
