@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from experiments.harness.cli.commands import PLACES
+from experiments.harness.cli.commands import LINES
 from experiments.harness.definition.catalogue import catalogue
 from experiments.harness.documentation.gallery import pictures
 from experiments.harness.documentation.site import navigation
@@ -73,7 +73,7 @@ def test_every_command_study_and_page_is_there(site: Path) -> None:
     assert all(
         (site / f"reference/commands/{name}").with_suffix(".html").exists()
         or (site / f"reference/commands/{name}/index.html").exists()
-        for name in PLACES
+        for name in LINES
     )
     for named in catalogue():
         text = (site / f"reference/parameters/{named.name}.html").read_text()

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import testbed
-from experiments.harness.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import LINES, tcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = """
@@ -34,19 +34,19 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 SHORT = """
 from click.testing import CliRunner
-from experiments.harness.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import LINES, tcplab
 
-for name in set(PLACES) - {"report"}:
+for name in set(LINES) - {"report"}:
     done = CliRunner().invoke(tcplab, [name, "-h"])
     assert done.exit_code == 0 and f" {name} [" in done.output, (name, done.output)
 """
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", LINES)
 def test_every_command_is_in_its_place_and_says_what_the_list_says(name: str) -> None:
     command = tcplab.get_command(click.Context(tcplab), name)
     assert command is not None
-    assert command.get_short_help_str(200) == PLACES[name].line
+    assert command.get_short_help_str(200) == LINES[name]
 
 
 def test_every_command_has_a_short_option_for_help() -> None:
@@ -60,7 +60,7 @@ def test_every_command_has_a_short_option_for_help() -> None:
 def test_help_imports_no_command() -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert all(f"\n  {name} " in done.stdout for name in PLACES)
+    assert all(f"\n  {name} " in done.stdout for name in LINES)
 
 
 def test_a_run_is_prepared_without_what_its_report_needs() -> None:

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import PLACES, tcplab
+from experiments.harness.cli.commands import LINES, tcplab
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def page() -> str:
 
 
 def test_every_command_is_a_section_with_its_options(page: str) -> None:
-    for name in PLACES:
+    for name in LINES:
         assert f'\n.SS "tcplab {name} ' in page
     assert '\n.SS "tcplab run sack ' in page
     assert "\\-\\-kernel" in page and "\\-\\-json" in page

@@ -231,7 +231,7 @@ def test_a_file_says_what_the_command_line_says(tmp_path: Path) -> None:
 def test_options_replace_parts_of_a_file(tmp_path: Path) -> None:
     file = tmp_path / "sweep.toml"
     file.write_text(TOML)
-    definition = sweep_definition.from_options(str(file), ["loss=3%"], "2", None, None, None)
+    definition = sweep_definition.SweepOptions(str(file), ["loss=3%"], "2").definition()
     assert dict(definition.settings)["loss"] == ("3%",)
     assert (definition.seeds, definition.until) == ((1, 2), 0.05)
 
@@ -271,14 +271,8 @@ def test_the_command_of_a_plan_makes_the_same_plan() -> None:
     words = shlex.split(plan(definition).command())[3:]
     options = dict(zip(words[::2], words[1::2], strict=True))
     sets = [value for name, value in zip(words[::2], words[1::2], strict=True) if name == "--set"]
-    again = sweep_definition.from_options(
-        "sack",
-        sets,
-        options["--seeds"],
-        options["--until"],
-        options["--metric"],
-        options["--compare"],
-    )
+    typed = {name: options[f"--{name}"] for name in ("seeds", "until", "metric", "compare")}
+    again = sweep_definition.SweepOptions("sack", sets, **typed).definition()
     assert to_data(plan(again).combinations[1].spec) == to_data(
         plan(definition).combinations[1].spec
     )

@@ -166,16 +166,16 @@ def _spec(file: Path, parameters: CustomCcParameters, lab: Lab) -> ExperimentSpe
 
 def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Run Reno and the module under the published conditions, in parallel guests."""
-    from experiments.harness.sweep.measure import (
-        carry_rows,  # late: it takes a third of a second
-    )
+    # late: they take a third of a second
+    from experiments.harness.sweep.measure import carry_rows
+    from experiments.harness.sweep.python import SilentWatch
 
     specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
     tasks = [
         Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
     ]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
-    with local_engine(lab, slots, _Silent()) as engine:
+    with local_engine(lab, slots, SilentWatch()) as engine:
         records = {done.key: done.result() for done in engine.run(tasks)}
     for name in PUBLISHED:
         if records[name]["status"] != "complete":
@@ -183,16 +183,6 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
         rates = (row["goodput_kbit_s"] for row in records[name]["rows"])
         reno, own = (rate / 1000 if rate else None for rate in rates)
         yield Outcome(name, reno, own)
-
-
-class _Silent:
-    """A listener without output, for the guests of a comparison."""
-
-    def running(self, key: str, phase: str, elapsed: float) -> None:
-        """Show no progress: a comparison takes seconds."""
-
-    def note(self, text: str) -> None:
-        """Show no note: this process is the only worker."""
 
 
 def _show(algorithm: str, outcomes: list[Outcome]) -> None:

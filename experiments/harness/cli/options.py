@@ -38,7 +38,8 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
     form = _form(named, words.pop("quick", False), words.pop("full", False))
     first, times = words.pop("seed"), words.pop("repeat")
     common = {name: words.pop(name) for name in _COMMON}
-    common["settings"] += setting_of_kernel(words.pop(KERNEL))
+    if kernel := words.pop(KERNEL):
+        common["settings"] += (f"{KERNEL}={kernel}",)
     typed = {
         name: value
         for name, value in words.items()
@@ -64,11 +65,6 @@ def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
         raise UsageError("--quick and --full exclude each other.", "Choose one.")
     preset = named.preset("quick") if quick else named.preset("full") if full else {}
     return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
-
-
-def setting_of_kernel(kernel: str | None) -> tuple[str, ...]:
-    """Return the setting of --kernel as --set takes it."""
-    return (f"{KERNEL}={kernel}",) if kernel else ()
 
 
 _KERNEL: dict[str, Any] = {

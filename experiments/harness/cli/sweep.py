@@ -5,10 +5,11 @@ What they need is imported when they are called: a single run does not.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +20,6 @@ from experiments.harness.cli.options import (
     out_option,
     print_page,
     scheduler_option,
-    setting_of_kernel,
     strict_option,
     with_kernel_option,
     workers_option,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from experiments.harness.running.request import RunOptions
     from experiments.harness.sweep.plan import Plan
     from experiments.harness.sweep.run import PointRunner
+    from testbed.lab.ready import Lab
 
 
 @click.command()
@@ -86,68 +87,51 @@ if TYPE_CHECKING:
 @json_option
 @out_option
 def sweep(
-    what: str,
-    settings: tuple[str, ...],
-    seeds: str | None,
-    until: str | None,
-    metric: str | None,
-    compare: str | None,
     workers: int | None,
     scheduler: str | None,
     limit: Duration,
-    kernel: str | None,
     strict: bool,
     force: bool,
     dry_run: bool,
     as_json: bool,
     out: Path,
+    **typed: Any,
 ) -> None:
     """Run an experiment over a grid and seeds, and compare the results."""
-    from experiments.harness.sweep.definition import from_options
+    from experiments.harness.sweep.definition import SweepOptions
     from experiments.harness.sweep.plan import plan
+    from experiments.harness.sweep.run import way_to_workers
 
-    settings += setting_of_kernel(kernel)
-    planned = plan(from_options(what, settings, seeds, until, metric, compare))
+    planned = plan(SweepOptions(**typed).definition())
+    ready = ready_lab(spec.kernel for spec in planned.specs)
     if dry_run:
-        _describe(planned, out)
+        _describe(planned, ready, out)
         return
-    way = replace(_way(planned, workers, scheduler), wall_seconds=limit.seconds, force=force)
-    raise SystemExit(print_page("sweep", _run(planned, way, out), strict=strict, as_json=as_json))
+    way = way_to_workers(ready, planned.specs, workers, scheduler)
+    folder = _run(planned, replace(way, wall_seconds=limit.seconds, force=force), out)
+    raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
-def _describe(planned: Plan, out: Path) -> None:
+def _describe(planned: Plan, ready: Lab, out: Path) -> None:
     """Print the size of the sweep and the number of cached points."""
     from experiments.harness.sweep.point import origin
     from experiments.harness.sweep.store import results
 
-    ready = ready_lab(combination.spec.kernel for combination in planned.combinations)
-    source, seeds = origin(ready), planned.sweep.seeds
+    source, sweep = origin(ready), planned.sweep
+    points = itertools.product(planned.combinations, sweep.seeds)
     with results(out) as memory:
-        reused = len(
-            memory.known(
-                source.point(combination, seed).key
-                for combination in planned.combinations
-                for seed in seeds
-            )
-        )
+        reused = len(memory.known(source.point(*each).key for each in points))
     for combination in planned.combinations[:20]:
         click.echo(str(combination))
-    if len(planned.combinations) > 20:
-        click.echo(f"... and {len(planned.combinations) - 20} more combinations")
-    number = len(planned.combinations) * len(seeds)
+    number = len(planned.combinations)
+    if number > 20:
+        click.echo(f"... and {number - 20} more combinations")
     click.echo(
-        f"{number:,} points: {len(planned.combinations):,} combinations under {len(seeds):,} seeds"
-        f"{' at most' if planned.sweep.until else ''}. {reused:,} of them are cached."
-        " Dry run.",
+        f"{number * len(sweep.seeds):,} points: {number:,} combinations under"
+        f" {len(sweep.seeds):,} seeds{' at most' if sweep.until else ''}. {reused:,} of them are"
+        " cached. Dry run.",
         err=True,
     )
-
-
-def _way(planned: Plan, workers: int | None = None, scheduler: str | None = None) -> PointRunner:
-    from experiments.harness.sweep.run import way_to_workers
-
-    specs = [combination.spec for combination in planned.combinations]
-    return way_to_workers(ready_lab(spec.kernel for spec in specs), specs, workers, scheduler)
 
 
 def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
@@ -170,6 +154,7 @@ def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.harness.sweep.definition import SweepDefinition
     from experiments.harness.sweep.plan import plan
+    from experiments.harness.sweep.run import way_to_workers
 
     named = options.named
     settings = (
@@ -181,8 +166,10 @@ def run_study(options: RunOptions) -> int:
     planned = plan(
         SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
+    ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
-    folder = _run(planned, replace(_way(planned), wall_seconds=wall_seconds), options.out)
+    way = replace(way_to_workers(ready, planned.specs), wall_seconds=wall_seconds)
+    folder = _run(planned, way, options.out)
     return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
 
 
@@ -190,7 +177,7 @@ def _patience(planned: Plan) -> float:
     """Return the wall seconds of a point: ten minutes, or twice its own clock if that is longer."""
     clocks = (
         len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
-        for spec in (combination.spec for combination in planned.combinations)
+        for spec in planned.specs
     )
     return max(600.0, 2 * max(clocks))
 

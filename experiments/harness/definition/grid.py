@@ -163,28 +163,25 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
     return possible
 
 
-def combination(named: Experiment, chosen: Mapping[str, Quantity | str]) -> Combination:
-    """Return the run with these values. Raises UsageError if they are impossible together."""
-    kinds = typing.get_type_hints(named.parameters())
-    own = {
-        field: value_of(name, kinds[field], value)
-        for name, value in chosen.items()
-        if (field := field_name(named, name))
-    }
-    return _with_parameters(named, named.parameters()(**own), chosen)
-
-
-def _with_parameters(
-    named: Experiment, parameters: Any, chosen: Mapping[str, Quantity | str]
+def combination(
+    named: Experiment, chosen: Mapping[str, Quantity | str], parameters: Any = None
 ) -> Combination:
-    """Set the chosen values that are no parameters. Raises UsageError."""
-    spec = named.spec(parameters)
+    """Return the run with these values set in the parameters, by default the study's.
+
+    Raises UsageError if they are impossible together.
+    """
+    kind, own = named.parameters(), dict[str, Quantity | str]()
+    hints = typing.get_type_hints(kind)
+    for name, value in chosen.items():
+        if field := field_name(named, name):
+            own[field] = value_of(name, hints[field], value)
+    made = dataclasses.replace(parameters or kind(), **own)
+    spec = named.spec(made)
     for name, value in chosen.items():
         if not field_name(named, name):
             spec = with_field(spec, name, str(value))
     refuse_what_is_lacking(spec)
-    written = tuple((name, str(value)) for name, value in chosen.items())
-    return Combination(written, parameters, spec)
+    return Combination(tuple((name, str(value)) for name, value in chosen.items()), made, spec)
 
 
 def field_name(named: Experiment, name: str) -> str:
@@ -248,7 +245,4 @@ def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> C
             f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
         )
     values = {name: value_of(name, kind_of(named, name), text) for name, (text,) in settings}
-    own = {field: value for name, value in values.items() if (field := field_name(named, name))}
-    return _with_parameters(
-        named, dataclasses.replace(parameters or named.parameters()(), **own), values
-    )
+    return combination(named, values, parameters)

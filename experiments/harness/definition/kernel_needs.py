@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from experiments.spec import (
@@ -31,13 +31,19 @@ def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
         algorithm = dict(condition.sysctls).get(CONGESTION_CONTROL)
         if algorithm is not None and algorithm not in known:
             raise unknown_congestion_control(algorithm)
-    for need in _needs(spec):
-        _require(need, spec.kernel, spec.name)
+    choice = chosen(spec.kernel)
+    kernel = kernel_version(choice.series)
+    for need in _needs(spec, kernel.always):
+        if need in kernel.lacks:
+            raise _lacking(spec.name, need, choice.name, kernel.lacks[need])
 
 
 def refuse_virtual_time_only(kernel: str) -> None:
     """Raise UsageError for a kernel without real time."""
-    _require(REAL_TIME, kernel, "A shell")
+    choice = chosen(kernel)
+    lacks = kernel_version(choice.series).lacks
+    if REAL_TIME in lacks:
+        raise _lacking("A shell", REAL_TIME, choice.name, lacks[REAL_TIME])
 
 
 def without_what_always_holds(spec: ExperimentSpec) -> ExperimentSpec:
@@ -45,7 +51,7 @@ def without_what_always_holds(spec: ExperimentSpec) -> ExperimentSpec:
 
     Each becomes a proof instead.
     """
-    kernel = _kernel_of(spec)
+    kernel = kernel_version(chosen(spec.kernel).series)
     conditions = tuple(_told(condition, kernel) for condition in spec.conditions)
     return replace(spec, conditions=conditions)
 
@@ -59,26 +65,18 @@ def _told(condition: Condition, kernel: KernelVersion) -> Condition:
     return replace(condition, sysctls=settable, proofs=(*condition.proofs, *proofs))
 
 
-def _kernel_of(spec: ExperimentSpec) -> KernelVersion:
-    return kernel_version(chosen(spec.kernel).series)
+def _lacking(who: str, need: str, kernel: str, reason: str) -> UsageError:
+    return UsageError(
+        f"{who} needs {need}, which Linux {kernel} lacks: {reason}",
+        "Choose another kernel, or do without.",
+    )
 
 
-def _require(need: str, kernel: str, who: str) -> None:
-    choice = chosen(kernel)
-    lacks = kernel_version(choice.series).lacks
-    if need in lacks:
-        raise UsageError(
-            f"{who} needs {need}, which Linux {choice.name} lacks: {lacks[need]}",
-            "Choose another kernel, or do without.",
-        )
-
-
-def _needs(spec: ExperimentSpec) -> Iterator[str]:
+def _needs(spec: ExperimentSpec, always: Mapping[str, str]) -> Iterator[str]:
     """List congestion controls, sysctls of conditions, queueing disciplines and modules.
 
-    A setting that the kernel lacks but behaves as if it had is no need.
+    A setting that the kernel `always` behaves as if it had is no need.
     """
-    always = _kernel_of(spec).always
     for condition in spec.conditions:
         for name, value in condition.sysctls:
             if always.get(name) != value:

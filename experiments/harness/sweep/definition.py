@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from analysis.measures.metrics import columns
-from experiments.harness.definition.grid import settings_from
+from experiments.harness.definition.grid import KERNEL, settings_from
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Share
 
@@ -90,29 +90,33 @@ def share(text: str) -> float:
     ).fraction
 
 
-def from_options(
-    what: str,
-    texts: Sequence[str],
-    seed_text: str | None,
-    until: str | None,
-    metric: str | None,
-    compare: str | None,
-) -> SweepDefinition:
-    """The sweep that is typed: an experiment, or a TOML file with parts replaced by options."""
-    base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
-    width = share(until) if until is not None else base.until
-    chosen = dict(base.settings) | dict(settings_from(texts))
-    counted = (
-        seeds(seed_text, width) if seed_text or base.seeds == SweepDefinition.seeds else base.seeds
-    )
-    return SweepDefinition(
-        base.experiment,
-        tuple(chosen.items()),
-        counted,
-        width,
-        metric or base.metric,
-        compare or base.compare,
-    )
+@dataclass(frozen=True)
+class SweepOptions:
+    """The typed sweep: `what` is an experiment, or a TOML file whose parts the others replace."""
+
+    what: str
+    settings: Sequence[str] = ()
+    seeds: str | None = None
+    until: str | None = None
+    metric: str | None = None
+    compare: str | None = None
+    kernel: str | None = None
+
+    def definition(self) -> SweepDefinition:
+        """Return the definition. Raises UsageError."""
+        what = self.what
+        base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
+        texts = (*self.settings, *([f"{KERNEL}={self.kernel}"] if self.kernel else []))
+        until = share(self.until) if self.until is not None else base.until
+        counts = self.seeds or base.seeds == SweepDefinition.seeds
+        return replace(
+            base,
+            settings=tuple((dict(base.settings) | dict(settings_from(texts))).items()),
+            seeds=seeds(self.seeds, until) if counts else base.seeds,
+            until=until,
+            metric=self.metric or base.metric,
+            compare=self.compare or base.compare,
+        )
 
 
 def from_file(file: Path) -> SweepDefinition:

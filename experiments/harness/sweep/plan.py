@@ -1,4 +1,4 @@
-"""A sweep with everything looked up and checked: nothing in a plan is misspelt or impossible."""
+"""A sweep with everything looked up and checked, so that each name and combination is possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from experiments.harness.definition import grid
 from experiments.harness.definition.catalogue import Experiment, find
 from experiments.harness.definition.grid import Combination, Factor
 from experiments.harness.sweep.definition import SweepDefinition
-from experiments.spec import Condition, Headline
+from experiments.spec import Condition, ExperimentSpec, Headline
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import UsageError
 
@@ -28,6 +28,11 @@ class Plan:
     fixed: tuple[Factor, ...]
     combinations: tuple[Combination, ...]
     compare: str
+
+    @property
+    def specs(self) -> list[ExperimentSpec]:
+        """The spec of each combination."""
+        return [combination.spec for combination in self.combinations]
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

@@ -49,7 +49,7 @@ class SweepResult:
 
 
 class SilentWatch:
-    """A Watch that shows nothing."""
+    """A silent Watch."""
 
     def wanted(self, points: int, reused: int) -> None:
         pass
@@ -82,8 +82,7 @@ def sweep(
     """
     content = {"experiment": experiment, "set": dict(settings or {}), "seeds": seeds, **more}
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
-    specs = [combination.spec for combination in planned.combinations]
-    ready = lab_for(spec.kernel for spec in specs)
-    way = replace(way_to_workers(ready, specs, workers, scheduler), force=force)
+    ready = lab_for(spec.kernel for spec in planned.specs)
+    way = replace(way_to_workers(ready, planned.specs, workers, scheduler), force=force)
     folder = carry_out(planned, out, way, watch or SilentWatch())
     return SweepResult(folder)
