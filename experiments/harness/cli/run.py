@@ -79,7 +79,7 @@ def _callback(named: Experiment) -> Callable[..., None]:
 def _describe(request: RunRequest) -> int:
     described = {"parameters": to_data(request.parameters), **to_data(request.spec)}
     click.echo(json.dumps(described, indent=2))
-    seconds = f"about {request.expected_seconds():.0f} s of the run's own clock each"
+    seconds = f"about {request.expected_seconds:.0f} s of the run's own clock each"
     click.echo(f"Dry run. {request.place}, {seconds}.", err=True)
     return 0
 
@@ -130,7 +130,7 @@ class RunProgress:
 
     def __init__(self, request: RunRequest) -> None:
         self._request = request
-        self._whole = request.expected_seconds() * len(request.seeds)
+        self._whole = request.expected_seconds * len(request.seeds)
         self._passed: dict[int, float] = {}
         self._console = Console(stderr=True)
         self._printed_at: float | None = None
@@ -157,7 +157,7 @@ class RunProgress:
             self._print_share(many=len(self._request.seeds) > 1)
 
         def show(phase: str, elapsed: float) -> None:
-            self._passed[index] = min(elapsed, self._request.expected_seconds())
+            self._passed[index] = min(elapsed, self._request.expected_seconds)
             kind = "virtual" if self._request.testbed == "virtual" else "real"
             clock = f"{elapsed:.0f} s of {kind} time, seed {self._request.seeds[index]}"
             completed = sum(self._passed.values())

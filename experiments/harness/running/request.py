@@ -17,6 +17,7 @@ from testbed.host.capacity import guests_at_once
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.native.run import obstacles
+from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Duration, Quantity
 
@@ -52,6 +53,23 @@ class RunRequest:
     why_virtual: str = ""
     """The obstacle to a native run, if `auto` chose the lab kernel."""
 
+    @cached_property
+    def data(self) -> Any:
+        """The spec as data, for guests and files."""
+        return to_data(self.spec)
+
+    @cached_property
+    def written(self) -> dict[str, Any]:
+        """The content of spec.json, without published numbers."""
+        own = {"parameters": to_data(self.parameters), "settings": list(self.settings)}
+        return {**own, "published": (), **self.data}
+
+    @cached_property
+    def needed_mib(self) -> int:
+        """The memory of a guest."""
+        return needed_mib(self.spec)
+
+    @cached_property
     def expected_seconds(self) -> float:
         """Estimate how long one seed takes on its own clock."""
         return expected_seconds(self.spec)

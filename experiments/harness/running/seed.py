@@ -192,10 +192,10 @@ def carry_natively(
     part of that kernel.
     """
     refuse_modules(spec, load_modules)
+    algorithms = _algorithms(spec)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])
-    wanted = KernelNeeds(
-        {name.removesuffix(".ko"): content for name, content in modules.items()}, _algorithms(spec)
-    )
+    contents = {name.removesuffix(".ko"): content for name, content in modules.items()}
+    wanted = KernelNeeds(contents, algorithms)
     return run_natively(
         PROCEDURE, to_data(spec.for_guest()), out, progress, limits, modules, wanted
     )

@@ -15,13 +15,7 @@ import testbed
 from experiments.harness.running.lab import facts_of, ready_lab
 from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
-from experiments.harness.running.seed import (
-    SeedVerdict,
-    carry_natively,
-    carry_seed,
-    judge,
-    needed_mib,
-)
+from experiments.harness.running.seed import SeedVerdict, carry_natively, carry_seed, judge
 from experiments.harness.running.store import RunFolder, hand_over, new_run
 from testbed.engine.tasks import Task, local_engine
 from testbed.host.capacity import guests_at_once
@@ -29,7 +23,7 @@ from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress, Usage
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import build_all
-from topologies.foundation.data import digest, to_data
+from topologies.foundation.data import digest
 from topologies.foundation.errors import TcplabError
 
 Published = tuple[dict[str, Any], ...]
@@ -138,10 +132,9 @@ def carried(
 def _alone(
     request: RunRequest, ready: Lab | None, seed: int, out: Path, progress: Progress
 ) -> Ended:
-    data = to_data(request.spec)
     try:
         if ready:
-            return carry_seed(data, seed, str(out), request.limits, ready, progress)
+            return carry_seed(request.data, seed, str(out), request.limits, ready, progress)
         return carry_natively(
             request.spec, out, request.limits, progress, load_modules=request.load_modules
         )
@@ -159,16 +152,15 @@ def _at_once(
         def note(self, text: str) -> None:
             """This process is the only worker."""
 
-    data = to_data(request.spec)
     places = {f"seed-{seed}": index for index, seed in enumerate(request.seeds)}
     tasks = [
-        Task(key, carry_seed, (data, request.seeds[index], str(raw / key), request.limits))
+        Task(key, carry_seed, (request.data, request.seeds[index], str(raw / key), request.limits))
         for key, index in places.items()
     ]
-    slots = min(len(tasks), guests_at_once(needed_mib(request.spec)))
+    slots = min(len(tasks), guests_at_once(request.needed_mib))
     with local_engine(ready, slots, Followed()) as engine:
         for done in engine.run(tasks):
-            progress(places[done.key])("", request.expected_seconds())
+            progress(places[done.key])("", request.expected_seconds)
             yield request.seeds[places[done.key]], done.result()
 
 
@@ -238,10 +230,5 @@ class _Record:
 
 
 def _write_spec(run: RunFolder, request: RunRequest, published: Published = ()) -> None:
-    spec = {
-        "parameters": to_data(request.parameters),
-        "settings": list(request.settings),
-        "published": published,
-        **to_data(request.spec),
-    }
+    spec = request.written | {"published": published}
     (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
