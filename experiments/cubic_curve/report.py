@@ -15,8 +15,9 @@ from analysis.theory.cubic_law import (
     remembered_window,
     reno_friendly_growth,
 )
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
+from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import samples_of
+from experiments.harness.published.law import law
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,7 @@ def _between_losses(samples: Sequence[SocketSample]) -> list[list[SocketSample]]
     return [run for run in runs if len(run) > 2]
 
 
-LAW = Law(
-    question="Does CUBIC's window follow the curve of RFC 9438 after a loss?",
-    what="the congestion window",
-    formula="W(t) = 0.4 (t - K)\N{SUPERSCRIPT THREE} + W_max, t seconds after the window was"
-    " reduced; K is the time to W_max, the window at the loss, or 0.85 times that if the loss"
-    " before came at a larger one (fast convergence)",
-    source="RFC 9438, sections 4.2 and 4.7",
-    tolerance=0.03,
-    reason="The socket is looked at every 0.1 s, so an epoch begins up to 0.1 s before its first"
-    " sample, when the curve is steepest: 2 % of the window in this path.",
-)
+LAW = law(__file__)
 
 
 def compare(results: RunResults) -> LawComparison:

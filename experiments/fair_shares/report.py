@@ -7,20 +7,11 @@ from collections.abc import Sequence
 from analysis.measures.readings import jain
 from analysis.measures.results import RunResults
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
+from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of, payload_rate
+from experiments.harness.published.law import law
 
-LAW = Law(
-    question="Do Reno flows with the same round trip share a link evenly?",
-    what="the rate of a flow",
-    formula="Rate of each = rate of the link / number of flows: adding a segment a round trip and"
-    " halving at a loss brings any shares towards even ones",
-    source="Chiu, Jain: Analysis of the Increase and Decrease Algorithms for Congestion Avoidance,"
-    " 1989; the index of fairness: Jain, Chiu, Hawe, 1984",
-    tolerance=0.15,
-    reason="The law is about the long run: a full FIFO queue drops of whom it happens to drop, and"
-    " not of all flows at once as the paper assumes.",
-)
+LAW = law(__file__)
 _MBIT = 8e-6
 
 

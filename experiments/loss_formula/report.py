@@ -10,22 +10,12 @@ from analysis.measures.results import Measured, RunResults, written
 from analysis.records.json_reader import Problems
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios
+from analysis.theory.law import LawGraph, LawLine, LawPoint, ratios
 from analysis.theory.loss_laws import REGULAR, padhye_rate, square_root_rate
 from analysis.theory.measured_path import samples_of
+from experiments.harness.published.law import law
 
-LAW = Law(
-    question="Does the formula of Padhye, Firoiu, Towsley and Kurose give Reno's rate under loss?",
-    what="the sender's rate",
-    formula="Rate = 1 / (RTT \N{SQUARE ROOT}(2p/3) + T min(1, 3 \N{SQUARE ROOT}(3p/8)) p"
-    " (1 + 32 p\N{SUPERSCRIPT TWO})) segments a second, with p loss events for each segment sent"
-    " and T the first time-out",
-    source="Padhye and others, SIGCOMM 1998, equation 30, with b = 1; RFC 5348, section 3.1",
-    tolerance=0.15,
-    reason="The formula takes losses for regular; random ones, independent of each other, give 7 %"
-    " more if p is small (the constant is 1.31 there and not 1.22: Mathis and others, 1997),"
-    " and the rates of about a hundred losses vary by some percent.",
-)
+LAW = law(__file__)
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")
 
 

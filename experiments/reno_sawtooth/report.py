@@ -8,22 +8,12 @@ from itertools import accumulate, pairwise
 from analysis.measures.results import RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
+from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import loss_times, path_of, samples_of
 from analysis.theory.window_laws import FilledPath, climb, climbing_time, sawtooth_period
+from experiments.harness.published.law import law
 
-LAW = Law(
-    question="Does Reno's window rise and fall with the period that the path sets?",
-    what="the time from one halving of the window to the next",
-    formula="Period = the sum of the round trips from half the full window to the full one, a"
-    " segment more in each, and two more until the drop is noticed and repaired; the full window is"
-    " what path and queue hold, and a window that the path alone cannot hold makes its round trip"
-    " longer",
-    source="RFC 5681, section 3.1; RFC 6582, section 3.2; the study's README works out the sum",
-    tolerance=0.03,
-    reason="The socket is looked at every 0.1 s, which is 1.2 % of a period here, and a second drop"
-    " takes another round trip to repair, which is 2 %.",
-)
+LAW = law(__file__)
 _APART = 4
 """Round trips with a full queue within which retransmissions belong to one loss."""
 

@@ -8,9 +8,10 @@ from analysis.measures.metrics import counter
 from analysis.measures.results import Measured, RunResults
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.tabular.table import ColumnTable
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
+from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of
 from analysis.theory.window_laws import slow_start_segments
+from experiments.harness.published.law import law
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 
@@ -34,15 +35,7 @@ def segments_by_round(packets: ColumnTable, by_a: bool) -> list[int]:
     return [*rounds, sent] if sent else rounds
 
 
-LAW = Law(
-    question="Does slow start double the window in each round trip?",
-    what="the number of segments that are sent in a round trip",
-    formula="In its n-th round trip slow start sends 10 \N{MULTIPLICATION SIGN} 2^(n - 1) segments",
-    source="RFC 5681, section 3.1; RFC 6928 for the 10; RFC 3465 for counting segments, not ACKs",
-    tolerance=0.02,
-    reason="The law is one of whole segments; an ACK that comes for segments of two round trips"
-    " moves a few from one to the next.",
-)
+LAW = law(__file__)
 _ACK_COUNTING = 1.5
 _AGAIN = counter("TcpRetransSegs")
 

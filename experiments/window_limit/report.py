@@ -7,20 +7,12 @@ from collections.abc import Sequence
 from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
+from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of, payload_rate, samples_of
 from analysis.theory.window_laws import FilledPath, window_limited_rate
+from experiments.harness.published.law import law
 
-LAW = Law(
-    question="Does a flow carry one window in each round trip, until the link is full?",
-    what="the rate",
-    formula="Rate = window / round trip, and at most the link's; the window is what the receiver"
-    " advertises",
-    source="RFC 7323, section 1.1",
-    tolerance=0.05,
-    reason="The receiver lets the first of two segments wait for the second before it acknowledges"
-    " both, and what is left of a window beyond whole segments is not always used.",
-)
+LAW = law(__file__)
 _STEADY = (0.4, 0.9)
 """The part of the time in which the rate is taken: after slow start, before the end."""
 _MBIT = 8e-6
