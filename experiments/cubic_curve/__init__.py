@@ -8,16 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    congestion_control,
-    parameter,
-)
+from experiments.harness.definition.parameters import lone_flow
+from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.two_hosts import two_hosts
 
 
 @dataclass(frozen=True)
@@ -31,10 +24,5 @@ class CubicCurveParameters(LinkParameters):
 
 def experiment(parameters: CubicCurveParameters) -> ExperimentSpec:
     """Send one flow with CUBIC. The window comes from the samples of the socket."""
-    return ExperimentSpec(
-        name="cubic_curve",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(congestion_control("cubic"),),
-    )
+    conditions = (congestion_control("cubic"),)
+    return lone_flow("cubic_curve", __doc__, parameters, conditions)

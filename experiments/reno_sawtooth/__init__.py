@@ -8,16 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    congestion_control,
-    parameter,
-)
+from experiments.harness.definition.parameters import lone_flow
+from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.two_hosts import two_hosts
 
 
 @dataclass(frozen=True)
@@ -33,10 +26,5 @@ class RenoSawtoothParameters(LinkParameters):
 
 def experiment(parameters: RenoSawtoothParameters) -> ExperimentSpec:
     """Send one flow with Reno. The window comes from the samples of the socket."""
-    return ExperimentSpec(
-        name="reno_sawtooth",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(congestion_control("reno"),),
-    )
+    conditions = (congestion_control("reno"),)
+    return lone_flow("reno_sawtooth", __doc__, parameters, conditions)

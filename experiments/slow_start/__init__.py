@@ -8,16 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.spec import (
-    ExperimentSpec,
-    Flow,
-    LinkParameters,
-    claim_of,
-    congestion_control,
-    parameter,
-)
+from experiments.harness.definition.parameters import lone_flow
+from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.two_hosts import two_hosts
 
 
 @dataclass(frozen=True)
@@ -31,11 +24,5 @@ class SlowStartParameters(LinkParameters):
 
 def experiment(parameters: SlowStartParameters) -> ExperimentSpec:
     """Send one flow with Reno, which leaves slow start at a loss only."""
-    return ExperimentSpec(
-        name="slow_start",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=(congestion_control("reno"),),
-        captures=("h1-eth0", "h2-eth0"),
-    )
+    conditions = (congestion_control("reno"),)
+    return lone_flow("slow_start", __doc__, parameters, conditions, ("h1-eth0", "h2-eth0"))

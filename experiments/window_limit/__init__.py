@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiments.harness.definition.parameters import lone_flow
 from experiments.spec import (
     Condition,
     ExperimentSpec,
-    Flow,
     LinkParameters,
-    claim_of,
     congestion_control,
     parameter,
 )
 from topologies.foundation.units import Duration, Packets, Rate, Share, Size
-from topologies.two_hosts import two_hosts
 
 BUFFERS = ("32KiB", "64KiB", "128KiB", "192KiB", "256KiB", "512KiB")
 """Bytes of memory that a receiver may use; it advertises a bit more than half of that."""
@@ -35,13 +33,8 @@ class WindowLimitParameters(LinkParameters):
 
 def experiment(parameters: WindowLimitParameters) -> ExperimentSpec:
     """Send one flow for each size of the receiver's buffer."""
-    return ExperimentSpec(
-        name="window_limit",
-        claim=claim_of(__doc__),
-        topology=two_hosts(parameters.channel()),
-        flows=(Flow("flow1", "h1", "h2", parameters.duration),),
-        conditions=tuple(map(_receiving, BUFFERS)),
-    )
+    conditions = tuple(map(_receiving, BUFFERS))
+    return lone_flow("window_limit", __doc__, parameters, conditions)
 
 
 def _receiving(buffer: str) -> Condition:

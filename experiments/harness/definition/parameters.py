@@ -12,9 +12,10 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 
-from experiments.spec import Flow, words
+from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, claim_of, words
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration
+from topologies.two_hosts import two_hosts
 
 NONE = "none"
 MEANING = "Connections that begin late and end with the others, such as 16x3s, or 9x9s+13x6s; none."
@@ -58,6 +59,21 @@ def late_flows(flow: Flow, late: str, streams: Count) -> tuple[Flow, ...]:
             start=start,
         )
         for number, start in enumerate(late_starts(late, streams.base, flow.duration), 1)
+    )
+
+
+def lone_flow(
+    name: str,
+    documentation: str | None,
+    parameters: LinkParameters,
+    conditions: tuple[Condition, ...],
+    captures: tuple[str, ...] = (),
+) -> ExperimentSpec:
+    """Return a study of one flow over one link between two hosts."""
+    flow = Flow("flow1", "h1", "h2", parameters.duration)
+    topology = two_hosts(parameters.channel())
+    return ExperimentSpec(
+        name, claim_of(documentation), topology, (flow,), conditions, captures=captures
     )
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from experiments.harness.documentation.reference import rendered
 from testbed.host.naming import CODE
 from testbed.jobs.archive import fingerprint
 from testbed.recipes import cache
@@ -32,18 +33,6 @@ PROGRAM = "./tcplab"
 _GROUP = re.compile(r'<div class="group".*?<p class="small">.*?</p>\n</div>', re.DOTALL)
 _GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
 _DATA = re.compile(r'(<script type="application/json" id="graphs">)(.*?)(</script>)', re.DOTALL)
-_SEND_HEIGHT = """<script>
-const tell = () => parent.postMessage(document.body.offsetHeight, "*");
-new ResizeObserver(tell).observe(document.body);
-</script>
-"""
-_SET_HEIGHT = """<script>
-addEventListener("message", (event) => {
-  for (const frame of document.querySelectorAll("iframe"))
-    if (frame.contentWindow === event.source)
-      frame.style.height = `${Number(event.data) + 20}px`;
-});
-</script>"""
 
 
 @dataclass(frozen=True)
@@ -137,27 +126,11 @@ def _graphs_only(page: str, wanted: Sequence[str]) -> str:
     content["graphs"] = [graph for graph in content["graphs"] if graph["key"] in keys]
     script = data[1] + json.dumps(content).replace("<", "\\u003c") + data[3]
     head, scripts = page[: page.index("<body")], page[data.end() :]
-    return "".join([head, "<body>\n", *groups, script, scripts, _SEND_HEIGHT])
+    end = rendered("send_height.html.j2")
+    return "".join([head, "<body>\n", *groups, script, scripts, end])
 
 
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
     """Return the page; a picture without a file has only its commands."""
     names = {Path(name).stem: Path(name).name for name in files}
-    lines = [
-        f"# Gallery\n\n{_SET_HEIGHT}\n",
-        "The commands below each picture drew it on the computer that built this site. The seed is",
-        "part of a command, so your picture is the same. Zoom into plots with the wheel, a",
-        "pinch, a drag or a double click.\n",
-    ]
-    for picture in shown:
-        lines.append(f"## {picture.title}\n\n{picture.look}\n")
-        if file := names.get(picture.name):
-            style = "width: 100%; height: 24em; border: 0"
-            lines.append(
-                f'<iframe src="{file}" title="{picture.title}" loading="lazy" style="{style}">'
-                "</iframe>\n"
-                if picture.graphs
-                else f"![{picture.title}]({file})\n"
-            )
-        lines += ["```console", *(f"$ {command}" for command in picture.commands), "```\n"]
-    return "\n".join(lines)
+    return rendered("gallery.md.j2", pictures=shown, files=names)

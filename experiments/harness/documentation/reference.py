@@ -81,12 +81,16 @@ def reference(root: click.Group, program: str, places: Mapping[str, Any]) -> dic
 def manual(root: click.Group) -> str:
     """Return the manual page of all commands (man-pages(7))."""
     context = click.Context(root, info_name="tcplab", **root.context_settings)
-    template = _environment().get_template("man.j2")
-    return template.render(context=context, version=testbed.VERSION)
+    return rendered("man.j2", context=context, version=testbed.VERSION)
 
 
 def _page(template: str, **context: Any) -> str:
-    return _environment().get_template(f"{template}.md.j2").render(context)
+    return rendered(f"{template}.md.j2", **context)
+
+
+def rendered(template: str, **context: Any) -> str:
+    """Return a text of the site from its template."""
+    return _environment().get_template(template).render(context)
 
 
 @cache

@@ -11,6 +11,7 @@ belongs to the previous run.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -162,19 +163,20 @@ class _Reader:
             LessonChoice(field.text, field.marked) for field in written if field.name == "choice"
         )
         self._check(words, choices, fence + 1, later)
-        answer, _, unit = words["answer"].text.partition(" ") if "answer" in words else ("", "", "")
+        texts = defaultdict(str, {name: field.text for name, field in words.items()})
+        answer, _, unit = texts["answer"].partition(" ")
         return LessonStep(
             title=self._lines[head][3:].strip(),
             before=self._html(head + 1, fence),
             after=self._html(closed[0] + 1, end),
             settings=self._settings(before, words.get("set")),
-            keep="keep" in words and words["keep"].text == "yes",
-            ask=words["ask"].text if "ask" in words else "",
+            keep=texts["keep"] == "yes",
+            ask=texts["ask"],
             choices=choices,
             answer=answer,
             unit=unit,
-            look=tuple(words["look"].text.replace(",", " ").split()) if "look" in words else (),
-            expect=words["expect"].text if "expect" in words else "",
+            look=tuple(texts["look"].replace(",", " ").split()),
+            expect=texts["expect"],
             line=head + 1,
         )
 

@@ -35,7 +35,7 @@ would end like that again. One that *failed* may not.
 
 @dataclass(frozen=True)
 class Origin:
-    """The origin of records besides their specs: the lab, and the code that runs and measures.
+    """The origin of records: the lab, and the code that runs and measures.
 
     `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
     is the module or MODULE:FUNCTION that measures, `measuring` the fingerprint of the module.

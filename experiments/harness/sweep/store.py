@@ -1,7 +1,7 @@
 """The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
 
-Each record is on the disk as soon as it is known (a transaction of its own), so whatever ends a
-sweep loses the runs that were going on and nothing else. Several sweeps may use the file at once.
+Each record is a transaction, and is on the disk as soon as it is known. So a sweep that is stopped
+loses only the runs that were going on. Several sweeps may use the file at once.
 """
 
 from __future__ import annotations
