@@ -156,7 +156,7 @@ class Flow:
 
     @property
     def end(self) -> Duration:
-        """When it has sent for `duration`, counted as `start` is."""
+        """The end of its `duration`, counted as `start` is."""
         return self.start + self.duration
 
     @property
@@ -195,7 +195,7 @@ ProofKind = Literal["sack_permitted", "congestion_control", "absent_setting"]
 
 @dataclass(frozen=True)
 class Proof:
-    """What must be seen in the run itself, or its condition did not hold.
+    """Evidence that the run itself must show, or its condition did not hold.
 
     `expected` is "on" or "off" for sack_permitted, the algorithm's name for congestion_control. For
     absent_setting, which specs do not hold at first, it is a sysctl, the value that the kernel
@@ -234,7 +234,7 @@ DEFAULT_REPETITIONS = 10
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose value of a measure is meant: a condition's, or that of one flow under it, by name."""
+    """The owner of a measure's value, by name: a condition, or one flow under it."""
 
     condition: str
     flow: str = ""

@@ -22,7 +22,7 @@ PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 CEILING = {
     "topologies": 0,
     "testbed": 1,
-    "experiments": 9,
+    "experiments": 0,
     "analysis": 47,
     "labs": 0,
     "docs": 0,
