@@ -14,6 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
+import tcplab
 from experiments.harness.cli.commands import LINES
 from experiments.harness.definition.catalogue import catalogue
 from experiments.harness.documentation.gallery import pictures
@@ -80,6 +81,13 @@ def test_every_command_study_and_page_is_there(site: Path) -> None:
         assert "--" in text and (site / f"studies/{named.name}.html").exists()
     names = {page.name for page in (ROOT / "docs").rglob("*.md")}
     assert names <= {f"{page.stem}.md" for page in site.rglob("*.html")}
+
+
+def test_pages_of_python_have_every_name() -> None:
+    texts = [page.read_text() for page in sorted(ROOT.glob("docs/reference/python/*.md"))]
+    found = re.findall(r"^## tcplab\.(\w+)\n\n::: (\S+)$", "\n".join(texts), re.MULTILINE)
+    wanted = {name: ".".join(place) for name, place in tcplab.places().items()}
+    assert dict(found) == wanted and len(found) == len(wanted)
 
 
 def test_bounds_units_and_signatures_are_the_codes(site: Path) -> None:

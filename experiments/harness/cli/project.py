@@ -11,7 +11,6 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-import tcplab as python
 from experiments.harness.browsing.server import HOST, LocalServer
 from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
@@ -57,7 +56,7 @@ def write_site(out: Path, with_pictures: bool) -> None:
         program = [sys.executable, "-P", "-m", main.__name__]
         files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
     generated = {
-        **reference(tcplab, PROGRAM, python.places()),
+        **reference(tcplab, PROGRAM),
         "gallery/index.md": gallery_page(pictures(), list(files)),
     }
     build(generated, files, out)

@@ -1,4 +1,4 @@
-"""The generated reference: commands, units, specs, parameters, disciplines, columns, names.
+"""The generated reference: commands, units, specs, parameters, disciplines and columns.
 
 Bounds are those that the classes state: each field is tried with 0 and with a huge value, and the
 remedy of the error is the bound.
@@ -10,7 +10,7 @@ import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache
 from html import escape
 from typing import Any
@@ -41,19 +41,10 @@ _SINGLE = (
     *(f"columns/{name}" for name in ("sweep", "measures", "connections", "tcptrace", "packets")),
 )
 """Templates of one page each."""
-_PYTHON = {
-    "running": ("Running, sweeping, reading", ("run", "report", "sweep", "read")),
-    "results": ("Results", ("RunReport", "RunResults", "SweepResult", "Reading")),
-    "labs": ("Labs", ("lab",)),
-}
-"""Pages of Python's reference; all other names are on two more."""
 
 
-def reference(root: click.Group, program: str, places: Mapping[str, Any]) -> dict[str, str]:
-    """Return all pages by their names in the site.
-
-    `places` has the module and name of each name in `tcplab`.
-    """
+def reference(root: click.Group, program: str) -> dict[str, str]:
+    """Return all pages by their names in the site."""
     facts = {
         "units": (Rate, Duration, Share, Size, Packets, Count),
         "experiment": (ExperimentSpec, Flow, Condition, Proof, Headline, Subject),
@@ -73,7 +64,6 @@ def reference(root: click.Group, program: str, places: Mapping[str, Any]) -> dic
         **_commands(context, "commands/"),
         **{f"{name}.md": _page(name, **facts) for name in _SINGLE},
         **{f"parameters/{named.name}.md": _study(named) for named in studies},
-        **{f"python/{name}.md": text for name, text in _python(places)},
     }
     return {f"reference/{name}": text for name, text in pages.items()}
 
@@ -182,17 +172,3 @@ def _bounds(make: Callable[[Any], object], example: Any, field: dataclasses.Fiel
         except UsageError as error:
             remedies.append(error.remedy)
     return " ".join(dict.fromkeys(remedies))
-
-
-def _python(places: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield pages for mkdocstrings."""
-    rest = [name for name in places if not any(name in names for _, names in _PYTHON.values())]
-    networks = [name for name in rest if places[name][0].startswith("topologies")]
-    others = [name for name in rest if name not in networks]
-    groups = {
-        **_PYTHON,
-        "experiments": ("Experiments", others),
-        "networks": ("Networks, units, errors", networks),
-    }
-    for name, (title, names) in groups.items():
-        yield name, _page("python", title=title, names=names, places=places)
