@@ -22,7 +22,8 @@ def targets(quick: bool) -> Iterator[Target]:
         rate = _rate(case, row, quick)
         again = as_number(row["retransmissions"])
         if quick:
-            rate = replace(rate, published=round(_mean(first[:SHORT]), 1))
+            mean = fmean(float(line["sender_mbit_s"]) for line in first[:SHORT])
+            rate = replace(rate, published=round(mean, 1))
             again = sum(as_number(line["retransmissions"]) for line in first[:SHORT])
         yield rate
         yield replace(
@@ -35,10 +36,6 @@ def targets(quick: bool) -> Iterator[Target]:
             group="segments sent again",
         )
         yield _amount(rate, row)
-
-
-def _mean(lines: list[Row]) -> float:
-    return fmean(float(line["sender_mbit_s"]) for line in lines)
 
 
 def _rate(case: str, row: Row, quick: bool) -> Target:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.messages import ClearGroup
+from experiments.harness.cli.commands import ClearGroup
 from experiments.harness.cli.options import FILE, FOLDER, workers_option
 from experiments.harness.running.request import TESTBEDS
 from labs.cli.instructor import course_option, lint_command, new_command, preview_command

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.commands import one_clear_message, tcplab
 from experiments.harness.cli.options import options_from
 from experiments.harness.cli.run import command_of
 from experiments.harness.definition.catalogue import catalogue, find
@@ -109,7 +108,7 @@ import sys
 import experiments.harness.running.python
 from experiments.harness.running.session import _published
 from experiments.harness.cli.run import command_of
-from experiments.harness.cli.messages import one_clear_message
+from experiments.harness.cli.commands import one_clear_message
 from experiments.harness.cli.options import options_from
 from experiments.harness.definition.catalogue import find
 named = find("sack")

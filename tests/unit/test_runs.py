@@ -51,11 +51,14 @@ def test_show_prints_a_manifest_or_a_point(store: Path) -> None:
     assert (point["key"], point["seed"], point["rows"][0]["goodput_kbit_s"]) == (key, 1, 201.0)
 
 
-@pytest.mark.parametrize("which", ["nothing", ""])
-def test_show_says_what_it_cannot_find(store: Path, which: str) -> None:
+@pytest.mark.parametrize(
+    ("which", "words"),
+    [("nothing", "There is no run and no point 'nothing'"), ("", "points begin with")],
+)
+def test_show_says_what_it_cannot_find(store: Path, which: str, words: str) -> None:
     result = call("show", which, "--out", store)
     assert result.exit_code == 2
-    assert "points begin with" in result.output
+    assert words in result.output
 
 
 def test_gc_forgets_failed_points_and_those_of_other_versions(

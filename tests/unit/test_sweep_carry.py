@@ -237,7 +237,7 @@ def test_the_memory_lists_finds_and_forgets(tmp_path: Path) -> None:
         assert {(kept.experiment, kept.combination["loss"], kept.seed) for kept in listed} == {
             ("sack", loss, seed) for loss in ("1%", "5%") for seed in (1, 2)
         }
-        ((kept, record),) = memory.found(listed[0].key[:12])
+        kept, record = memory.single(listed[0].key[:12])
         assert (kept, record["rows"][0]["condition"]) == (listed[0], "sack_off")
         memory.forget([listed[0].key])
         assert len(memory.listed()) == 3

@@ -22,7 +22,7 @@ from analysis.pages.comparison import (
 )
 from analysis.pages.index import write_index
 from analysis.records.run_index import index
-from experiments.harness.sweep.store import FILE, results
+from experiments.harness.sweep.store import FILE, not_found, results
 from topologies.foundation.errors import UsageError
 
 _MOST = len(string.ascii_uppercase)
@@ -77,12 +77,9 @@ def _side(letter: str, named: str, out: Path) -> ComparedSide:
 
 def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
     if not (out / FILE).exists():
-        raise _not_found(beginning)
+        raise not_found(beginning)
     with results(out) as memory:
-        matches = [kept for kept, _ in memory.found(beginning)]
-        if len(matches) != 1:
-            raise _not_found(beginning, len(matches))
-        kept = matches[0]
+        kept, _ = memory.single(beginning)
         asked = (kept.experiment, kept.combination, kept.origin)
         alike = [
             each
@@ -94,14 +91,6 @@ def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
         rows = [(each.seed, records[each.key]["rows"]) for each in alike]
     settings = {"experiment": kept.experiment, **kept.combination}
     return side_of_points(letter, kept.key[:12], settings, rows)
-
-
-def _not_found(named: str, count: int = 0) -> UsageError:
-    problem = f"{count} points begin with" if count else "There is no run and no point"
-    return UsageError(
-        f"{problem} '{named[:60]}'.",
-        "./tcplab runs list shows all runs; keys of points are in the column `point` of rows.csv.",
-    )
 
 
 __all__ = ["folders", "runs_table", "write_index"]

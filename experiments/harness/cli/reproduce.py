@@ -74,7 +74,7 @@ def reproduce(
     The same command goes on after a stop.
     """
     from experiments.harness.published.kernel import period_kernels as built_of_the_time
-    from experiments.harness.published.points import specs
+    from experiments.harness.published.points import combinations
     from experiments.harness.published.target import chosen
     from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
     from experiments.harness.sweep.progress import watching
@@ -84,7 +84,8 @@ def reproduce(
     wanted = chosen(quick, names, texts)
     on = str(choice.chosen(kernel or DEFAULT_KERNEL))
     kernels = built_of_the_time(wanted) if period_kernels else {}
-    needed = list(specs(wanted, on, series_of(kernels)))
+    runs = combinations(wanted, on, series_of(kernels)).values()
+    needed = [combination.spec for each in runs for combination in each.values()]
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
     way = replace(way_to_workers(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
     request = ReproductionRequest(wanted, quick, names, texts, on, kernels)

@@ -11,9 +11,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from experiments.harness.cli.commands import list_option, print_list, studies_option
+from experiments.harness.cli.commands import (
+    list_option,
+    one_clear_message,
+    print_list,
+    studies_option,
+)
 from experiments.harness.cli.defaults import use_defaults
-from experiments.harness.cli.messages import one_clear_message
 from experiments.harness.cli.options import (
     common_options,
     options_from,

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 import testbed
+from experiments.harness.cli.commands import ClearGroup
 from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.messages import ClearGroup
 from experiments.harness.cli.options import json_option, out_option, print_results
 from experiments.harness.cli.run import RunProgress
 from experiments.harness.running.lab import ready_lab
@@ -26,14 +26,11 @@ from experiments.harness.running.verify import (
     require_same_lab,
     to_repeat,
 )
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from experiments.harness.sweep.point import Origin
     from experiments.harness.sweep.store import Kept
-
-
-_FINGERPRINT = 12  # characters of a key that people see
 
 
 @click.group(cls=ClearGroup)
@@ -122,21 +119,12 @@ def show_command(which: str, out: Path) -> None:
 
 
 def _point(beginning: str, out: Path) -> str:
-    from experiments.harness.sweep.store import results
+    from experiments.harness.sweep.store import FILE, not_found, results
 
-    if not (out / "points.sqlite").exists():
-        raise UsageError(
-            f"There is no run '{beginning[:60]}'.", "Name a folder that ./tcplab runs list shows."
-        )
+    if not (out / FILE).exists():
+        raise not_found(beginning)
     with results(out) as memory:
-        matches = memory.found(beginning)
-    if len(matches) != 1:
-        keys = ", ".join(kept.key[:_FINGERPRINT] for kept, _ in matches[:5])
-        raise UsageError(
-            f"{len(matches)} points begin with '{beginning[:60]}'{': ' if keys else '.'}{keys}",
-            "Keys are in the column `point` of rows.csv; type enough of one.",
-        )
-    kept, record = matches[0]
+        kept, record = memory.single(beginning)
     head = {
         "key": kept.key,
         "experiment": kept.experiment,

@@ -39,10 +39,6 @@ class KernelMeasure:
     flow: str = ""
     pick: Pick = "mean"
 
-    def title(self, text: str) -> str:
-        """Return the text, with a note if the largest value is picked."""
-        return f"{text}, the largest" if self.pick == "largest" else text
-
 
 @dataclass(frozen=True)
 class KernelCase:

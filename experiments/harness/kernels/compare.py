@@ -15,7 +15,7 @@ from enum import StrEnum
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.statistics.paired_tests import Paired, holm, paired
 from analysis.statistics.wording import verdict_of
@@ -49,15 +49,11 @@ class KernelVerdict(StrEnum):
     UNSHOWN = "not shown to differ"
 
 
-@dataclass(frozen=True)
-class KernelPair:
+class KernelPair(NamedTuple):
     """The kernels to compare, as specs name them."""
 
     old: str
     new: str
-
-    def __iter__(self) -> Iterator[str]:
-        return iter((self.old, self.new))
 
 
 @dataclass(frozen=True)
@@ -97,10 +93,11 @@ class ComparedFigure:
     def data(self) -> dict[str, Any]:
         """Return the figure for comparison.json."""
         measure, pair = self.measure, self.pair
+        largest = ", the largest" if measure.pick == "largest" else ""
         return {
             "of": measure.label,
             "metric": measure.metric.name,
-            "title": measure.title(measure.metric.title),
+            "title": f"{measure.metric.title}{largest}",
             "unit": measure.metric.unit,
             "old": [value if value == value else None for value in self.old],
             "new": [value if value == value else None for value in self.new],

@@ -16,17 +16,8 @@ from topologies.disciplines import disciplines
 PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
 _MODULES = (
-    "values",
-    "link",
-    "connection",
-    "run",
-    "graphs",
-    "controls",
-    "lessons",
-    "words",
-    "events",
-    "actions",
-    "play",
+    *("values", "link", "connection", "run", "graphs", "controls"),
+    *("lessons", "words", "events", "actions", "play"),
 )
 """In the order of their imports."""
 _OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -47,16 +47,6 @@ def combinations(
                 refuse_what_is_lacking(spec)
                 found[target][time] = replace(chosen, spec=spec)
     return found
-
-
-def specs(
-    targets: Iterable[Target],
-    kernel: str = DEFAULT_KERNEL,
-    period_kernels: Mapping[str, str] = NO_KERNELS,
-) -> Iterator[ExperimentSpec]:
-    """Return the specs of all runs of the targets."""
-    chosen = combinations(targets, kernel, period_kernels)
-    return (combination.spec for each in chosen.values() for combination in each.values())
 
 
 def times(experiment: str) -> tuple[Time, ...]:

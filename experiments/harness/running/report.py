@@ -108,7 +108,7 @@ def require_good_network(run: Path) -> None:
     network = json.loads((run / "manifest.json").read_text()).get("network")
     if not network:
         raise TcplabError("The analysis gave no verdict on the network of this run.", _REMEDY)
-    if not is_good(network):
+    if network["verdict"] != GOOD:
         reason = next(iter(network["reasons"]), "")
         raise TcplabError(f"The network is {network['verdict']}: {reason}", _REMEDY)
 
@@ -121,8 +121,3 @@ def require_good_points(counts: Mapping[str, int]) -> None:
         raise TcplabError(
             f"The network of {sum(others.values())} points is not good: {words}.", _REMEDY
         )
-
-
-def is_good(network: Mapping[str, Any]) -> bool:
-    """Return True if a verdict of a manifest or point calls the network good."""
-    return bool(network["verdict"] == GOOD)

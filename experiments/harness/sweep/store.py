@@ -9,16 +9,17 @@ from __future__ import annotations
 import datetime
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from experiments.harness.sweep.point import Origin, Point, Record
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, UsageError
 
 FILE = "points.sqlite"
+_SHOWN = 12  # characters of a key in messages
 _FORMAT = 2
 _KNOWN = ("complete", "unproved")
 _PATIENCE = 60.0  # seconds that another sweep may hold the file
@@ -104,13 +105,15 @@ class PointStore:
         )
         return [_kept(row) for row in rows]
 
-    def found(self, beginning: str) -> list[tuple[Kept, Record]]:
-        """The points whose key begins like this."""
+    def single(self, beginning: str) -> tuple[Kept, Record]:
+        """Return the point whose key begins like this. Raises UsageError unless there is one."""
         rows = self.connection.execute(
             f"select {_OF_KEPT}, record from points where substr(key, 1, ?) = ?",
             (len(beginning), beginning),
-        )
-        return [(_kept(row), json.loads(row[10])) for row in rows]
+        ).fetchall()
+        if len(rows) != 1:
+            raise not_found(beginning, [row[0][:_SHOWN] for row in rows])
+        return _kept(rows[0]), json.loads(rows[0][10])
 
     def forget(self, keys: Iterable[str]) -> None:
         """Remove these, and give their room back to the disk."""
@@ -119,6 +122,16 @@ class PointStore:
                 "delete from points where key = ?", ((key,) for key in keys)
             )
         self.connection.execute("vacuum")
+
+
+def not_found(named: str, keys: Sequence[str] = ()) -> UsageError:
+    """Return the error for a name of no run and no point, or of several points."""
+    return UsageError(
+        f"{len(keys)} points begin with '{named[:60]}': {', '.join(keys[:5])}."
+        if keys
+        else f"There is no run and no point '{named[:60]}'.",
+        "./tcplab runs list shows all runs; keys of points are in the column `point` of rows.csv.",
+    )
 
 
 def _kept(row: tuple[Any, ...]) -> Kept:
