@@ -173,20 +173,6 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
     assert len(engine.ran) == 16 * 6 - 5
 
 
-def test_a_study_without_an_experiment_lists_its_published_numbers(tmp_path: Path) -> None:
-    target = Target("not_there", "somewhere", "rate", "Mbit/s", 1.5, (), "c", "client_kbit_s")
-    folder = carry_out(
-        ReproductionRequest([target], True),
-        tmp_path,
-        PointRunner(LAB, Engine(dropped), "two"),
-        SilentWatch(),
-    )
-    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
-    (row,) = study["rows"]
-    assert (row["published"], row["today"], row["period"]) == (1.5, [], [])
-    assert "not an experiment of this version" in study["notes"][0]
-
-
 def test_failed_points_are_named(tmp_path: Path) -> None:
     def made(data: Any, seed: int) -> Record:
         if seed == 2:

@@ -20,7 +20,6 @@ from analysis.pages.comparison import (
     side_of_run,
     write_page,
 )
-from analysis.pages.index import write_index
 from analysis.records.run_index import index
 from experiments.harness.sweep.store import FILE, not_found, results
 from topologies.foundation.errors import UsageError
@@ -91,9 +90,6 @@ def _side_of_points(letter: str, beginning: str, out: Path) -> ComparedSide:
         rows = [(each.seed, records[each.key]["rows"]) for each in alike]
     settings = {"experiment": kept.experiment, **kept.combination}
     return side_of_points(letter, kept.key[:12], settings, rows)
-
-
-__all__ = ["folders", "runs_table", "write_index"]
 
 
 def folders(out: Path) -> list[Path]:

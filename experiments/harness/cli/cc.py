@@ -98,9 +98,10 @@ def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
     module, lab = module_from(file), lab_on(kernel)
     _build(module, lab)
-    _tell(f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ...")
+    trial = f"Trying {module.algorithm} for {_SMOKE.duration} with {_SMOKE.loss} loss ..."
+    click.echo(trial, err=True)
     click.echo(smoke(file, lab))
-    _tell(f"Comparing it with Reno for {_DURATION} each ...")
+    click.echo(f"Comparing it with Reno for {_DURATION} each ...", err=True)
     _show(module.algorithm, list(compared(file, lab)))
 
 
@@ -113,10 +114,6 @@ def _build(module: KernelModule, lab: Lab) -> None:
         f"{module.name}.c is built for Linux {lab.kernel_release}: {module.algorithm}, {size}"
         " bytes."
     )
-
-
-def _tell(text: str) -> None:
-    click.echo(text, err=True)
 
 
 def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:

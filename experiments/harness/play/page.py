@@ -54,11 +54,8 @@ def whole_script() -> str:
 
 
 def _plots() -> str:
-    return _expanded((_SHARED / "plots/plots.js").read_text(encoding="utf-8"))
-
-
-def _expanded(text: str) -> str:
-    """Expand a template of scripts without Jinja, which a server of files need not load."""
+    """Expand the template of scripts without Jinja, which a server of files need not load."""
+    text = (_SHARED / "plots/plots.js").read_text(encoding="utf-8")
     return _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import experiments
 from analysis.measures.metrics import Row
 from analysis.measures.results import value_of
-from experiments.harness.definition.catalogue import catalogue, find
+from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import Combination, combination
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.harness.definition.profiles import Profile
@@ -35,10 +35,9 @@ def combinations(
     `period_kernels` are the kernels of their time, by study; everything else runs on `kernel`.
     Raises UsageError if a kernel lacks something.
     """
-    names = {named.name for named in catalogue()}
     found: dict[Target, dict[Time, Combination]] = {}
     for target in targets:
-        if target.is_run and target.experiment in names:
+        if target.is_run:
             own = period_kernels.get(target.experiment, "")
             found[target] = {}
             for time in (*times(target.experiment), *(TIMES[2:] if own else ())):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.harness.definition.catalogue import catalogue
+from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import Combination
 from experiments.harness.published.kernel import PeriodKernelChoice
 from experiments.harness.published.points import (
@@ -59,21 +59,20 @@ def studies(
 def _study(
     name: str, targets: Sequence[Target], carried: ReproducedRuns, quick: bool
 ) -> dict[str, Any]:
-    named = next((named for named in catalogue() if named.name == name), None)
-    profile = profile_of(name) if named else None
+    study, profile = published_study(name), profile_of(name)
     settings = (*profile.settings, *profile.path) if profile else ()
     return {
         "name": name,
-        "claim": named.claim if named else "",
-        "source": published_study(name).source,
+        "claim": find(name).claim,
+        "source": study.source,
         "profile": [
             {"name": setting.name, "value": setting.value, "reason": setting.reason}
             for setting in settings
         ],
         "profile_differs": profile.differs if profile else "",
         "kernel": _kernel(name, carried.kernels.get(name)),
-        "notes": _notes(name, named is not None, quick),
-        "plot": published_study(name).plot,
+        "notes": [*([study.short_form] if quick and study.short_form else []), *study.notes],
+        "plot": study.plot,
         "rows": [_row(target, carried) for target in targets],
         "failures": list(_failures(targets, carried)),
     }
@@ -120,13 +119,3 @@ def _failures(targets: Iterable[Target], carried: ReproducedRuns) -> Iterable[di
             "problem": problem,
             "log": None,
         }
-
-
-def _notes(name: str, is_experiment: bool, quick: bool) -> list[str]:
-    if not is_experiment:
-        return [
-            "This study is not an experiment of this version yet: only its published numbers are"
-            " listed."
-        ]
-    study = published_study(name)
-    return [*([study.short_form] if quick and study.short_form else []), *study.notes]
