@@ -20,6 +20,7 @@ from analysis.pages.comparison import (
     side_of_run,
     write_page,
 )
+from analysis.pages.index import write_index as write_index
 from analysis.records.run_index import index
 from experiments.harness.sweep.store import FILE, not_found, results
 from topologies.foundation.errors import UsageError

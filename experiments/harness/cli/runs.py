@@ -180,7 +180,7 @@ def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
 @out_option
 def open_index(no_browser: bool, out: Path) -> None:
     """Show all runs in a browser, to search and compare them."""
-    from analysis.pages.index import write_index
+    from experiments.harness.browsing.runs import write_index
 
     page = write_index(out).resolve()
     click.echo(page)
