@@ -84,7 +84,8 @@ def main(kind: str) -> None:
         sys.exit(f"Error: {error}")
     optional = [f"?{package}" for package in welcome(kind)]
     files = map(os.fspath, entries()) if kind in BUILDING else ()
-    print(*missing(kind), *optional, *files, sep="\n")
+    for line in (*missing(kind), *optional, *files):
+        print(line)
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ _LAUNCHER = """\
 #!/bin/sh
 # tcplab, wherever this folder lies; it is self-contained.
 link=$(readlink -f "$0")
-exec "${link%/*}/python/bin/python3" -m tcplab.experiments.cli.main "$@"
+exec "${link%/*}/python/bin/python3" -m tcplab.experiments.harness.cli.main "$@"
 """
 _KEPT = ("LICENSE", "README.md", "docs/licences.md")
 _UNUSED = ("bin", "share", "**/__pycache__", "*.dist-info/RECORD", "*.dist-info/direct_url.json")

@@ -41,7 +41,9 @@ def test_a_run_is_right_and_leaves_the_machine_as_it_was(tmp_path: Path) -> None
     )
     spec = dataclasses.replace(study, conditions=(restricted,), headline=None)
     code = {
-        str(file.relative_to(ROOT)): file.read_text() for file in (ROOT / "testbed").rglob("*.py")
+        str(file.relative_to(ROOT)): file.read_text()
+        for package in ("testbed", "topologies")
+        for file in (ROOT / package).rglob("*.py")
     }
     data = {
         "job": "together",

@@ -34,7 +34,8 @@ def native_job(ready_lab: Lab, tmp_path: Path) -> Callable[..., Path]:
     def run(job: str, spec: ExperimentSpec, modules: bool, **more: Any) -> Path:
         code = {
             str(file.relative_to(ROOT)): file.read_text()
-            for file in (ROOT / "testbed").rglob("*.py")
+            for package in ("testbed", "topologies")
+            for file in (ROOT / package).rglob("*.py")
         }
         data = {"job": job, "spec": to_data(spec), "code": code, "algorithms": [RESTRICTED], **more}
         files = attached([built(module_from(EXP), ready_lab)]) if modules else {}
