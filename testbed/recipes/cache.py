@@ -3,10 +3,9 @@
 An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built in a
 temporary folder next to its place and renamed in one step, under a lock that ends with its process.
 
-Entries are checked when they are used. Writing, replacing or renaming a file changes its inode or
-the time of its last change (st_ctime, inode(7)), which cannot be set back; git(1) detects changes
-in the same way. So unchanged files are not read again. A fault of the disk changes no time: after a
-day each file is read again.
+Entries are checked when they are used. Writing, replacing or renaming a file changes the time of
+its last change (st_ctime, inode(7)), which cannot be set back. So files are not read again if they
+are older than the last check. A fault of the disk changes no time: a check counts for a day.
 """
 
 from __future__ import annotations
@@ -33,53 +32,7 @@ from topologies.foundation.untrusted import StrangeFile, digest_of
 _KEPT = 24 * 3600  # seconds
 _SETTLED = 2.0
 """Seconds: a file that was changed later may be changed again within the tick of its times."""
-
-FileState = list[int]
-"""Inode, size, and nanoseconds of the last write and the last change."""
-
-
-def states(folder: Path, names: Iterable[str]) -> dict[str, FileState]:
-    """Return the states of the files that exist."""
-    there: dict[str, FileState] = {}
-    for name in names:
-        with suppress(OSError):
-            status = (folder / name).stat()
-            times = [status.st_mtime_ns, status.st_ctime_ns]
-            there[name] = [status.st_ino, status.st_size, *times]
-    return there
-
-
-def unchanged(memory: Path, digests: Mapping[str, str], now: Mapping[str, FileState]) -> bool:
-    """Check that `memory` notes these digests, and that no file has changed since."""
-    try:
-        written = json.loads(memory.read_bytes())
-        is_recent = 0 <= time.time() - written["checked"] < _KEPT
-        return is_recent and bool(written["files"] == _as_written(digests, now))
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-
-
-def remember(memory: Path, digests: Mapping[str, str], before: Mapping[str, FileState]) -> None:
-    """Note that files have their digests, `before` being how they were before they were read.
-
-    No note is made if one was just changed, or if the cache cannot be written to.
-    """
-    latest = max((state[-1] for state in before.values()), default=0)
-    if time.time() - latest / 1e9 < _SETTLED:
-        return
-    files = _as_written(digests, before)
-    written = memory.with_name(f".{memory.name}-{os.getpid()}")
-    with suppress(OSError):
-        memory.parent.mkdir(exist_ok=True)
-        written.write_text(json.dumps({"checked": time.time(), "files": files}))
-        written.replace(memory)
-
-
-def _as_written(
-    digests: Mapping[str, str], files: Mapping[str, FileState]
-) -> dict[str, list[str | FileState | None]]:
-    return {name: [digest, files.get(name)] for name, digest in digests.items()}
-
+_BRIEF = 1.0  # seconds; while files are read for longer than that, one may change unseen
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -87,7 +40,7 @@ BROUGHT = CODE / "brought"
 """The entries that a release brings next to its code; a checkout has none."""
 _CHECKOUT = CODE
 _CHECKED = "checked"
-"""A folder of the cache: what is known of the files of each entry."""
+"""A folder of the cache: a file for each entry, written at each check."""
 
 Facts = Mapping[str, Any]
 
@@ -210,13 +163,29 @@ def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
         raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
     if key != recipe.key:
         raise DamagedEntry("another recipe made it")
-    digests = {name: digest for name, (_, digest) in stated.items()}
-    memory, now = folder() / _CHECKED / f"{place.name}.json", states(place, digests)
-    if again or not unchanged(memory, digests, now):
+    if again or not _is_known(place, [MANIFEST, *stated]):
+        begun = time.monotonic()
         for name, expected in stated.items():
             check_file(place / name, expected)
-        remember(memory, digests, now)
-    return Entry(place, digests, facts)
+        if time.monotonic() - begun < _BRIEF:
+            with suppress(OSError):  # a cache that cannot be written to is checked each time
+                _stamp(place).parent.mkdir(exist_ok=True)
+                _stamp(place).touch()
+    return Entry(place, {name: digest for name, (_, digest) in stated.items()}, facts)
+
+
+def _is_known(place: Path, names: Iterable[str]) -> bool:
+    """Check that the files were checked within a day and have not changed since."""
+    try:
+        checked = _stamp(place).stat().st_mtime
+        changed = max((place / name).stat().st_ctime for name in names)
+    except OSError:
+        return False
+    return 0 <= time.time() - checked < _KEPT and changed + _SETTLED < checked
+
+
+def _stamp(place: Path) -> Path:
+    return folder() / _CHECKED / place.name
 
 
 def check_file(file: Path, expected: tuple[int, str]) -> None:

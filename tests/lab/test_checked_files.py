@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -102,14 +101,3 @@ def test_a_file_that_was_just_written_is_not_remembered(
     read.clear()
     assert all(cache.usable(recipe, BuildReport()) for _ in range(2))
     assert read == ["slice", "slice"]
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"checked": 1}', '{"checked": "x", "files": {}}'])
-def test_a_memory_that_cannot_be_read_is_none(
-    known: cache.Recipe, read: list[str], cache_folder: Path, text: str
-) -> None:
-    (memory,) = (cache_folder / "checked").iterdir()
-    memory.write_text(text)
-    assert cache.usable(known, BuildReport())
-    assert read == ["slice"]
-    assert json.loads(memory.read_text())["files"].keys() == {"slice"}
