@@ -14,7 +14,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from urllib.parse import unquote
@@ -64,15 +64,6 @@ def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
     """Write a lock, sorted by name."""
     rows = (" ".join(astuple(package)) for package in sorted(packages))
     file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
-
-
-def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Return the differences of two tables of versions by name, a sentence each."""
-    return [
-        f"{name}: {old.get(name, 'not there')} -> {new.get(name, 'gone')}"
-        for name in sorted({*old, *new})
-        if old.get(name) != new.get(name)
-    ]
 
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -144,32 +135,24 @@ class Apt:
         """
         self.prepare()
         folder, said = self.workshop.folder / "apt/archives", ""
-
-        def missing() -> list[LockedPackage]:
-            files = ((package, folder / package.file) for package in lock.packages)
-            return [
-                package
-                for package, file in files
-                if not file.is_file() or digest_of(file) != package.sha256
-            ]
-
+        missing = list(lock.packages)
         for root in archives(self.suite, lock.day):
             command = ["/usr/lib/apt/apt-helper", "-q", "download-file"]
-            for package in (absent := missing()):
+            for package in missing:
                 address = f"{root.rstrip('/')}/{package.place}"
                 target = f"{FOLDER}/apt/archives/{package.file}"
                 command += [address, target, f"SHA256:{package.sha256}"]
             text, environment = "Downloading the locked packages", APT_ENVIRONMENT
             try:
-                if absent:
-                    self.workshop.run(text, command, environment=environment, network=True)
+                self.workshop.run(text, command, environment=environment, network=True)
             except CommandError as error:  # the next archive may have what this one has not
                 said = f"\n{error.output.strip()}"
-        if absent := missing():
-            names = ", ".join(f"{package.name} {package.version}" for package in absent[:_NAMED])
-            names += f" and {len(absent) - _NAMED} more" if len(absent) > _NAMED else ""
-            raise TcplabError(f"No mirror here has {names}.{said}", _NO_PAST)
-        return [folder / package.file for package in lock.packages]
+            missing = [package for package in missing if not _is_whole(folder, package)]
+            if not missing:
+                return [folder / package.file for package in lock.packages]
+        names = ", ".join(f"{package.name} {package.version}" for package in missing[:_NAMED])
+        names += f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        raise TcplabError(f"No mirror here has {names}.{said}", _NO_PAST)
 
     def names(self, pattern: str) -> list[str]:
         """Return the packages of the suite whose name matches a regular expression."""
@@ -182,6 +165,11 @@ class Apt:
         self.workshop.run(
             text, ["apt-get", "-q", *arguments], environment=APT_ENVIRONMENT, network=True
         )
+
+
+def _is_whole(folder: Path, package: LockedPackage) -> bool:
+    file = folder / package.file
+    return file.is_file() and digest_of(file) == package.sha256
 
 
 def mirror(suite: str) -> str:

@@ -1,10 +1,8 @@
-"""Cache entries in one file for another machine: an export, or a release.
+"""Cache entries in one file for another machine: an export, or the archive of a release.
 
-A release is a wheel (zip) or a compressed tar; only members below `tcplab/brought/` are read. An
-export is a plain tar.
-
-An arriving file may hold the expected regular files only, each once and of limited size. All are
-checked like cache entries before any is installed.
+An export is a plain tar. A release is a compressed one, of which only members below
+`tcplab/brought/` are read. There may be the expected regular files only, each once and of limited
+size. All are checked like cache entries before any is installed.
 """
 
 from __future__ import annotations
@@ -15,77 +13,19 @@ import shutil
 import stat
 import tarfile
 import tempfile
-import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
-from typing import IO
 
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from topologies.foundation.errors import TcplabError
 
-BROKEN = (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error)
+_BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
+_GZIP = b"\x1f\x8b"
 _OF_LAB = "tcplab/brought/"
-
-
-@dataclass(frozen=True)
-class PackedMember:
-    """A member by its name in the lab; `size` is in bytes."""
-
-    name: str
-    size: int
-    is_file: bool
-    is_program: bool
-    opened: Callable[[], IO[bytes]]
-
-
-@contextmanager
-def packed_members(file: Path) -> Iterator[Iterator[PackedMember]]:
-    """Provide the lab's members of a file, in its order, each to be read before the next.
-
-    Raises BROKEN.
-    """
-    if zipfile.is_zipfile(file):
-        with zipfile.ZipFile(file) as wheel:
-            yield _of_release(_of_wheel(wheel))
-        return
-    with file.open("rb") as stream:
-        is_release = stream.read(2) == b"\x1f\x8b"
-    with tarfile.open(file, "r|gz" if is_release else "r:") as archive:
-        yield _of_release(_of_tar(archive)) if is_release else _of_tar(archive)
-
-
-def _of_tar(archive: tarfile.TarFile) -> Iterator[PackedMember]:
-    for member in archive:
-        content = partial(_content, archive, member)
-        is_program = bool(member.mode & stat.S_IXUSR)
-        yield PackedMember(member.name, member.size, member.isreg(), is_program, content)
-
-
-def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    content = archive.extractfile(member)
-    if content is None:
-        raise tarfile.ReadError(f"{member.name} has no content")
-    return content
-
-
-def _of_wheel(wheel: zipfile.ZipFile) -> Iterator[PackedMember]:
-    for info in wheel.infolist():
-        mode = info.external_attr >> 16
-        is_file = not info.is_dir() and stat.S_IFMT(mode) in (0, stat.S_IFREG)
-        content, is_program = partial(wheel.open, info), bool(mode & stat.S_IXUSR)
-        yield PackedMember(info.filename, info.file_size, is_file, is_program, content)
-
-
-def _of_release(members: Iterator[PackedMember]) -> Iterator[PackedMember]:
-    for member in members:
-        if name := member.name.partition(_OF_LAB)[2]:
-            yield replace(member, name=name)
 
 
 LARGEST = 512 << 20
@@ -176,13 +116,18 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
     """
     remaining = {**expected, **optional}
     try:
-        with packed_members(file) as members:
-            for member in members:
-                limit = LARGEST_MANIFEST if member.name.endswith(cache.MANIFEST) else LARGEST
-                if not member.is_file or member.name not in remaining or member.size > limit:
-                    raise _refused(file, f"{member.name!r} does not belong there")
-                _copy(member, remaining.pop(member.name))
-    except BROKEN as error:
+        with file.open("rb") as stream:
+            is_release = stream.read(2) == _GZIP
+        with tarfile.open(file, "r|gz" if is_release else "r:") as archive:
+            for member in archive:
+                name = member.name.partition(_OF_LAB)[2] if is_release else member.name
+                if is_release and (member.isdir() or not name):
+                    continue
+                limit = LARGEST_MANIFEST if name.endswith(cache.MANIFEST) else LARGEST
+                if not member.isreg() or name not in remaining or member.size > limit:
+                    raise _refused(file, f"{name!r} does not belong there")
+                _copy(archive, member, remaining.pop(name))
+    except _BROKEN as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise TcplabError(
                 f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
@@ -193,11 +138,13 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
         raise _refused(file, f"{', '.join(missing)} missing")
 
 
-def _copy(member: PackedMember, target: Path) -> None:
-    with member.opened() as content, target.open("xb") as stream:
+def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
+    content = archive.extractfile(member)
+    assert content, "it is a regular file"
+    with content, target.open("xb") as stream:
         shutil.copyfileobj(content, stream)
         os.fsync(stream.fileno())
-    target.chmod(0o755 if member.is_program else 0o644)
+    target.chmod(0o755 if member.mode & stat.S_IXUSR else 0o644)
 
 
 def _refused(file: Path, reason: str) -> TcplabError:

@@ -10,13 +10,11 @@ not needed); environment and current folder do not change what it imports (-I).
 
 from __future__ import annotations
 
-import gzip
 import os
+import shlex
 import shutil
-import stat
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -155,28 +153,8 @@ def install_libraries(python: Path, work: Path) -> None:
 
 def pack(tree: Path, name: str, archive: Path) -> None:
     """Pack a folder under a name: the same files give the same bytes."""
-    with (
-        archive.open("wb") as file,
-        gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0) as stream,
-        tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as packed,
-    ):
-        for path in sorted(tree.rglob("*")):
-            if path.is_symlink() or path.is_file():
-                member = _plain(packed.gettarinfo(path, f"{name}/{path.relative_to(tree)}"))
-                if member.issym():
-                    packed.addfile(member)
-                    continue
-                member.size = path.stat().st_size
-                with path.open("rb") as content:
-                    packed.addfile(member, content)
-
-
-def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Drop owner, time, hard links, and all modes but that of a program."""
-    member.uid = member.gid = 0
-    member.uname = member.gname = ""
-    member.mtime = 0
-    if member.islnk():
-        member.type, member.linkname = tarfile.REGTYPE, ""
-    member.mode = 0o755 if member.mode & stat.S_IXUSR else 0o644
-    return member
+    steady = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]
+    steady += ["--mode=u=rwX,go=rX", "--hard-dereference", "--format=gnu"]
+    tar = shlex.join(["tar", "-C", str(tree), *steady, f"--transform=s,^[.],{name},S", "-c", "."])
+    pipe = f"{tar} | gzip -6 -n >{shlex.quote(str(archive.resolve()))}"
+    called(["bash", "-o", "pipefail", "-c", pipe], tree)

@@ -17,7 +17,7 @@ import pytest
 from testbed.lab.bubblewrap import recipe as bubblewrap
 from testbed.lab.image import recipe as image
 from testbed.recipes import apt
-from testbed.recipes.apt import Apt, LockedPackage, PackageLock, changes, read_lock, write_lock
+from testbed.recipes.apt import Apt, LockedPackage, PackageLock, read_lock, write_lock
 from testbed.recipes.building import Workshop
 from topologies.foundation.errors import TcplabError
 
@@ -40,12 +40,6 @@ def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     packages = [LockedPackage("b", "1:2", "0" * 64, "pool/b.deb"), locked(b"a")]
     write_lock(tmp_path / "lock", "2026-01-31", packages)
     assert read_lock(tmp_path / "lock") == PackageLock("2026-01-31", tuple(sorted(packages)))
-
-
-def test_the_changes_of_a_lock_are_named() -> None:
-    before = {"thing": "1", "other": "1", "same": "3"}
-    assert changes(before, {"thing": "2", "same": "3"}) == ["other: 1 -> gone", "thing: 1 -> 2"]
-    assert changes({}, {"thing": "2"}) == ["thing: not there -> 2"]
 
 
 def test_what_apt_would_fetch_becomes_a_lock() -> None:

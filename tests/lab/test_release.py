@@ -7,8 +7,7 @@ import re
 import shutil
 import subprocess
 import tarfile
-import zipfile
-from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,8 @@ from testbed.release import archive, make
 from testbed.release import locks as lock_files
 from testbed.release.archive import pack
 from topologies.foundation.errors import TcplabError
+
+_PINNED = re.compile(r"(?m)^([a-z0-9][\w.-]*)==(\S+)")
 
 
 def tree(folder: Path, names: list[str]) -> Path:
@@ -88,39 +89,22 @@ def cake(oven: Any, report: Any) -> Recipe:
     return recipe
 
 
-def as_wheel(folder: Path, file: Path) -> None:
-    with zipfile.ZipFile(file, "w") as packed:
-        for member in sorted(path for path in folder.rglob("*") if path.is_file()):
-            packed.write(member, member.relative_to(folder))
-
-
-def as_archive(folder: Path, file: Path) -> None:
-    pack(folder, "tcplab-1", file)
-
-
-Packing = Callable[[Path, Path], None]
-
-
-@pytest.mark.parametrize("packing", [as_wheel, as_archive])
 def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
-    cake: Recipe, report: Any, tmp_path: Path, packing: Packing
+    cake: Recipe, report: Any, tmp_path: Path
 ) -> None:
     entry = cache.verify(cake, cake.place)
     make.add_entry(entry, tmp_path / "tree/tcplab/brought")
     (tmp_path / "tree/tcplab/code.py").write_text("pass")
-    packing(tmp_path / "tree", tmp_path / "release")
+    pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
     shutil.rmtree(cake.place)
     import_([cake], tmp_path / "release", report)
     assert cache.ready(cake, report).files == entry.files
 
 
-@pytest.mark.parametrize("packing", [as_wheel, as_archive])
-def test_a_damaged_release_is_refused(
-    cake: Recipe, report: Any, tmp_path: Path, packing: Packing
-) -> None:
+def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path) -> None:
     make.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab/brought")
     (tmp_path / "tree/tcplab/brought/cake/slice").write_text("bitten")
-    packing(tmp_path / "tree", tmp_path / "release")
+    pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
     with pytest.raises(TcplabError, match="is not taken"):
         import_([cake], tmp_path / "release", report)
     os.truncate(tmp_path / "release", (tmp_path / "release").stat().st_size // 2)
@@ -150,7 +134,7 @@ def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
 @pytest.mark.parametrize("name", ["test", "python", "cluster", "build"])
 def test_every_python_package_is_locked_with_hashes(name: str) -> None:
     text = (lock_files.LOCKS / f"{name}.lock").read_text()
-    pinned = {found.lower().replace("_", "-") for found, _ in lock_files._PINNED.findall(text)}
+    pinned = {found.lower().replace("_", "-") for found, _ in _PINNED.findall(text)}
     wanted = {
         re.split(r"[<>=\[ ;]", line)[0].lower().replace(".", "-")
         for line in lock_files.requirements()[name]
@@ -163,7 +147,7 @@ def test_every_python_package_is_locked_with_hashes(name: str) -> None:
 def test_the_locks_agree() -> None:
     """They are installed together."""
     test, python, cluster, build = (
-        {*lock_files._PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
+        {*_PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
         for name in ("test", "python", "cluster", "build")
     )
     assert python | build <= test and python < cluster <= test
@@ -186,8 +170,10 @@ def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -
 
 
 def test_the_wrapper_of_python_and_the_start_are_whole() -> None:
-    for script in (archive._START, archive._START):
+    for script in (archive._START, archive._LAUNCHER):
         subprocess.run(["sh", "-n"], input=script, text=True, check=True)
+    (module,) = re.findall(r"-m tcplab\.(\S+)", archive._LAUNCHER)
+    assert find_spec(module)
 
 
 def test_an_installed_copy_makes_no_release(tmp_path: Path, monkeypatch: Any) -> None:

@@ -61,7 +61,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "docs": "Build the documentation site with reference and gallery; a dead link is an error.",
         "release": "Make a self-contained release of this checkout: a wheel and an archive.",
         "lock": (
-            "Renew the locks of Debian's and Python's packages and of crates, and list changes."
+            "Renew the locks of Debian's and Python's packages and of crates."
         ),
     },
 }

@@ -92,13 +92,12 @@ def release(out: Path, new: bool) -> None:
 @click.command("lock")
 @click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
 def lock(update: bool) -> None:
-    """Renew the locks of Debian's and Python's packages and of crates, and list changes."""
+    """Renew the locks of Debian's and Python's packages and of crates."""
     from testbed.release import locks
 
     with shown(sys.stderr) as report:
-        changed = locks.update(report)
-    for name, sentences in changed.items():
-        click.echo("\n  ".join([f"{name}:", *(sentences or ["unchanged"])]))
+        locks.update(report)
+    click.echo("The locks are renewed; `git diff` shows the changes.")
 
 
 @click.command()
