@@ -2,8 +2,8 @@
 
 The kernel prints `function+0xoffset/0xsize [module]`. The module's symbol table has the place of
 the function, and addr2line(1) finds the line in its debugging information. The module's author,
-who is not trusted, made both, so both are read in the sandbox of the build. Functions of the kernel
-have lines if the user brought its source (testbed.lab.kernel.lines).
+who is not trusted, made both, so both are read in the sandbox of the build. A kernel that is built
+from a user's source or patches has its debugging information too.
 
 The process that is first refused memory is usually a victim. So a user's kernel is built again with
 memory accounting, repeats the run, and prints the source lines that hold most.
@@ -16,10 +16,12 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
 
 from testbed.host.scratch import scratch
+from testbed.lab.kernel.built import kernel_part
 from testbed.lab.kernel.choice import KernelChoice, chosen
-from testbed.lab.kernel.lines import ADDRESS_TO_LINE, KernelPlace, SourcePlace, lines_of, written_in
+from testbed.lab.kernel.recipe import SYMBOLS
 from testbed.lab.kernel.version import kernel_version
 from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes.building import BuildReport, Workshop
@@ -48,6 +50,7 @@ _MESSENGERS = {  # functions that tell of a crash, or of the signal that the hos
     "sig_handler_common",
     "hard_handler",
 }
+_ADDRESS_TO_LINE = ("addr2line", "--inlines", "-e", "program")
 _USER_MODE = ("um_", "time_travel_", "__time_travel_")
 """How functions begin that are the work of being a program: clock and interrupts."""
 # include/asm-generic/bug.h; such a crash leaves no frame
@@ -79,13 +82,12 @@ def backtrace(
     """
     told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
     frames = list(islice(told, _FRAMES))
-    lines_of = _kernel_lines(kernel, [frame for frame in frames if not frame.module])
     built_modules = {built.module.name: built for built in modules}
     bugs = _BUG.findall(console)
     lines = [f"  {function} at {file}:{number}\n" for file, number, function in bugs]
     for frame in frames:
-        own = built_modules.get(frame.module)
-        place = _place(own, frame) if own else lines_of.get(frame, "")
+        built = built_modules.get(frame.module)
+        place = _place_in_module(built, frame) if built else _place_in_kernel(kernel, frame)
         lines.append(f"  {frame.function}{place}\n")
     return "".join(lines)
 
@@ -108,47 +110,55 @@ def frames_in(console: str) -> list[StackFrame]:
     return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
 
 
-def _kernel_lines(kernel: KernelChoice, frames: list[StackFrame]) -> dict[StackFrame, str]:
-    """` at FILE:NUMBER: the line` for functions of a kernel of the user's own.
-
-    Empty if its source is gone, or cannot be compiled any more.
-    """
-    if not kernel.digest or not frames:
-        return {}
-    places = [KernelPlace(frame.function, frame.offset, frame.exact) for frame in frames]
-    lines = lines_of(kernel, places)
-    return {frame: f" at {line}" for frame, line in zip(frames, lines, strict=True) if line}
+def _place_in_kernel(kernel: KernelChoice, frame: StackFrame) -> str:
+    """Return ` at net/ipv4/tcp.c:12`; empty without debugging information."""
+    if not kernel.digest or frame.module:
+        return ""
+    file, number = _line(kernel_part(kernel).place / SYMBOLS, frame)
+    return f" at {file}:{number}" if number else ""
 
 
-def _place(built: BuiltModule, frame: StackFrame) -> str:
-    """Return ` at exp.c:12: <the line>`; empty if the debugging information lacks it."""
-    with scratch() as folder:
-        shutil.copyfile(built.with_lines, folder / "lines.ko")
-        workshop = Workshop(folder, folder / "log", BuildReport())
-        try:
-            file, number = _line(workshop, frame)
-        except (CommandError, ValueError):
-            return ""
+def _place_in_module(built: BuiltModule, frame: StackFrame) -> str:
+    """Return ` at exp.c:12: <the line>`; empty without debugging information."""
+    file, number = _line(built.with_lines, frame)
     source = built.module.source.splitlines()
-    if file.rpartition("/")[2] != f"{built.module.name}.c" or not number.isdecimal():
-        return f" at {file.rpartition('/tree/')[2]}:{number}" if number.isdecimal() else ""
-    text = source[int(number) - 1].strip() if int(number) <= len(source) else ""
-    return f" at {built.module.name}.c:{number}: {text}"
+    if Path(file).name != f"{built.module.name}.c" or not 0 < number <= len(source):
+        return f" at {file}:{number}" if number else ""
+    return f" at {built.module.name}.c:{number}: {source[number - 1].strip()}"
 
 
-def _line(workshop: Workshop, frame: StackFrame) -> tuple[str, str]:
-    """File and line of a place in the module.
+def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
+    """Return file and line of a place in a module or a kernel; line 0 if it is unknown.
 
     The address after a call may be the next line's: one byte back.
     """
-    command = [*LIMITS, "nm", "--format=sysv", "lines.ko"]
-    symbols = workshop.run("Reading symbols", command, bare=True)
-    columns = ([part.strip() for part in line.split("|")] for line in symbols.splitlines())
-    rows = (row for row in columns if len(row) == 7)
-    row = next(row for row in rows if row[0] == frame.function and row[3] == "FUNC")
-    address = int(row[1], 16) + frame.offset - (not frame.exact)
-    command = [*LIMITS, *ADDRESS_TO_LINE, "lines.ko", "-j", row[6], f"{address:#x}"]
-    return written_in(workshop.run("Finding the line", command, bare=True))
+    with scratch() as folder:
+        workshop = Workshop(folder, folder / "log", BuildReport())
+        try:
+            shutil.copyfile(program, folder / "program")
+            command = [*LIMITS, "nm", "--format=sysv", "program"]
+            symbols = workshop.run("Reading symbols", command, bare=True)
+            columns = ([part.strip() for part in line.split("|")] for line in symbols.splitlines())
+            rows = (row for row in columns if len(row) == 7)
+            row = next(row for row in rows if row[0] == frame.function and row[3] == "FUNC")
+            # Addresses of a module count from its section.
+            section = ["-j", row[6]] if frame.module else []
+            address = int(row[1], 16) + frame.offset - (not frame.exact)
+            command = [*LIMITS, *_ADDRESS_TO_LINE, *section, f"{address:#x}"]
+            return _written_in(workshop.run("Finding the line", command, bare=True))
+        except (CommandError, FileNotFoundError, StopIteration):
+            return "", 0
+
+
+def _written_in(printed: str) -> tuple[str, int]:
+    """Return file and line of what addr2line printed.
+
+    Of code that is inlined from a header the place in the source that uses it is meant.
+    """
+    places = [line.split(" (")[0].rpartition(":")[::2] for line in printed.splitlines()]
+    file, number = next((place for place in places if place[0].endswith(".c")), places[0])
+    name = file.rpartition("/tree/")[2].removeprefix("./")
+    return name, int(number) if number.isdecimal() else 0
 
 
 _MOST, _SMALLEST_SHARE = 3, 0.1
@@ -165,7 +175,7 @@ class MemoryHolder:
     """A line of the kernel's source, and what was allocated there and not freed (as 950 MiB)."""
 
     size: str
-    place: SourcePlace
+    place: str
     function: str
 
     @property
@@ -183,19 +193,9 @@ def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
 def memory_holders(console: str) -> list[MemoryHolder]:
     """Return the largest holders of used-up memory; empty if the kernel printed none."""
     holders = [
-        MemoryHolder(size, SourcePlace(file, int(number)), function)
+        MemoryHolder(size, f"{file}:{number}", function)
         for size, file, number, function in _HOLDER.findall(console)
         if file != _ALLOCATOR
     ][:_MOST]
     smallest = _SMALLEST_SHARE * holders[0].size_bytes if holders else 0.0
     return [holder for holder in holders if holder.size_bytes >= smallest]
-
-
-def holders_text(holders: list[MemoryHolder], kernel: KernelChoice) -> str:
-    """Return a line for each, with that of its source if it can still be read."""
-    lines = lines_of(kernel, [holder.place for holder in holders])
-    return "".join(
-        f"  {holder.size}: {holder.function} at"
-        f" {line or f'{holder.place.file}:{holder.place.number}'}\n"
-        for holder, line in zip(holders, lines, strict=True)
-    )

@@ -19,7 +19,6 @@ from testbed.modules.backtrace import (
     PANIC,
     accounting_kernel,
     backtrace,
-    holders_text,
     memory_holders,
 )
 from testbed.modules.module_build import BuiltModule
@@ -122,7 +121,8 @@ def explained(
     names = " or ".join(blamed + ([kernel.name] if kernel.digest else []))
     if gone := _MEMORY_GONE.search(console):
         if holders := memory_holders(console):
-            return _used_up(names, f"Most is held by:\n{holders_text(holders, kernel)}")
+            rows = (f"  {held.size}: {held.function} at {held.place}\n" for held in holders)
+            return _used_up(names, f"Most is held by:\n{''.join(rows)}")
         excerpt = console[gone.start() :].partition(_MEMORY_TOLD)[0]
         return _used_up(names, backtrace(excerpt, modules, kernel, _ALLOCATING))
     if LIMIT in error.problem:

@@ -1,23 +1,18 @@
-"""Source lines of a kernel's functions, from a small tree that gcc compiles."""
+"""Source lines of a kernel's functions, from a small program that gcc compiles."""
 
 from __future__ import annotations
 
-import json
 import os
+import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from testbed.guest.job_entry import EVENTS
 from testbed.jobs.following import CONSOLE
-from testbed.lab.kernel import lines as kernel_lines
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.lines import LINES, KernelPlace
 from testbed.modules import backtrace, crash
-from testbed.modules.backtrace import accounting_kernel
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport, Workshop
+from testbed.modules.backtrace import StackFrame, accounting_kernel
 from topologies.foundation.errors import TcplabError
 
 SOURCE = """\
@@ -38,52 +33,48 @@ helper(int value)
 \t*nothing = value;
 \treturn 0;
 }
+
+int main(void)
+{
+\treturn other();
+}
 """
-MAKEFILE = "%.o: %.c\n\tgcc -O1 -g -fno-inline -fno-ipa-sra -c -o $@ $<\n"
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
-    """A kernel of two files that define a function of that name; one does not compile."""
-    for folder, text in (("kernel", SOURCE), ("net/core", "int helper(int value) {"), ("net", "")):
-        place = tmp_path / "tree" / folder
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "made.c").write_text(text)
-    (tmp_path / "tree/Makefile").write_text(MAKEFILE)
-    return Workshop(tmp_path, tmp_path / "log", BuildReport())
+def program(tmp_path: Path) -> Path:
+    """A program with debugging information, compiled in a tree as a kernel is."""
+    place = tmp_path / "tree/kernel"
+    place.mkdir(parents=True)
+    (place / "made.c").write_text(SOURCE)
+    options = ["-O1", "-g", "-fno-inline", "-fno-ipa-sra", "-no-pie"]
+    command = ["gcc", *options, "-o", tmp_path / "program", place / "made.c"]
+    subprocess.run(command, check=True)
+    return tmp_path / "program"
 
 
-def test_a_place_in_a_function_has_its_file_and_line(workshop: Workshop) -> None:
-    place = KernelPlace("helper", 0, exact=True)
-    line = kernel_lines._line(workshop, ["make", "-C", "tree"], place)
-    assert line.startswith("kernel/made.c:")
-    number = int(line.split(":")[1])
-    assert SOURCE.splitlines()[number - 1].strip() == line.split(": ", 1)[1]
+def line(program: Path, function: str, offset: int, exact: bool) -> str:
+    file, number = backtrace._line(program, StackFrame(function, offset, "", exact))
+    assert file == ("kernel/made.c" if number else "")
+    return SOURCE.splitlines()[number - 1].strip() if number else ""
 
 
-def test_behind_a_call_is_meant_the_call(workshop: Workshop) -> None:
+def test_a_place_in_a_function_has_its_file_and_line(program: Path) -> None:
+    assert line(program, "helper", 0, exact=True) == "*nothing = value;"
+
+
+def test_behind_a_call_is_meant_the_call(program: Path) -> None:
     """Where a call returns to, wherever that is, the next line begins."""
     pairs = [
-        tuple(
-            kernel_lines._line(workshop, ["make", "-C", "tree"], KernelPlace("other", at, exact))
-            for exact in (False, True)
-        )
-        for at in range(9, 20)
+        tuple(line(program, "other", at, exact) for exact in (False, True)) for at in range(9, 20)
     ]
     called, returned = next(pair for pair in pairs if pair[0] != pair[1] and "helper" in pair[0])
-    assert called.endswith("int made = helper(1);")
-    assert returned.endswith("return made + 1;")
+    assert (called, returned) == ("int made = helper(1);", "return made + 1;")
 
 
-def test_a_function_that_no_file_has_is_not_shown(workshop: Workshop) -> None:
-    place = KernelPlace("nowhere", 0, exact=True)
-    assert not kernel_lines._line(workshop, ["make", "-C", "tree"], place)
-
-
-def test_debugging_joins_the_compilers_own_flags() -> None:
-    make = ["make", "ARCH=um", "KCFLAGS=-w -fcommon", "-C", "tree"]
-    assert kernel_lines._with_debugging(make) == ["make", "ARCH=um", "KCFLAGS=-w -fcommon -g"]
-    assert kernel_lines._with_debugging(["make", "-C", "tree"]) == ["make", "KCFLAGS= -g"]
+def test_a_function_that_is_not_there_has_no_line(program: Path) -> None:
+    assert not line(program, "nowhere", 0, exact=True)
+    assert not line(program.with_name("gone"), "helper", 0, exact=True)
 
 
 WORDS = """\
@@ -95,13 +86,6 @@ WORDS = """\
 PATCHED = KernelChoice("7.2+mine.patch", "7.2", "0123456789abcdef")
 
 
-def know_lines(lines: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if the kernel's source had been asked for these lines already."""
-    (folder / LINES).write_text(json.dumps(lines))
-    monkeypatch.setattr(kernel_lines, "lines_recipe", lambda *asked: asked)
-    monkeypatch.setattr(cache, "ready", lambda *_: SimpleNamespace(folder=folder))
-
-
 def crashed(out: Path, kernel: KernelChoice) -> TcplabError:
     (out / CONSOLE).write_text(WORDS)
     return crash.explained(TcplabError("The guest died.", ""), out, [], kernel)
@@ -110,22 +94,17 @@ def crashed(out: Path, kernel: KernelChoice) -> TcplabError:
 def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lines = ["net/ipv4/tcp_input.c:12: *nothing = 1;", ""]
-    know_lines(lines, tmp_path, monkeypatch)
+    known = {"tcp_ack": ("net/ipv4/tcp_input.c", 12)}
+    monkeypatch.setattr(
+        backtrace, "_line", lambda _program, frame: known.get(frame.function, ("", 0))
+    )
     error = crashed(tmp_path, PATCHED)
     assert "memory was used that is not there" in error.problem
-    assert "  tcp_ack at net/ipv4/tcp_input.c:12: *nothing = 1;\n" in error.problem
-    assert "  tcp_rcv_established\n" in error.problem
+    assert "  tcp_ack at net/ipv4/tcp_input.c:12\n  tcp_rcv_established\n" in error.problem
     assert "Correct 7.2+mine.patch" in error.remedy
 
 
-def test_if_its_source_is_gone_the_functions_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(*_: object) -> None:
-        raise TcplabError("What 7.2+mine.patch names has changed.", "")
-
-    monkeypatch.setattr(kernel_lines, "lines_recipe", gone)
+def test_without_debugging_information_the_functions_are_named(tmp_path: Path) -> None:
     assert "  tcp_ack\n  tcp_rcv_established\n" in crashed(tmp_path, PATCHED).problem
 
 
@@ -142,11 +121,6 @@ REFUSED = """\
 """
 
 
-@pytest.fixture
-def without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backtrace, "_kernel_lines", lambda *_: {})
-
-
 def told(out: Path, words: str, problem: str, since: float = 100.0) -> TcplabError:
     """What is said of a guest whose clock stood still for so many seconds before its last words."""
     (out / CONSOLE).write_text(words)
@@ -156,7 +130,6 @@ def told(out: Path, words: str, problem: str, since: float = 100.0) -> TcplabErr
     return crash.explained(TcplabError(problem, ""), out, [], PATCHED)
 
 
-@pytest.mark.usefixtures("without_lines")
 def test_one_that_spins_says_where_without_the_work_of_its_clock(tmp_path: Path) -> None:
     clock = "[    1.0] RIP: 0033:um_set_signals+0x41/0x60\n"
     clock += "[    1.0]  [<600428b0>] ? time_travel_ndelay+0x40/0x50\n"
@@ -165,12 +138,10 @@ def test_one_that_spins_says_where_without_the_work_of_its_clock(tmp_path: Path)
     assert error.problem.endswith("  tcp_ack\n  tcp_rcv_established\n")
 
 
-@pytest.mark.usefixtures("without_lines")
 def test_one_whose_clock_went_on_does_not_spin(tmp_path: Path) -> None:
     assert told(tmp_path, WORDS, LIMIT, since=1.0).problem == LIMIT
 
 
-@pytest.mark.usefixtures("without_lines")
 def test_who_is_refused_memory_first_is_shown(tmp_path: Path) -> None:
     problem = told(tmp_path, REFUSED, LIMIT).problem
     assert problem.startswith("The guest's memory is used up: 7.2+mine.patch")
@@ -192,25 +163,13 @@ HELD = """\
 """
 
 
-def test_who_holds_most_memory_is_named_with_its_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = ["net/ipv4/tcp_input.c:4287: kept = kmalloc(4096, GFP_ATOMIC);", "", ""]
-    know_lines(lines, tmp_path, monkeypatch)
+def test_who_holds_most_memory_is_named_with_its_line(tmp_path: Path) -> None:
     _, _, held = told(tmp_path, HELD, LIMIT).problem.partition("Most is held by:\n")
     assert held.splitlines() == [
-        f"  950 MiB: tcp_test_fault at {lines[0]}",
+        "  950 MiB: tcp_test_fault at net/ipv4/tcp_input.c:4287",
         "  1.25 GiB: vma_alloc_zeroed at mm/memory.c:1085",
         "  95.1 MiB: exp_init at exp.c:3",
     ]
-
-
-def test_a_line_of_the_source_is_read(workshop: Workshop) -> None:
-    assert kernel_lines._written(workshop, "kernel/made.c", 5) == (
-        "kernel/made.c:5: int made = helper(1);"
-    )
-    assert not kernel_lines._written(workshop, "kernel/made.c", 500)
-    assert not kernel_lines._written(workshop, "../made.c", 5)
 
 
 def test_a_kernel_that_accounts_has_the_patch_last() -> None:

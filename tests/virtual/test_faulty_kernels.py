@@ -1,7 +1,7 @@
 """A kernel of one's own that crashes, spins or leaks ends its guest, and is shown with its lines.
 
-One patch does all of it, as a setting says. Its kernel takes minutes to build, and so does finding
-each line, so these are left out unless pytest has `--faults`.
+One patch does all of it, as a setting says. Its kernel takes minutes to build, so these are left
+out unless pytest has `--faults`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from topologies.foundation.units import Duration
 pytestmark = pytest.mark.virtual
 PATCH = Path(__file__).with_name("faulty.patch")
 SETTING = "net.ipv4.tcp_challenge_ack_limit"
-_LOOP = r"(while \(|cpu_relax\(\);)"  # it is stopped wherever in the loop it is
 FAULTS = {
-    "1": ("kernel crashed", "tcp_test_fault", "tcp_input.c", r"\*nothing = 1;"),
-    "2": ("spins", "tcp_test_fault", "tcp_input.c", _LOOP),
-    "3": ("spins", "tcp_sendmsg_locked", "tcp.c", _LOOP),
-    "4": ("MiB", "tcp_test_fault", "tcp_input.c", r"kmalloc\(4096, GFP_ATOMIC\)"),
+    "1": ("kernel crashed", "tcp_test_fault", "tcp_input.c"),
+    "2": ("spins", "tcp_test_fault", "tcp_input.c"),
+    "3": ("spins", "tcp_sendmsg_locked", "tcp.c"),
+    "4": ("MiB", "tcp_test_fault", "tcp_input.c"),
 }
-"""By the setting: what is said, the function, its file, and a pattern of the line. 2 spins while it
-handles a packet, 3 in a system call.
+"""By the setting: what is said, the function, its file. 2 spins while it handles a packet, 3 in a
+system call.
 """
 
 
@@ -56,15 +55,15 @@ def carry(faulty: Lab, spec: ExperimentSpec, value: str, out: Path) -> None:
 def test_a_fault_is_shown_with_its_line(
     value: str, faulty_lab: Lab, short_sack: ExperimentSpec, tmp_path: Path
 ) -> None:
-    said, function, file, line = FAULTS[value]
-    where = rf"{said}(.|\n)*{function} at net/ipv4/{re.escape(file)}:\d+: .*{line}"
+    said, function, file = FAULTS[value]
+    where = rf"{said}(.|\n)*{function} at net/ipv4/{re.escape(file)}:\d+"
     with pytest.raises(TcplabError, match=where):
         carry(faulty_lab, short_sack, value, tmp_path)
 
 
 def test_a_guest_that_is_told_later_is_shown_with_the_line(faulty_lab: Lab, tmp_path: Path) -> None:
     spec = playground.experiment(playground.PlaygroundParameters())
-    with pytest.raises(TcplabError, match=r"tcp_test_fault at net/ipv4/tcp_input.c:\d+: "):
+    with pytest.raises(TcplabError, match=r"tcp_test_fault at net/ipv4/tcp_input.c:\d+"):
         carry(faulty_lab, spec, "1", tmp_path)
 
 

@@ -64,14 +64,16 @@ cd tree
 """
 
 
-def pack_tree(workshop: Workshop, make: tuple[str, ...], environment: Facts) -> None:
+def pack_tree(build: KernelBuild) -> None:
     """Leave what modules need of the built kernel in `tree` in the workshop as MODULE_TREE."""
-    text = "Keeping what modules need"
-    workshop.run(text, [*make, "-C", "tree", "modules_prepare"], environment=environment)
-    workshop.run(text, [*make, "-C", "tree", "modules"], environment=environment)
+    text, workshop = "Keeping what modules need", build.workshop
+    for target in ("modules_prepare", "modules"):
+        workshop.run(text, [*build.make, target], environment=FIXED)
     workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_TREE}) >{MODULE_TREE}"])
 
 
+SYMBOLS = "linux.debug"
+"""The source lines of a kernel of the user's own, for the explanation of a crash."""
 SELFTESTS, TUNNEL = "selftests.tar.gz", "tun.ko"
 """160 scripts in 7.2, 240 KB, 36 KB compressed; and the driver, empty if the kernel has its own."""
 
@@ -93,19 +95,19 @@ cp tunnel/Kbuild tunnel/Makefile
 """
 
 
-def build_tunnel(workshop: Workshop, make: tuple[str, ...], environment: Facts) -> None:
+def build_tunnel(build: KernelBuild) -> None:
     """Leave the driver in the workshop as TUNNEL, after pack_tree.
 
     It stays empty if the kernel has the driver built in, and if the driver cannot be built, which
     is noted: all but packetdrill runs on such a kernel.
     """
-    text = "Building the tunnel for packetdrill"
+    text, workshop = "Building the tunnel for packetdrill", build.workshop
     workshop.run(text, ["bash", "-e", "-c", COPY_TUNNEL])
     if "CONFIG_TUN=y" in (workshop.folder / "tree/.config").read_text().splitlines():
         return
-    command = [*make, "-C", "tree", f"M={FOLDER}/tunnel", "modules"]
     try:
-        workshop.run(text, command, environment=environment)
+        command = [*build.make, f"M={FOLDER}/tunnel", "modules"]
+        workshop.run(text, command, environment=FIXED)
     except CommandError as error:
         workshop.report.note(f"packetdrill will not run on this kernel: {error}")
         return
@@ -140,7 +142,8 @@ class KernelBuild:
 
     @property
     def make(self) -> list[str]:
-        return [*MAKE, *self.kernel.make, "-C", "tree"]
+        debugging = ["CFLAGS_KERNEL=-g"] if self.choice.digest else []
+        return [*MAKE, *self.kernel.make, *debugging, "-C", "tree"]
 
 
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
@@ -154,12 +157,13 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
     kernel = kernel_version(choice.series)
     files = (kernel.config_file, *kernel.patch_files)
     variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"
+    own = (SYMBOLS,) if choice.digest else ()
     return Recipe(
         "kernel",
         files,
-        ("linux", MODULE_TREE, SELFTESTS, TUNNEL),
+        ("linux", MODULE_TREE, SELFTESTS, TUNNEL, *own),
         lambda workshop: build_kernel(workshop, choice, source),
-        variant if choice.is_default else f"{variant} {compiler()}",
+        variant if choice.is_default else " ".join([variant, compiler(), *own]),
         (MAKE, FIXED, PACK_TREE, PACK_SELFTESTS, COPY_TUNNEL),
     )
 
@@ -191,10 +195,9 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
     need_tools(KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)
-    make = (*MAKE, *build.kernel.make)
     compile_kernel(build)
-    pack_tree(workshop, make, FIXED)
-    build_tunnel(workshop, make, FIXED)
+    pack_tree(build)
+    build_tunnel(build)
     text = "Keeping the kernel's packetdrill scripts"
     workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_SELFTESTS}) >{SELFTESTS}"])
     start_up = (workshop.folder / "tree/arch/um/os-Linux/start_up.c").read_text()
@@ -282,7 +285,10 @@ def compile_kernel(build: KernelBuild) -> None:
             problem = f"Linux {build.choice.name} does not compile: {first[0]}."
             raise TcplabError(problem, error.remedy) from error
         raise
-    workshop.run("Stripping the lab kernel", ["strip", "-o", "linux", "tree/linux"])
+    text = "Stripping the lab kernel"
+    workshop.run(text, ["strip", "-o", "linux", "tree/linux"])
+    if build.choice.digest:
+        workshop.run(text, ["objcopy", "--only-keep-debug", "tree/linux", SYMBOLS])
 
 
 def lines(file: Path) -> int:
