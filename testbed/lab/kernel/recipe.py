@@ -15,15 +15,18 @@ the packets of every experiment (measured).
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
+from testbed.host.packages import present
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -34,6 +37,7 @@ from testbed.lab.kernel.choice import (
 )
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
 from testbed.lab.kernel.version import KernelVersion, kernel_version
+from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, Workshop, need_space, need_tools
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import CommandError, TcplabError
@@ -127,6 +131,7 @@ FIXED = {
     # programs of the build that are kept for modules (module_tree.py) run on other machines too
     "HOSTLDFLAGS": "-static",
 }
+_CCACHE = {"CCACHE_DIR": f"{FOLDER}/ccache", "CCACHE_MAXSIZE": "2G"}
 MAKE = ("make", "ARCH=um")
 _ERROR = re.compile(r"(?m)^\S+?:\d+(:\d+)?: (?:fatal )?error: .+$")
 
@@ -142,8 +147,9 @@ class KernelBuild:
 
     @property
     def make(self) -> list[str]:
-        debugging = ["CFLAGS_KERNEL=-g"] if self.choice.digest else []
-        return [*MAKE, *self.kernel.make, *debugging, "-C", "tree"]
+        own = ["CFLAGS_KERNEL=-g"] if self.choice.digest else []
+        own += ["CC=ccache gcc"] if self.choice.digest and present("ccache") else []
+        return [*MAKE, *self.kernel.make, *own, "-C", "tree"]
 
 
 def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) -> Recipe:
@@ -168,7 +174,7 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
     )
 
 
-@cache
+@functools.cache
 def compiler() -> str:
     """Return the compiler's version line; empty without one."""
     if not shutil.which("gcc"):
@@ -279,7 +285,8 @@ def compile_kernel(build: KernelBuild) -> None:
     text = f"Building the lab kernel ({cores} cores)"
     command = [*build.make, f"-j{cores}", "linux"]
     try:
-        workshop.run(text, command, environment=FIXED, share=share)
+        with _kept_objects(workshop):
+            workshop.run(text, command, environment=FIXED | _CCACHE, share=share)
     except CommandError as error:
         if first := _ERROR.search(error.output):
             problem = f"Linux {build.choice.name} does not compile: {first[0]}."
@@ -289,6 +296,24 @@ def compile_kernel(build: KernelBuild) -> None:
     workshop.run(text, ["strip", "-o", "linux", "tree/linux"])
     if build.choice.digest:
         workshop.run(text, ["objcopy", "--only-keep-debug", "tree/linux", SYMBOLS])
+
+
+@contextmanager
+def _kept_objects(workshop: Workshop) -> Iterator[None]:
+    """Give the build the folder of ccache(1), if an earlier one left it, and keep it again."""
+    kept, place = kept_objects(), workshop.folder / kept_objects().name
+    with suppress(FileNotFoundError):
+        os.replace(kept, place)
+    try:
+        yield
+    finally:
+        with suppress(FileNotFoundError):
+            os.replace(place, kept)
+
+
+def kept_objects() -> Path:
+    """Return the place of the objects of users' kernels, of which the next build compiles fewer."""
+    return cache.folder() / "ccache"
 
 
 def lines(file: Path) -> int:
