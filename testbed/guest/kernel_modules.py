@@ -130,10 +130,7 @@ def _inserted(module: KernelModule, job: JobContext) -> dict[str, Any]:
 
 
 def _row(module: KernelModule, job: JobContext) -> dict[str, Any]:
-    """Return what /proc/modules and TCP say of a module.
-
-    Raises TcplabError if it did not register its name.
-    """
+    """Return what /proc/modules and TCP say of a module."""
     names = available_algorithms()
     if module.algorithm not in names:
         raise TcplabError(

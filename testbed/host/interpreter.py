@@ -9,18 +9,7 @@ from pathlib import Path
 
 from testbed.host.naming import CODE
 
-_LIBRARIES = (
-    "click",
-    "jinja2",
-    "markdown_it",
-    "matplotlib",
-    "msgspec",
-    "numpy",
-    "rich",
-    "starlette",
-    "uvicorn",
-    "websockets",
-)
+_LIBRARIES = "click jinja2 markdown_it matplotlib msgspec numpy rich starlette uvicorn websockets"
 _ENVIRONMENT = CODE / ".venv"
 
 
@@ -29,7 +18,7 @@ def in_virtual_environment() -> None:
 
     Ends the program with a sentence if there is no `.venv` yet.
     """
-    if all(map(importlib.util.find_spec, _LIBRARIES)):
+    if all(map(importlib.util.find_spec, _LIBRARIES.split())):
         return
     python = _ENVIRONMENT / "bin" / "python"
     if not python.exists() or Path(sys.prefix) == _ENVIRONMENT:

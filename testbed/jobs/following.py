@@ -23,20 +23,6 @@ from topologies.foundation.errors import TcplabError
 
 CONSOLE = "console.log"
 _REMEDIES = {  # what a dead run's last words may contain, and what to do then
-    "namespace": (
-        "This system does not let ordinary users make namespaces, which the sandbox needs: sudo"
-        " sysctl -w user.max_user_namespaces=10000 kernel.unprivileged_userns_clone=1, on Ubuntu"
-        " kernel.apparmor_restrict_unprivileged_userns=0; in a container, start that with more"
-        " rights."
-    ),
-    "seccomp": (
-        "This system, perhaps a container, does not let programs install seccomp filters; run"
-        " outside of it."
-    ),
-    "ptrace": (
-        "This system, perhaps a container, does not let programs trace their children; run outside"
-        " of it."
-    ),
     "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
     "": "The whole output is in console.log and job.log of the run's folder.",
 }
@@ -205,10 +191,7 @@ class _JobNews:
 
 
 def _verdict(out: Path, status: int) -> float:
-    """Return the seconds that a job's clock showed at its good end.
-
-    Raises TcplabError with its message otherwise.
-    """
+    """Return the seconds that a job's clock showed at its good end."""
     if why := _SIGNALS.get(status - _BY_SIGNAL):
         raise TcplabError(f"{NO_RESULT}: {why}.", "Only its guest was ended.")
     if not untrusted.is_file(out, RESULT):

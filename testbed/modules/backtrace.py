@@ -35,21 +35,11 @@ _FRAME = re.compile(
 _TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
 _FRAMES = 12
 _WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
-_MESSENGERS = {  # functions that tell of a crash, or of the signal that the host sent for it
-    "panic",
-    "vpanic",
-    "dump_stack",
-    "dump_stack_lvl",
-    "show_stack",
-    "_printk",
-    "relay_signal",
-    "relay_signal.cold",
-    "segv",
-    "segv_handler",
-    "sig_handler",
-    "sig_handler_common",
-    "hard_handler",
-}
+_MESSENGERS = re.compile(
+    r"v?panic|dump_stack(_lvl)?|show_stack|_printk|relay_signal(\.cold)?|segv(_handler)?"
+    r"|(sig|hard)_handler(_common)?"
+)
+"""Functions that tell of a crash, or of the signal that the host sent for it."""
 _ADDRESS_TO_LINE = ("addr2line", "--inlines", "-e", "program")
 _USER_MODE = ("um_", "time_travel_", "__time_travel_")
 """How functions begin that are the work of being a program: clock and interrupts."""
@@ -100,7 +90,7 @@ def frames_in(console: str) -> list[StackFrame]:
     distinct: dict[tuple[str, str], StackFrame] = {}
     for how, function, offset, module in _FRAME.findall(crash):
         frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
-        is_telling = function not in _MESSENGERS and not function.startswith(_USER_MODE)
+        is_telling = not _MESSENGERS.fullmatch(function) and not function.startswith(_USER_MODE)
         if (frame.offset or frame.exact) and is_telling:
             distinct.setdefault((function, module), frame)
     frames = sorted(distinct.values(), key=lambda frame: not frame.exact)

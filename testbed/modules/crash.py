@@ -40,17 +40,8 @@ _MEMORY_GONE = re.compile(
 _TRACE, _MEMORY_TOLD = "Call Trace:", "Mem-Info:"
 """How a backtrace begins, and what the kernel prints behind that of a refused allocation."""
 _ALLOCATING = (
-    "warn_alloc",
-    "dump_header",
-    "oom_kill",
-    "out_of_memory",
-    "__alloc_",
-    "new_slab",
-    "___slab_",
-    "__slab_",
-    "__kmalloc",
-    "kmem_cache_",
-    "kmalloc_",
+    *("warn_alloc", "dump_header", "oom_kill", "out_of_memory", "__alloc_", "new_slab"),
+    *("___slab_", "__slab_", "__kmalloc", "kmem_cache_", "kmalloc_"),
 )
 """How functions begin that ask for memory for another."""
 # Wall seconds without a tick of the guest's clock, which usually ticks several times a second.

@@ -15,13 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from testbed.host.packages import install_command, of_tools
 from topologies.foundation.errors import CommandError, TcplabError
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 FOLDER = "/tmp/tcplab"
 """The workshop's folder as a sealed command finds it."""
@@ -48,41 +45,31 @@ class BuildReport:
 
 
 class LineReport(BuildReport):
-    """For a file or a pipe: a line when a step begins, then one every `interval` seconds."""
+    """A line when a step begins, and one every `interval` seconds.
+
+    On a terminal each line replaces the one before, every second.
+    """
 
     def __init__(self, stream: TextIO, interval: float = 15.0) -> None:
-        self.stream, self.interval = stream, interval
+        self.stream, self.is_terminal = stream, stream.isatty()
+        self.interval = 1.0 if self.is_terminal else interval
         self.text, self.began, self.printed = "", 0.0, 0.0
 
     def note(self, text: str) -> None:
-        print(text, file=self.stream, flush=True)
+        self._print(text, "\n")
 
     def step(self, text: str, share: float | None = None) -> None:
-        now = time.monotonic()
+        now, end = time.monotonic(), "\r" if self.is_terminal else "\n"
         if text != self.text:
             self.text, self.began, self.printed = text, now, now
-            self.note(f"{text} ...")
+            self._print(f"{text} ...", end)
         elif now - self.printed >= self.interval:
             self.printed = now
-            self.note(f"{text}: {progress_text(now - self.began, share)}")
+            self._print(f"{text}: {progress_text(now - self.began, share)}", end)
 
-
-class BarReport(BuildReport):
-    """For a terminal: one line with a bar and an estimate, which vanishes at the end."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.progress, self.text = progress, ""
-        self.task = progress.add_task("", total=None, visible=False)
-
-    def note(self, text: str) -> None:
-        self.progress.console.print(text, highlight=False, markup=False)
-
-    def step(self, text: str, share: float | None = None) -> None:
-        if text != self.text:
-            self.text = text
-            self.progress.reset(self.task, description=text, total=None, visible=True)
-        if share is not None:
-            self.progress.update(self.task, completed=share, total=1.0)
+    def _print(self, text: str, end: str) -> None:
+        erase = "\x1b[K" if self.is_terminal else ""
+        print(text, end=erase + end, file=self.stream, flush=True)
 
 
 def progress_text(elapsed: float, share: float | None) -> str:
@@ -94,22 +81,11 @@ def progress_text(elapsed: float, share: float | None) -> str:
 
 @contextmanager
 def shown(stream: TextIO) -> Iterator[BuildReport]:
-    """Provide a report on `stream`: a bar if that is a terminal, else lines."""
-    from rich import progress as bars
-    from rich.console import Console
-
-    if not stream.isatty():
-        yield LineReport(stream)
-        return
-    columns = (
-        bars.SpinnerColumn(),
-        bars.TextColumn("{task.description}"),
-        bars.BarColumn(),
-        bars.TimeElapsedColumn(),
-        bars.TimeRemainingColumn(),
-    )
-    with bars.Progress(*columns, console=Console(file=stream), transient=True) as progress:
-        yield BarReport(progress)
+    """Provide a report on `stream`, of which a terminal keeps the notes."""
+    report = LineReport(stream)
+    yield report
+    if report.is_terminal:
+        report._print("", "\r")
 
 
 @contextmanager

@@ -110,10 +110,7 @@ def _targets(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dic
 
 
 def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -> None:
-    """Copy each expected member to its path.
-
-    Raises TcplabError for anything else in the archive.
-    """
+    """Copy each expected member to its path."""
     remaining = {**expected, **optional}
     try:
         with file.open("rb") as stream:

@@ -227,6 +227,18 @@ def test_a_pipe_gets_a_line_now_and_then() -> None:
     assert lines[1].startswith("Building: 25%, about ")
 
 
+def test_a_terminal_keeps_notes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    with building.shown(stream) as report:
+        report.step("Building", None)
+        report.note("A note")
+        report.step("Squashing", None)
+    erase = "\x1b[K"
+    pieces = [f"Building ...{erase}\r", f"A note{erase}\n", f"Squashing ...{erase}\r", f"{erase}\r"]
+    assert stream.getvalue() == "".join(pieces)
+
+
 @pytest.mark.parametrize(
     ("elapsed", "share", "expected"),
     [(30.0, None, "30 s so far"), (30.0, 0.0, "30 s so far"), (30.0, 0.25, "25%, about 90 s left")],

@@ -32,8 +32,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from testbed.host.ports import told_if_taken
 from testbed.host.scratch import scratch
+from topologies.foundation.errors import TcplabError
 
 HOST = "127.0.0.1"
 REFUSED = 1008
@@ -56,8 +56,11 @@ class LocalServer:
 
     def __init__(self, application: ASGIApp, port: int = 0) -> None:
         """Raises TcplabError if the port is taken. Port 0 is any that is free."""
-        with told_if_taken(port):
+        try:
             self._socket = socket.create_server((HOST, port))  # early requests wait until `run`
+        except OSError as error:
+            problem = f"Cannot listen on port {port}: {error.strerror}."
+            raise TcplabError(problem, "Choose another with --port.") from None
         self.port = int(self._socket.getsockname()[1])
         self._server = uvicorn.Server(
             uvicorn.Config(
