@@ -68,10 +68,7 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 
 
 def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:
-    """(MAC, port of the switch) of every interface that can be reached through it.
-
-    Empty for a switch with two ports, which has no choice.
-    """
+    """Return (MAC, port of the switch) of every interface, if the switch has a choice."""
     macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
     ports = [port for port in topology.ports if port.node == switch]
     return tuple(
@@ -148,9 +145,7 @@ def _behind(topology: TopologySpec, port: Port) -> set[str]:
 
 
 def _joined(topology: TopologySpec, port: Port) -> set[str]:
-    """Return the names of all interfaces on the Ethernet of `port`: along its cable, through
-    switches.
-    """
+    """Return the names of all interfaces on the Ethernet of `port`."""
     members: set[str] = set()
     waiting = [port]
     while waiting:

@@ -14,10 +14,7 @@ MOST_ROUTERS = 60  # a packet leaves with a TTL of 64
 
 
 def chain(routers: int, channel: Channel, back: Channel | None = None) -> TopologySpec:
-    """h1 - r1 - ... - rn - h2: a packet crosses as many channels as routers.
-
-    Every router's port has `channel` towards h2, and `back` (or the same) towards h1.
-    """
+    """h1 - r1 - ... - rn - h2, with `channel` towards h2 and `back` (or the same) towards h1."""
     if not 1 <= routers <= MOST_ROUTERS:
         raise UsageError(
             f"A chain of {routers} routers is not possible.", f"Choose 1 to {MOST_ROUTERS}."

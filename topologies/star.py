@@ -12,10 +12,7 @@ left ===== center ===== right
 
 
 def star(channel: Channel, towards_others: Channel | None = None) -> TopologySpec:
-    """left, right and top around the router center.
-
-    `channel` leaves it towards left; `towards_others`, or the same, towards right and top.
-    """
+    """Return the router center with left (behind `channel`), right and top."""
     hosts = ("left", "right", "top")
     nodes = (*(Node(name, "host") for name in hosts), Node("center", "router"))
     channels = {

@@ -241,10 +241,7 @@ class TopologySpec:
 
     @cached_property
     def ports(self) -> tuple[Port, ...]:
-        """Every interface, in the order of the links: h1-eth0, s1-eth1.
-
-        Switches count from 1, as Mininet's do.
-        """
+        """Every interface, in the order of the links: h1-eth0, s1-eth1 (switches begin at 1)."""
         used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
         ports: list[Port] = []
         for link in self.links:
@@ -256,10 +253,7 @@ class TopologySpec:
         return tuple(ports)
 
     def path(self, source: str, target: str) -> tuple[Port, ...]:
-        """Return the ports that a packet leaves through on a shortest way.
-
-        Raises UsageError for a node that is not there.
-        """
+        """Return the ports along a shortest way. Raises UsageError for an unknown node."""
         for name in (source, target):
             if name not in self._kinds:
                 raise UsageError(

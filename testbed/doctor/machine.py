@@ -17,10 +17,7 @@ from testbed.host.packages import PATH, present
 
 
 def _printed(command: Sequence[str]) -> str:
-    """Return what a program prints; empty if it is not installed, fails or does not answer.
-
-    Only the distribution's programs are found, not those on the user's PATH.
-    """
+    """Return what a program of the distribution prints; empty if that is not to be had."""
     try:
         environment = {"PATH": PATH, "LC_ALL": "C"}
         done = subprocess.run(

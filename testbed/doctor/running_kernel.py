@@ -45,10 +45,7 @@ def has_module(machine: ExaminedMachine, name: str, trial: str = "") -> bool:
 
 
 def takes_modules(machine: ExaminedMachine) -> bool:
-    """Return whether the kernel loads modules: proc_modules(5) is there if it was built so.
-
-    modules_disabled in sysctl/kernel.rst of the kernel's documentation can end that.
-    """
+    """Return whether the kernel loads modules (proc_modules(5), modules_disabled of sysctl)."""
     disabled = machine.text("/proc/sys/kernel/modules_disabled") == "1"
     return machine.exists("/proc/modules") and not disabled
 
@@ -89,10 +86,7 @@ def congestion_controls(machine: ExaminedMachine) -> Finding:
 
 
 def open_vswitch(machine: ExaminedMachine) -> Finding:
-    """Check Open vSwitch's programs, the module that they would use, and its daemon.
-
-    Runs start a daemon of their own.
-    """
+    """Check Open vSwitch's programs, its module and the machine's daemon, which runs do not use."""
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
     found = partial(Finding, "native", "Open vSwitch")
     if not line:
@@ -115,10 +109,7 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
-    """Check if the kernel, Secure Boot or lockdown refuses a user's own congestion control.
-
-    tcplab has no other modules.
-    """
+    """Check if the kernel, Secure Boot or lockdown refuses a user's own congestion control."""
     virtually = "./tcplab run custom_cc --testbed virtual"
     if not takes_modules(machine):
         sentence = "This kernel takes no modules, so no congestion control of your own."

@@ -32,10 +32,7 @@ def architecture(machine: ExaminedMachine) -> Finding:
 
 
 def instructions(machine: ExaminedMachine) -> Finding:
-    """NumPy is built for processors since 2009 (x86-64-v2); emulated ones may have less.
-
-    Without it runs work, but captures are not read.
-    """
+    """Check for x86-64-v2 (since 2009), which NumPy needs: without it captures are not read."""
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     missing = [flag for flag in _NUMPY_NEEDS if flag not in flags]
     if machine.architecture != "x86_64" or not flags or not missing:
@@ -126,10 +123,7 @@ def windows(machine: ExaminedMachine) -> Finding:
 
 
 def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
-    """Yield every program with the version of its package.
-
-    A release has `brought` Python and sandbox, and needs no installation.
-    """
+    """Yield the versions of all packages; a release has `brought` Python and sandbox."""
     own: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
         ("both", "Python", ALWAYS),
         ("virtual", "sandbox's tools", VIRTUAL),

@@ -58,10 +58,7 @@ def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def certificates(folder: Path | None = None) -> Certificates:
-    """Return the cluster's certificate on this machine.
-
-    Raises TcplabError if there is none, or if others may read its key or have made it.
-    """
+    """Return this machine's certificate. Raises TcplabError without one that is only ours."""
     found = Certificates(folder or usual_folder())
     for file in (found.certificate, found.key):
         if not file.is_file():
@@ -79,10 +76,7 @@ def certificates(folder: Path | None = None) -> Certificates:
 
 
 def certificates_or_made() -> Certificates:
-    """Return the cluster's certificate on this machine, which is made if there is none.
-
-    Raises as `certificates` and `make_certificates`.
-    """
+    """Return the cluster's certificate on this machine, which is made if there is none."""
     usual = Certificates(usual_folder())
     if not usual.certificate.exists():
         with suppress(UsageError):  # another scheduler has just made it
@@ -101,10 +95,7 @@ def require_tls(scheduler: str) -> None:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Make a key and its certificate by openssl(1) in a folder that has none.
-
-    Raises UsageError if it has, CommandError if openssl fails, TcplabError without it.
-    """
+    """Make a key and its certificate in a folder without any. Raises TcplabError."""
     made = Certificates(folder)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with gate(folder):

@@ -199,10 +199,7 @@ def _event_loop() -> Iterator[IOLoop]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without Dask's own messages, which would tear the progress bar.
-
-    What ends a task is in its result.
-    """
+    """Silence Dask's own messages, which would tear the progress bar."""
     loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

@@ -28,10 +28,7 @@ _ALL = ("0.0.0.0", "::")
 
 
 def run_scheduler(host: str, port: int, protection: Certificates) -> None:
-    """Run a scheduler at an address of this machine until a signal ends it.
-
-    Raises TcplabError if it cannot listen there.
-    """
+    """Run a scheduler at an address until a signal ends it. Raises TcplabError if that is taken."""
     words = ["--host", _in_brackets(host), "--port", str(port), *protection.options()]
     with scratch() as folder, configured(folder):
         _run(dask_scheduler, words, f"{host}, port {port}")
@@ -71,10 +68,7 @@ def address_of(host: str, port: int) -> str:
 
 
 def towards(scheduler: str) -> str:
-    """Return this machine's address as a scheduler sees it; loopback for loopback.
-
-    Raises UsageError if the address is none, TcplabError if there is no way to it.
-    """
+    """Return this machine's address as a scheduler sees it. Raises UsageError, TcplabError."""
     try:
         host, port = get_address_host_port(scheduler, strict=True)
     except ValueError:

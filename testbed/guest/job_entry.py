@@ -109,10 +109,7 @@ class JobContext:
 
 
 def _copy_out(source: str | Path, target: str | Path) -> None:
-    """Copy a file to the host, whose pages do not stay in the guest's memory (posix_fadvise(2)).
-
-    A capture takes more memory than all else.
-    """
+    """Copy a file to the host, without keeping its pages in memory (posix_fadvise(2))."""
     with open(source, "rb") as read, open(target, "wb") as written:
         while piece := read.read(_PIECE):
             written.write(piece)

@@ -159,19 +159,13 @@ def insert(name: str, file: Path) -> None:
 
 
 def _line_of(name: str) -> str:
-    """Return the module's line of /proc/modules (proc_modules(5)), empty if it is not loaded.
-
-    Name, bytes, number of users, their names, state, address, taints.
-    """
+    """Return the module's line of /proc/modules (proc_modules(5)), empty if it is not loaded."""
     lines = Path("/proc/modules").read_text().splitlines()
     return next((line for line in lines if line.split()[0] == name), "")
 
 
 def remove(name: str, patience: float = _UNUSED) -> None:
-    """Unload a module by rmmod(8) once it is unused, or after `patience` seconds.
-
-    Raises TcplabError if it stays.
-    """
+    """Unload a module once it is unused, or after `patience` seconds. Raises TcplabError."""
     waited_for(lambda: _line_of(name).split()[2:3] == ["0"], patience, 0.1)
     try:
         run(["rmmod", name])

@@ -21,10 +21,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextmanager
 def network_namespace(pid: int) -> Iterator[None]:
-    """Move the calling thread into the network namespace of process `pid` for the block.
-
-    Raises OSError without CAP_SYS_ADMIN.
-    """
+    """Move the calling thread into the network namespace of process `pid`. Raises OSError."""
     # /proc/thread-self is younger than Linux 3.13.
     home = os.open(f"/proc/self/task/{_libc.gettid()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:

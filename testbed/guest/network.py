@@ -140,9 +140,7 @@ class LiveNetwork:
         return [port for port in self.topology.ports if port.channel]
 
     def _shaping_nodes(self) -> list[str]:
-        """Return a node for each namespace that shapes: all switches share one, named by the
-        first.
-        """
+        """Return a node for each namespace that shapes: one of all switches, which share theirs."""
         switches = self.topology.named("switch")
         owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()
@@ -253,10 +251,7 @@ class LiveNetwork:
 
 @contextmanager
 def network(topology: TopologySpec, **options: Any) -> Iterator[LiveNetwork]:
-    """Provide the topology, running and equal to its spec. Raises TcplabError if it is not.
-
-    The options are those of `cabled_network`.
-    """
+    """Provide the topology, shaped, with options of `cabled_network`. Raises TcplabError."""
     with cabled_network(topology, **options) as live:
         live.shape()
         live.reorder()
@@ -304,10 +299,7 @@ def cabled_network(
 
 
 def _prepare() -> None:
-    """Set up our own namespace, which the switches share, and raise the limit of descriptors.
-
-    Each host takes three of them.
-    """
+    """Set up our own namespace, which the switches share; each host takes three descriptors."""
     for name, value in SWITCH_SYSCTLS.items():
         _set("the switches", name, value)
     for name, value in (CONNECTION_TABLE, CABLES, NEIGHBOURS):
@@ -338,10 +330,7 @@ def _assemble(live: LiveNetwork) -> None:
 
 
 def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
-    """Return the requests for a node's namespace, in an order that works.
-
-    An interface that is not up can have no neighbours and no routes.
-    """
+    """Return a node's requests in order: up interfaces can have neighbours and routes."""
     requests = [rtnetlink.up("lo")]
     for interface in interfaces(topology):
         name = interface.port.name

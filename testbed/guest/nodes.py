@@ -35,10 +35,7 @@ class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
         """Skip: Mininet would ask with two processes for its programs."""
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Start the process whose namespaces the node lives in.
-
-        Raises TcplabError if it ends at once.
-        """
+        """Start the process whose namespaces the node lives in. Raises TcplabError."""
         command = ["mnexec", mnopts or "-dnp", "cat"]
         self.holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.holder.stdout is not None
@@ -190,10 +187,7 @@ def forward(topology: TopologySpec) -> None:
 
 
 def take_down(mininet: Any) -> None:
-    """Remove switches, cables and hosts. Raises CommandError.
-
-    Each is removed even if another could not be, or if only some were made.
-    """
+    """Remove switches, cables and hosts, whatever was made of them. Raises CommandError."""
     present = {name for _index, name in socket.if_nameindex()}
     ends = [
         end

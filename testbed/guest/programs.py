@@ -20,10 +20,7 @@ _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothin
 
 
 def run(command: list[str], text: str = "") -> str:
-    """Return the output of a command that must succeed.
-
-    Raises CommandError, or TcplabError if it is not installed.
-    """
+    """Return the output of a command that must succeed. Raises CommandError, TcplabError."""
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     except FileNotFoundError:
@@ -36,10 +33,7 @@ def run(command: list[str], text: str = "") -> str:
 
 
 def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
-    """Return as soon as `ready()` holds, looking every `interval` seconds.
-
-    Raises TcplabError after `timeout`.
-    """
+    """Return as soon as `ready()` holds. Raises TcplabError after `timeout` seconds."""
     if not waited_for(ready, timeout, interval):
         raise TcplabError(
             f"Waited {timeout:g} s for {what} without success.",
@@ -127,10 +121,7 @@ class Stop:
 
 @contextmanager
 def in_background(name: str, work: Callable[[Stop], None]) -> Iterator[None]:
-    """Run `work(stop)` in a thread during the block, and raise at the end what it raised.
-
-    `work` must return soon after `stop` is set.
-    """
+    """Run `work(stop)` in a thread during the block, and raise at the end what it raised."""
     stop = Stop()
     failures: list[Exception] = []
 

@@ -116,10 +116,7 @@ def route(network: str, prefix: int, gateway: str) -> NetlinkRequest:
 
 
 def apply(requests: Iterable[NetlinkRequest]) -> None:
-    """Carry out all requests in order.
-
-    Raises TcplabError with the words of the first that the kernel refused.
-    """
+    """Carry out requests in order. Raises TcplabError for the first that the kernel refused."""
     waiting = list(requests)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
         for start in range(0, len(waiting), _TOGETHER):
@@ -210,10 +207,7 @@ _SEED = 14  # TCA_NETEM_PRNG_SEED
 
 
 def rewindings(interfaces: list[str]) -> list[NetlinkRequest | None]:
-    """For each interface the request that rewinds the netem at its root.
-
-    None if its kernel has no generator for each netem.
-    """
+    """Return the request that rewinds each interface's netem; None if its kernel cannot."""
     present = {head[_INTERFACE]: (head, body) for head, body in _delay_lines()}
     return [_as_it_was(name, *present[socket.if_nametoindex(name)]) for name in interfaces]
 

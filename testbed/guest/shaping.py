@@ -146,11 +146,7 @@ def compare(
     frame: int = FRAME,
     of_host: bool = False,
 ) -> list[InterfaceSetting]:
-    """Compare each field of the channel with what `tc -j qdisc show` says of the interface.
-
-    If they differ, raises TcplabError, which names the interface, what was asked for and what the
-    kernel has.
-    """
+    """Compare each field of the channel with what tc shows. Raises TcplabError if they differ."""
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (_duration(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
     waiting = Packets(discipline(channel.discipline).packets(queue, frame))
@@ -174,10 +170,7 @@ def _share(fraction: float) -> Share:
 
 
 def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[str, Any]:
-    """Return the options of the interface's qdisc with that handle.
-
-    Raises TcplabError if it has none.
-    """
+    """Return the options of the interface's qdisc with that handle. Raises TcplabError."""
     for row in rows:
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
@@ -240,10 +233,7 @@ def compare_reordering(
     rows: list[dict[str, Any]],
     filters: list[dict[str, Any]],
 ) -> list[InterfaceSetting]:
-    """Compare each field with what `tc -j qdisc show` and `tc -j filter show` say.
-
-    Raises TcplabError if they differ.
-    """
+    """Compare each field with what tc shows. Raises TcplabError if they differ."""
     netem, prio = options_of(interface, rows, NETEM), options_of(interface, rows, "1:")
     reorder, asked = netem.get("reorder", {}), reordering
     share, correlation = (_share(reorder.get(name, 0)) for name in ("reorder", "correlation"))
@@ -299,10 +289,7 @@ _FEATURES = {  # name as ethtool -k prints it: (get, set)
 
 
 def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
-    """Turn all offloads of an interface in the thread's namespace off, or on.
-
-    Raises TcplabError if one differs afterwards.
-    """
+    """Turn all offloads of an interface off, or on. Raises TcplabError if one stays."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         for get, put in _FEATURES.values():
             if bool(_feature(control, interface, get)) != on:
@@ -337,10 +324,7 @@ def _checked(interface: str, name: str, on: bool, is_on: bool) -> InterfaceSetti
 
 
 def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:
-    """Give an interface of the thread's namespace its MTU in bytes.
-
-    Raises TcplabError if the kernel has another afterwards.
-    """
+    """Give an interface its MTU in bytes. Raises TcplabError if the kernel has another then."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
             fcntl.ioctl(control, _SET_MTU, _MTU_REQUEST.pack(interface.encode(), mtu.base))

@@ -95,9 +95,7 @@ _INFINITE_SSTHRESH = 0x7FFFFFFF  # net/tcp.h: TCP_INFINITE_SSTHRESH
 
 
 def tcp_sockets(states: int = CONNECTED) -> list[dict[str, Any]]:
-    """Return the IPv4 TCP sockets of the thread's namespace: addresses, state and fields of
-    tcp_info.
-    """
+    """Return the IPv4 TCP sockets of the thread's namespace with fields of tcp_info."""
     with _diag_socket() as diag:
         return _dump(diag, states)
 

@@ -39,10 +39,7 @@ _ROW = "6f1c1f4e-0000-4000-8000-000000000001"  # any identifier would do
 
 
 def start_open_vswitch() -> None:
-    """Start Open vSwitch, which ends with the guest or with the namespaces of the run.
-
-    `/run` must be private.
-    """
+    """Start Open vSwitch, which ends with the namespaces of the run; `/run` must be private."""
     if not _SCHEMA.exists():
         raise TcplabError(
             "Open vSwitch is not installed.", "Install it: sudo apt-get install openvswitch-switch"
@@ -56,9 +53,7 @@ def start_open_vswitch() -> None:
 
 
 def _configuration() -> dict[str, object]:
-    """Return the row that `ovs-vsctl init` makes, with settings, as a transaction of the
-    database.
-    """
+    """Return the row that `ovs-vsctl init` makes, with settings, as a transaction."""
     rests = [[name, str(_A_DAY)] for name in ("max-idle", "max-revalidator")]
     return {"Open_vSwitch": {_ROW: {"other_config": ["map", rests]}}}
 
@@ -111,9 +106,7 @@ def send_first_packet(
 
 
 def _arrives(sender: socket.socket, receiver: socket.socket) -> bool:
-    """Return whether a datagram arrives at once: a cable that was just laid drops what comes too
-    early.
-    """
+    """Return whether a datagram arrives at once; a cable drops what comes too early."""
     sender.send(b"")
     return bool(select([receiver], [], [], _LOOK)[0])
 
@@ -125,10 +118,7 @@ _SETTINGS = {"forward_delay": 0, "ageing_time": 24 * 3600 * 100}
 
 
 def make_bridge(name: str, ports: list[str]) -> None:
-    """Make a bridge of these interfaces in the thread's namespace, and take it up.
-
-    Raises OSError if the kernel has no bridges, TcplabError if it cannot be taken up.
-    """
+    """Make a bridge of these interfaces, and take it up. Raises OSError, TcplabError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         fcntl.ioctl(control, _ADD_BRIDGE, name.encode() + b"\0")
         for setting, value in _SETTINGS.items():

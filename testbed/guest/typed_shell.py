@@ -93,10 +93,7 @@ Ctrl-C stops the command that runs. Ctrl-D or exit ends the network; Ctrl-] does
 
 
 def perform(data: Any, job: JobContext) -> None:
-    """Build the topology in `data`, and run the command line until the user ends it.
-
-    `data` also has the `size` of the terminal: rows, columns.
-    """
+    """Build the topology of `data` and run the command line in a terminal of this `size`."""
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
     job.enter("building the network")
     with network(topology, disposable=True, shells=True, has_lines=job.virtual) as live:
@@ -108,10 +105,7 @@ def perform(data: Any, job: JobContext) -> None:
 
 
 def _tell_mininet(live: LiveNetwork) -> None:
-    """Tell Mininet the addresses, which were set without it.
-
-    Its command line replaces the names of hosts by them.
-    """
+    """Tell Mininet the addresses, by which its command line replaces names of hosts."""
     for host in live.mininet.hosts:
         for interface in host.intfList():
             interface.updateIP()
@@ -133,10 +127,7 @@ def _help(topology: TopologySpec) -> str:
 
 @contextmanager
 def _terminal(mailbox: Mailbox, rows: int, columns: int) -> Iterator[None]:
-    """A pseudo-terminal as our controlling one, so that Ctrl-C is a signal.
-
-    Its other end is relayed to the mailbox.
-    """
+    """Provide a controlling terminal, so that Ctrl-C is a signal, relayed to the mailbox."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     os.setsid()

@@ -23,10 +23,7 @@ _NO_LIMIT = 2**40  # MiB
 
 @contextmanager
 def claimed_processor() -> Iterator[int]:
-    """Provide the number of the least busy processor that no other run has claimed.
-
-    If all are claimed, the least busy of them: more guests than processors is the user's choice.
-    """
+    """Provide the least busy processor that no other run has claimed, else the least busy."""
     ordered = _least_busy_first()
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as claim:
         yield next((number for number in ordered if _claims(claim, number)), ordered[0])

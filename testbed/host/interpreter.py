@@ -14,10 +14,7 @@ _ENVIRONMENT = CODE / ".venv"
 
 
 def in_virtual_environment() -> None:
-    """Start again in the checkout's `.venv`, with the same arguments, if libraries are missing.
-
-    Ends the program with a sentence if there is no `.venv` yet.
-    """
+    """Start again in the checkout's `.venv`, with the same arguments, if libraries are missing."""
     if all(map(importlib.util.find_spec, _LIBRARIES.split())):
         return
     python = _ENVIRONMENT / "bin" / "python"

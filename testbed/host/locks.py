@@ -54,10 +54,7 @@ def made(path: Path) -> IO[str]:
 
 
 def adopted(path: Path, mode: str = "r") -> IO[str] | None:
-    """Lock and return the file of a dead process; None if its holder lives or it is gone.
-
-    Close it when all of that process is removed.
-    """
+    """Lock and return the file of a dead process; None if its holder lives or it is gone."""
     try:
         file: IO[str] = path.open(mode)
     except _GONE:

@@ -51,9 +51,6 @@ def _rewritten(source: str, old: int, new: int) -> str:
 
 
 def command(package: str, *words: str) -> list[str]:
-    """Return the command that starts a package in a new process.
-
-    As for this process, -P keeps Python from importing files of the current folder.
-    """
+    """Return the command that starts a package in a new process, with -P if this one has it."""
     safely = ["-P"] if sys.flags.safe_path else []
     return [sys.executable, *safely, "-m", PREFIX + package, *words]

@@ -27,10 +27,7 @@ _MEMORY = Path("/dev/shm")
 
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
-    """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR.
-
-    `in_memory` puts it into /dev/shm, if there is one: to write through to it takes no disk.
-    """
+    """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
     place, lock = _made(_base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk()))
     with lock:
         try:
@@ -65,10 +62,7 @@ def _name() -> str:
 
 
 def _bases(root: Path) -> list[Path]:
-    """Return this user's folders there, the usual one first.
-
-    Others may have made some of that name.
-    """
+    """Return this user's folders there, the usual one first."""
     named = [root / _name(), *root.glob(f"{_name()}-*")]
     return [base for base in named if _is_ours(base)]
 

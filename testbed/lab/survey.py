@@ -33,10 +33,7 @@ def missing(kind: str) -> list[str]:
 
 
 def welcome(kind: str) -> list[str]:
-    """Return packages without which some tests are left out.
-
-    Only root gets them without asking, because submissions are tested as root.
-    """
+    """Return packages without which tests are left out: for root, who tests submissions."""
     if kind != "test" or os.geteuid() != 0:
         return []
     return of_tools(tool for tool in packages.MORE_TESTS if not present(tool))
@@ -63,10 +60,7 @@ def entries() -> list[Path]:
 
 
 def require_mirror(kind: str) -> None:
-    """Before anything is installed: whether a lab that must be built can be, on Ubuntu and others.
-
-    Debian's own apt may have to be told first what its mirrors hold. Raises TcplabError.
-    """
+    """Raises TcplabError if no mirror is known to build the lab from, as on Ubuntu."""
     try:
         is_debian = platform.freedesktop_os_release()["ID"] == "debian"
     except OSError:  # a small container, which os-release(5) allows

@@ -141,10 +141,7 @@ def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
 
 
 def _written_in(printed: str) -> tuple[str, int]:
-    """Return file and line of what addr2line printed.
-
-    Of code that is inlined from a header the place in the source that uses it is meant.
-    """
+    """Return file and line that addr2line printed: of what is inlined from a header, its use."""
     places = [line.split(" (")[0].rpartition(":")[::2] for line in printed.splitlines()]
     file, number = next((place for place in places if place[0].endswith(".c")), places[0])
     name = file.rpartition("/tree/")[2].removeprefix("./")

@@ -101,10 +101,7 @@ def hear_again(out: Path, run: Callable[[Path], object]) -> None:
 def explained(
     error: TcplabError, out: Path, modules: Sequence[BuiltModule], kernel: KernelChoice = LAB_KERNEL
 ) -> TcplabError:
-    """Return the error of a run in a guest, with suspects according to console and clock.
-
-    Suspects are the loaded modules, and the kernel if its source or a patch is the user's own.
-    """
+    """Return a run's error, blaming modules and the user's kernel by console and clock."""
     if not modules and not kernel.digest:
         return error
     console = _console(out)

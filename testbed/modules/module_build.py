@@ -57,10 +57,7 @@ class BuiltModule:
 
 
 def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> BuiltModule:
-    """Return the module for the lab kernel, built unless the cache has it.
-
-    Raises TcplabError with the compiler's errors.
-    """
+    """Return the module for the lab kernel. Raises TcplabError with the compiler's errors."""
 
     def prepare(workshop: Workshop) -> list[str]:
         (workshop.folder / "tree").mkdir()
@@ -72,10 +69,7 @@ def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> 
 
 
 def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
-    """Return the module for the kernel of this computer.
-
-    Raises TcplabError also if its headers are not installed.
-    """
+    """Return the module for the kernel of this computer. Raises TcplabError without headers."""
     release = platform.release()
     headers = Path("/lib/modules", release, "build")
     if not (headers / "Makefile").exists():

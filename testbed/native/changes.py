@@ -134,10 +134,7 @@ def _unload(_journal: Journal, change: Change, patience: float) -> None:
 
 
 def _identity(module: str) -> int | None:
-    """Return the inode of the module's folder in sysfs, which no later load gets (kernfs).
-
-    None if it is not loaded.
-    """
+    """Return the inode of its folder in sysfs, which no later load gets; None if unloaded."""
     try:
         return os.stat(_LOADED / module).st_ino
     except FileNotFoundError:

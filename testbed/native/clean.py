@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TcplabError as error:
         print(f"Error: {error}", file=sys.stderr)
         return error.exit_code
-    print("\n".join(sentences) or "Nothing was left behind.")
+    print("\n".join(sentences) or "Killed runs left no changes.")
     return 0
 
 

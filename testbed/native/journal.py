@@ -106,19 +106,13 @@ def _put_away(journal: Journal) -> None:
 
 @contextmanager
 def gate() -> Iterator[None]:
-    """A lock: no other process makes, undoes or counts a change meanwhile.
-
-    The lock is on /run: no file of tcplab need stay there.
-    """
+    """Hold a lock, on /run, behind which changes are made, undone or counted."""
     with locks.gate(FOLDER.parent):
         yield
 
 
 def others_made(change: Change, mine: Journal) -> bool:
-    """Return whether another journal holds the same, of a run that lives or died.
-
-    Only behind the gate.
-    """
+    """Return whether another journal holds the same change. Only behind the gate."""
     others = (path for path in _paths() if path != mine.path)
     return any(noted.is_of(change) for path in others for noted in _read(path))
 
@@ -148,10 +142,7 @@ def _paths() -> list[Path]:
 
 
 def _read(path: Path) -> list[Change]:
-    """Return the changes of a journal. A last line that is not whole is left out.
-
-    None if the machine was started since.
-    """
+    """Return the changes of a journal, none of an earlier boot, without a broken last line."""
     try:
         first, *events = [json.loads(line) for line in path.read_text().split("\n")[:-1]] or [{}]
     except FileNotFoundError:

@@ -117,10 +117,7 @@ def _settings(settings: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _captured(name: str, job: JobContext) -> Iterator[None]:
-    """Capture packets during the block, if the capture has a name.
-
-    packetdrill makes its tunnel itself, so all interfaces are captured; no other is up.
-    """
+    """Capture packets of all interfaces during the block, if the capture has a name."""
     if not name:
         yield
         return

@@ -114,10 +114,7 @@ class ScriptRunner:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def run(self, cases: Sequence[ScriptCase]) -> Iterator[ScriptOutcome]:
-        """Yield the outcomes in the order of the cases, as soon as all before are known.
-
-        Raises TcplabError if no guest can be had, and for no reason that lies in a case.
-        """
+        """Yield the outcomes in the order of the cases. Raises TcplabError if no guest can run."""
         numbered = list(enumerate(cases, 1))
         parts = [numbered[at : at + self.together] for at in range(0, len(cases), self.together)]
         workers = min(max(1, len(parts)), guests_at_once(_MEMORY_MIB, self.workers))
@@ -201,10 +198,7 @@ class _Guest:
         }
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return the outcomes that the guest wrote, in order, up to the first that is unreadable.
-
-        A script may have written into the file.
-        """
+        """Return the outcomes up to the first unreadable one: scripts may write into the file."""
         try:
             lines = untrusted.text(self.out, OUTCOMES, _MOST_OUTCOMES).splitlines()
         except (FileNotFoundError, untrusted.StrangeFile):
@@ -270,10 +264,7 @@ def helpers(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def kernel_cases(files: Mapping[str, bytes]) -> list[ScriptCase]:
-    """Return every script under every IP version that its runner would take, by name.
-
-    Raises TcplabError if the kernel has no scripts, or runs them in a way that is not known here.
-    """
+    """Return every script under every IP version that its runner would take. Raises TcplabError."""
     if RUNNER not in files:
         raise TcplabError(
             "This kernel's source holds no packetdrill scripts.", "Linux has them since 6.12."
@@ -313,10 +304,7 @@ def _cases(script: Script, variants: Mapping[str, tuple[str, ...]]) -> Iterator[
 
 
 def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:
-    """Return the kernel's own scripts, or those whose name holds one of `names`.
-
-    Raises TcplabError if there is none.
-    """
+    """Return the kernel's own scripts, or those whose name holds one of `names`."""
     cases = [
         case
         for case in kernel_cases(kernel_files(lab))

@@ -128,11 +128,7 @@ class Apt:
         return list(_locked(printed, mirror(self.suite)))
 
     def download_locked(self, lock: PackageLock) -> list[Path]:
-        """Return the .deb files of a lock, in its order.
-
-        What the mirror has no longer comes from the archive of past versions, if one is named.
-        Raises TcplabError that names what cannot be had.
-        """
+        """Return the .deb files of a lock, of any archive that has them. Raises TcplabError."""
         self.prepare()
         folder, said = self.workshop.folder / "apt/archives", ""
         missing = list(lock.packages)
@@ -173,10 +169,7 @@ def _is_whole(folder: Path, package: LockedPackage) -> bool:
 
 
 def mirror(suite: str) -> str:
-    """Return the mirror of a suite: $TCPLAB_MIRROR, else what this machine's apt has.
-
-    If its apt has none for the suite, the one of its Debian release is taken.
-    """
+    """Return the mirror: $TCPLAB_MIRROR, else apt's of the suite, else apt's of its release."""
     uris = repositories()
     releases = [uri for name, uri in uris.items() if "-" not in name]
     chosen = os.environ.get("TCPLAB_MIRROR") or uris.get(suite) or next(iter(releases), "")

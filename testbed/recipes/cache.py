@@ -148,10 +148,7 @@ def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
 
 
 def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
-    """Check every file of an entry against its manifest. Raises DamagedEntry.
-
-    Without `again`, files that were checked before and have not changed are not read.
-    """
+    """Check an entry by its manifest, `again` also if it is known. Raises DamagedEntry."""
     try:
         manifest = json.loads((place / MANIFEST).read_bytes())
         stated = {
@@ -257,10 +254,7 @@ def temporary(name: str) -> Iterator[Path]:
 
 @contextmanager
 def locked(name: str, report: BuildReport) -> Iterator[None]:
-    """Hold the lock for builds of this name, and remove what a killed build left.
-
-    Raises TcplabError.
-    """
+    """Hold the lock for builds of this name, and remove what killed ones left."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
         file = (folder() / f"{name}.lock").open("a")

@@ -80,10 +80,7 @@ def import_(
     report: BuildReport,
     optional: Sequence[cache.Recipe] = (),
 ) -> None:
-    """Put the entries of `file` into the cache; it may have those of `optional`.
-
-    Raises TcplabError when it is neither what `export` writes nor a release.
-    """
+    """Put the entries of `file` into the cache; it may have those of `optional`."""
     with ExitStack() as stack:
         places: dict[str, Path] = {}
         for name in (recipe.name for recipe in (*recipes, *optional)):

@@ -118,10 +118,7 @@ def make_archive(wheel: Path, image: Path, work: Path) -> Path:
 
 
 def install_libraries(python: Path, work: Path) -> None:
-    """Install the locked libraries with the archive's own Python, for which they are then meant.
-
-    It has no pip: it runs this one's.
-    """
+    """Install the locked libraries with the archive's own Python, by this one's pip."""
     packages = python / PACKAGES
     options = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps"]
     pip = str(Path(pip_of_this_python.__file__).parent)

@@ -78,10 +78,7 @@ class GuestAhead:
 def guest_ahead(
     lab: Lab, module: str, known: Any, seed: int, out: Path, limits: Limits, processor: int | None
 ) -> Iterator[GuestAhead]:
-    """A guest that waits; `known` is what it may build before. `out` is an empty folder.
-
-    Raises TcplabError if it ends before it waits.
-    """
+    """Provide a guest that waits and knows `known`. `out` is empty. Raises TcplabError."""
     settings = GuestSettings(lab, seed, out, limits, processor)
     with _linked(settings, module, known, NONE_YET) as running:
         _wait_until_it_waits(running)

@@ -87,10 +87,7 @@ class SandboxChoice:
 
 @functools.cache
 def allowed_sandbox(confine: Path) -> SandboxChoice:
-    """Return the best sandbox that works.
-
-    `confine` is the lab's. Raises TcplabError if none does.
-    """
+    """Return the best sandbox that works for the lab's `confine`. Raises TcplabError."""
     refused: list[tuple[str, str]] = []
     for kind in KINDS:
         words = _failure(kind, confine)

@@ -154,10 +154,7 @@ class GuestSettings:
 
 @contextmanager
 def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[RunningGuest]:
-    """Provide a guest that runs the program `code` with the job `archive`.
-
-    None of its processes is left afterwards. Raises TcplabError.
-    """
+    """Provide a guest that runs the program `code` with the job `archive`. Raises TcplabError."""
     lab, out, limits = settings.lab, settings.out, settings.limits
     user = ordinary_user()
     require_limits(limits)
@@ -205,10 +202,7 @@ def require_limits(limits: Limits) -> None:
 
 
 def _kernel(settings: GuestSettings) -> list[str]:
-    """Return the lab kernel's command line.
-
-    It is mixed into the kernel's random pool, so only the seed varies in it.
-    """
+    """Return the kernel's words, in which only the seed varies: they feed its random pool."""
     lab, memory = settings.lab, settings.limits.memory_mib
     travels = lab.time_travel and not settings.real_time
     clock = f"time-travel=inf-cpu time-travel-start={_EPOCH}" if travels else ""

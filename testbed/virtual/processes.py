@@ -111,10 +111,7 @@ class GuestProcesses:
             os.close(kernel)
 
     def _kernel(self) -> int:
-        """Return the kernel's process number. Raises ProcessLookupError if it does not run.
-
-        Its own processes have the same command line, and are below it.
-        """
+        """Return the kernel's process, above its own ones. Raises ProcessLookupError."""
         self.listen()
         processes = with_descendants(self.pid) if self.pid is not None else iter(())
         kernels = (pid for pid in processes if command_line(pid)[:1] == [_KERNEL])

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("topologies", "testbed", "experiments", "analysis", "labs")
 CEILING = {
     "topologies": 0,
-    "testbed": 1,
+    "testbed": 0,
     "experiments": 0,
     "analysis": 47,
     "labs": 0,

@@ -183,7 +183,7 @@ def test_clean_says_what_it_did(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     died(BBR)
     assert clean.main([]) == 0 and "bbr is restricted" in capsys.readouterr().out
-    assert clean.main([]) == 0 and "Nothing was left behind." in capsys.readouterr().out
+    assert clean.main([]) == 0 and "Killed runs left no changes." in capsys.readouterr().out
     died(BBR)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert clean.main([]) == 1 and "sudo ./tcplab clean" in capsys.readouterr().err

@@ -85,7 +85,7 @@ def test_killed_at_any_moment_it_leaves_the_machine_and_strangers_as_they_were(
     assert report["pings"] == report["pings_after"] == "loss 0.0"
     assert {moment: lines for moment, lines in report["differences"].items() if lines} == {}
     *undone, at_the_end = report["cleaned"]
-    assert at_the_end == "Nothing was left behind.\n"
+    assert at_the_end == "Killed runs left no changes.\n"
     assert any(
         "module exp is unloaded" in output and f"control {RESTRICTED} is restricted" in output
         for output in undone

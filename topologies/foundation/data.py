@@ -38,10 +38,7 @@ def digest(value: Any) -> str:
 
 
 def from_data(kind: Any, data: Any, place: str = "") -> Any:
-    """Return the value of type `kind` that `data` describes. Raises UsageError.
-
-    `kind` is a dataclass, quantity, tuple, union, Literal or plain type.
-    """
+    """Return the value of a type (dataclass, quantity, tuple, union ...). Raises UsageError."""
     if get_origin(kind) in (Union, types.UnionType):
         return _one_of(get_args(kind), data, place)
     if get_origin(kind) is Literal:
@@ -82,10 +79,7 @@ def kind_at(kind: Any, path: list[str], place: str = "") -> Any:
 
 
 def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
-    """`data` with `value` at `path`; at *, in every item in which the path goes on.
-
-    Raises UsageError if the path leads nowhere.
-    """
+    """Return `data` with `value` at `path`; * means every item. Raises UsageError."""
     if not path:
         return value
     step, rest = path[0], path[1:]
@@ -107,9 +101,7 @@ def replaced(data: Any, path: list[str], value: Any, place: str = "") -> Any:
 
 
 def _leads_on(data: Any, path: list[str]) -> bool:
-    """Return whether every step but the last exists: a cable without a channel has no queue to
-    set.
-    """
+    """Return whether every step but the last exists."""
     if len(path) < 2:
         return True
     return (

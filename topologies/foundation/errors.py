@@ -4,10 +4,7 @@ from __future__ import annotations
 
 
 class TcplabError(Exception):
-    """Something failed.
-
-    `remedy` says what the reader can do about it; the program ends with `exit_code`.
-    """
+    """A failure with a `remedy` for the reader; the program ends with `exit_code`."""
 
     exit_code = 1
 
@@ -27,10 +24,7 @@ class UsageError(TcplabError):
 
 
 class CommandError(TcplabError):
-    """A program failed.
-
-    The message holds its command line, exit status and the end of its output.
-    """
+    """The failure of a program, with its command, exit status and the end of its output."""
 
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
         ending = "\n".join(output.strip().splitlines()[-15:]) or "(no output)"

@@ -97,9 +97,7 @@ class Quantity:
 
     @classmethod
     def _doubted(cls, text: str, number: int | Fraction, unit: str) -> UsageError:
-        """Return the choices, if the unit may mean several things; else the units that there
-        are.
-        """
+        """Return the choices, if the unit may mean several things, else all units."""
         question, factors = cls.doubtful.get(unit, ("", ()))
         from fractions import Fraction
 

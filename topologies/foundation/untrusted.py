@@ -69,10 +69,7 @@ def opened(folder: Path, name: str | PurePath) -> BufferedReader:
 
 
 def content(folder: Path, name: str | PurePath, most: int = MOST) -> bytes:
-    """Return all of a file of at most `most` bytes.
-
-    Raises FileNotFoundError, TooLarge, StrangeFile.
-    """
+    """Return a whole file of at most `most` bytes. Raises FileNotFoundError, StrangeFile."""
     with opened(folder, name) as file:
         read = file.read(most + 1)
     if len(read) > most:
@@ -107,10 +104,7 @@ def digest(folder: Path, name: str | PurePath) -> str:
 
 
 def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file of our own, to which links may lead.
-
-    Raises FileNotFoundError.
-    """
+    """Return the SHA-256 of a file of our own, to which links may lead."""
     place = file.resolve()
     return digest(place.parent, place.name)
 
@@ -155,19 +149,14 @@ def entries(folder: Path, deepest: int, most: int) -> Iterator[tuple[Path, os.st
 
 
 def remove(place: Path) -> None:
-    """Remove a file, a link or a folder, however deep and whatever its modes say.
-
-    rm(1) and chmod(1) walk by descriptors, so neither depth nor links harm them.
-    """
+    """Remove a file, a link or a folder, however deep, by descriptors (rm(1), chmod(1))."""
     if place.is_dir() and not place.is_symlink():
         _run("chmod", "-R", "u+rwX", "--", str(place))
     _run("rm", "-rf", *_staying(), "--", str(place))
 
 
 def _staying() -> list[str]:
-    """Return the option of rm(1) that keeps it on one file system; busybox's rm has no long
-    options.
-    """
+    """Return the option that keeps rm(1) on one file system; busybox's has none."""
     asked = subprocess.run(["rm", "--version"], capture_output=True, check=False)
     return [] if asked.returncode else ["--one-file-system"]
 

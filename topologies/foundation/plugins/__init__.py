@@ -56,10 +56,7 @@ class Plugin:
 
 @cache
 def registered(group: str) -> dict[str, Plugin]:
-    """Return the plugins of a group such as "tcplab.metrics" by name, without importing them.
-
-    Raises UsageError if two packages register one name.
-    """
+    """Return a group's plugins by name. Raises UsageError if two packages share a name."""
     plugins: dict[str, Plugin] = {}
     for entry in entry_points(group=group):
         package = entry.dist.name if entry.dist else "unknown"
