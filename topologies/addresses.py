@@ -70,7 +70,7 @@ def neighbours(topology: TopologySpec, interface: Interface) -> tuple[tuple[str,
 def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ...]:
     """Return (MAC, port of the switch) of every interface, if the switch has a choice."""
     macs = {interface.port.name: interface.mac for interface in interfaces(topology)}
-    ports = [port for port in topology.ports if port.node == switch]
+    ports = topology.ports_of[switch]
     return tuple(
         (macs[name], port.name)
         for port in ports
@@ -128,19 +128,11 @@ def _behind(topology: TopologySpec, port: Port) -> set[str]:
     passed, waiting = {port.node}, [port]
     while waiting:
         current = waiting.pop()
-        far_ends = [
-            other
-            for other in topology.ports
-            if other.node == current.peer and other.peer == current.node
-        ]
-        names.update(other.name for other in far_ends)
+        names.add(topology.far_end(current).name)
         if topology.kind(current.peer) == "switch" and current.peer not in passed:
             passed.add(current.peer)
-            waiting += [
-                other
-                for other in topology.ports
-                if other.node == current.peer and other.peer not in passed
-            ]
+            onward = topology.ports_of[current.peer]
+            waiting += [other for other in onward if other.peer not in passed]
     return names
 
 
@@ -150,14 +142,9 @@ def _joined(topology: TopologySpec, port: Port) -> set[str]:
     waiting = [port]
     while waiting:
         current = waiting.pop()
-        if current.name in members:
-            continue
-        members.add(current.name)
-        waiting += [
-            other
-            for other in topology.ports
-            if other.node == current.peer and other.peer == current.node
-        ]
-        if topology.kind(current.node) == "switch":
-            waiting += [other for other in topology.ports if other.node == current.node]
+        if current.name not in members:
+            members.add(current.name)
+            waiting.append(topology.far_end(current))
+            if topology.kind(current.node) == "switch":
+                waiting += topology.ports_of[current.node]
     return members

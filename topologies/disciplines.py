@@ -21,10 +21,7 @@ _CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame 
 
 
 class Discipline:
-    """A queueing discipline whose queue tc limits in packets; subclasses override what differs.
-
-    Every option that `words` leaves out keeps tc's default.
-    """
+    """A discipline whose queue tc limits in packets; subclasses override what differs."""
 
     name: str
     """Its name in specs and options."""

@@ -252,6 +252,10 @@ class TopologySpec:
                 used[end] += 1
         return tuple(ports)
 
+    def far_end(self, port: Port) -> Port:
+        """Return the other end of a port's cable."""
+        return self.ports[self.ports.index(port) ^ 1]
+
     def path(self, source: str, target: str) -> tuple[Port, ...]:
         """Return the ports along a shortest way. Raises UsageError for an unknown node."""
         for name in (source, target):
@@ -273,14 +277,14 @@ class TopologySpec:
         queue = deque([source])
         while queue:
             node = queue.popleft()
-            for port in self._ports_of[node]:
+            for port in self.ports_of[node]:
                 if port.peer not in came_by:
                     came_by[port.peer] = port
                     queue.append(port.peer)
         return came_by
 
     @cached_property
-    def _ports_of(self) -> dict[str, list[Port]]:
+    def ports_of(self) -> dict[str, list[Port]]:
         return {
             node.name: [port for port in self.ports if port.node == node.name]
             for node in self.nodes

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from tempfile import TemporaryDirectory
 
 from testbed.host.locks import gate
 from testbed.host.packages import PATH
-from topologies.foundation.errors import CommandError, TcplabError, UsageError
+from testbed.host.processes import output_of
+from topologies.foundation.errors import TcplabError, UsageError
 
 FOLDER = "TCPLAB_CERTIFICATES"
 """The variable of the environment that names another folder than the usual one."""
@@ -108,7 +108,8 @@ def make_certificates(folder: Path) -> Certificates:
             raise TcplabError("openssl is not installed.", "sudo apt-get install openssl")
         with TemporaryDirectory(dir=folder) as name:
             fresh = Certificates(Path(name))
-            _run([openssl, *_REQUEST, "-keyout", str(fresh.key), "-out", str(fresh.certificate)])
+            files = ["-keyout", str(fresh.key), "-out", str(fresh.certificate)]
+            output_of([openssl, *_REQUEST, *files], umask=0o077)
             fresh.key.rename(made.key)  # whole, before workers of this home look for it
             fresh.certificate.rename(made.certificate)
     return certificates(folder)
@@ -119,11 +120,3 @@ _REQUEST = (
     *("-subj", "/CN=tcplab cluster", "-days", str(_DAYS)),
 )
 """openssl-req(1): a key that no password protects; openssl makes its file readable for us only."""
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, umask=0o077
-    )
-    if done.returncode:
-        raise CommandError(" ".join(command), done.returncode, done.stdout + done.stderr)

@@ -127,10 +127,7 @@ def burst(channel: Channel, frame: int = FRAME, of_host: bool = False) -> int:
 
 
 def buffer(frame: int) -> int:
-    """Return what tc counts for the largest buffer of segments in frames of `frame` bytes.
-
-    Each segment has headers of its own (qdisc_pkt_len_init in net/core/dev.c).
-    """
+    """Return what tc counts for the largest buffer, in frames of `frame` bytes with headers."""
     return _BUFFER // (frame - _HEADERS) * frame
 
 
@@ -267,10 +264,7 @@ def _filtered(interface: str, peer: str, filters: list[dict[str, Any]]) -> Inter
 
 
 def _destination(row: dict[str, Any]) -> str:
-    """Return the address that a u32 row compares the IPv4 destination with: 4 bytes at offset 16.
-
-    The row's options as JSON if it compares anything else.
-    """
+    """Return the address that a u32 row compares with (4 bytes at offset 16), else its options."""
     match = row["options"].get("match", {})
     value, mask, place = (str(match.get(name, "")) for name in ("value", "mask", "off"))
     if mask != "ffffffff" or place != "16":

@@ -1,10 +1,7 @@
 """Names of the packages: at the top of a checkout, below `tcplab` in an installed copy.
 
-Five such common names in site-packages would hide a user's modules, or be hidden by them. So
-setup.py moves the packages below `tcplab` and rewrites the import statements of a wheel with
-`as_installed`. A package whose `__path__` holds them would need no rewriting, but then every import
-of the checkout would begin with `tcplab`, and a module imported without the prefix would be loaded
-twice, with two classes of each error. Code that travels into a guest is taken `as_in_checkout`, so
+setup.py rewrites the import statements of a wheel with `as_installed` (the reasons are in
+docs/contributing/decisions.md). Code that travels into a guest is taken `as_in_checkout`, so
 packets are the same. Imports by name start with `PREFIX`.
 """
 

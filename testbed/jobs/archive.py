@@ -102,10 +102,7 @@ def files_of(*modules: str) -> tuple[Path, ...]:
 
 
 def _own_files(name: str) -> list[Path]:
-    """Return a module's source and its data, or the library of a compiled one.
-
-    Data that a module reads has the module's name. None if there is no such module.
-    """
+    """Return a module's source and data of its name, or the library of a compiled one."""
     if not _MODULE.fullmatch(name):
         return []
     place = CODE.joinpath(*name.split("."))

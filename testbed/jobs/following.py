@@ -155,10 +155,7 @@ def follow(
 
 
 def usage_of(ended: JobEnd, out: Path) -> Usage:
-    """Return what an ended job says of itself in its folder.
-
-    Raises TcplabError with the job's own message.
-    """
+    """Return what an ended job says of itself. Raises TcplabError with its own message."""
     return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
 
 

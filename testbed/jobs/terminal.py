@@ -70,10 +70,7 @@ def _say(phase: str) -> None:
 
 
 def _relay(mailbox: Mailbox, stop: Stop, ended: threading.Event) -> None:
-    """Until the network prints, the terminal is as it was, and Ctrl-C stops the start.
-
-    Then every key goes in.
-    """
+    """Pass every key on once the network prints; before, Ctrl-C stops the start."""
     while not (text := mailbox.printed()):
         if stop.wait(INTERVAL):
             return

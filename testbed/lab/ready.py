@@ -71,37 +71,28 @@ def lab(
 
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
-    report = report or BuildReport()
-    recipes = parts(kernel, source)
-    if not rebuild and all(recipe.place.exists() for recipe in recipes):
-        with ThreadPoolExecutor(len(recipes)) as pool:
-            entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), recipes))
-        if all(entries):
-            return _lab(kernel, [entry for entry in entries if entry])
+    if not rebuild and (ready := lab_if_ready(kernel)):
+        return ready
+    report, recipes = report or BuildReport(), parts(kernel, source)
     return _lab(kernel, [cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
 def lab_if_ready(kernel: KernelChoice = LAB_KERNEL) -> Lab | None:
     """Return the lab of this source tree if it is ready and whole, without building."""
-    entries = [cache.usable(recipe, BuildReport()) for recipe in parts(kernel)]
+    with ThreadPoolExecutor() as pool:  # a file's digest holds no other thread up
+        entries = list(pool.map(lambda recipe: cache.usable(recipe, BuildReport()), parts(kernel)))
     return _lab(kernel, [entry for entry in entries if entry]) if all(entries) else None
 
 
 def lab_for(kernels: Iterable[str], report: BuildReport | None = None) -> Lab:
-    """Return the lab with all of these kernels built, as specs name them.
-
-    It is the one on the lab's own kernel, if that is among them, or else on the first.
-    """
+    """Return the lab with these kernels built: on its own one if that is there, or the first."""
     choices = sorted(map(chosen, dict.fromkeys(kernels)), key=lambda choice: not choice.is_default)
     labs = [lab(report, kernel=choice) for choice in choices]
     return labs[0]
 
 
 def with_kernel(ready: Lab, kernel: str) -> Lab:
-    """Return the lab on the kernel that a spec names, which must be built.
-
-    Raises TcplabError if it is not.
-    """
+    """Return the lab on the kernel that a spec names. Raises TcplabError if it is not built."""
     return ready if str(ready.choice) == kernel else built_lab(kernel)
 
 
@@ -126,10 +117,7 @@ def export(file: Path, report: BuildReport | None = None) -> Lab:
 
 
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
-    """Take the lab from a file that `export` wrote, or from a release.
-
-    Raises TcplabError if it is not whole or not for this tree.
-    """
+    """Take the lab from an export or a release. Raises TcplabError if it is not whole."""
     report = report or BuildReport()
     lab_export.import_(parts(), file, report, [bubblewrap_recipe()])
     return lab(report)

@@ -51,10 +51,7 @@ _LONGEST_LINE = 300  # characters
 
 
 def says_too_little(error: TcplabError, out: Path, kernel: KernelChoice) -> bool:
-    """Check if a user's kernel crashed or ran out of memory and did not print where.
-
-    It prints that only if it is loud, and a guest with a module is.
-    """
+    """Check if a quiet user's kernel crashed or ran out of memory and did not print where."""
     if not kernel.digest:
         return False
     console = _console(out)

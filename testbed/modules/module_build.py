@@ -44,10 +44,7 @@ Prepare = Callable[[Workshop], list[str]]
 
 @dataclass(frozen=True)
 class BuiltModule:
-    """A module that was built.
-
-    `with_lines` is a file for `addr2line`; `warnings` are the compiler's own lines.
-    """
+    """A built module, a file of it `with_lines` for addr2line, the compiler's warnings."""
 
     module: KernelModule
     content: bytes

@@ -39,10 +39,7 @@ class KernelNeeds:
 
 @contextmanager
 def changed(needs: KernelNeeds) -> Iterator[None]:
-    """Provide the kernel with what is needed, during the block. First undoes what killed runs left.
-
-    Raises TcplabError if a change cannot be made, or, with all reasons, if some cannot be undone.
-    """
+    """Provide the kernel with what is needed. First undoes what killed runs left."""
     undo_stale(needs.modules)
     if not needs.modules and not needs.algorithms:
         yield

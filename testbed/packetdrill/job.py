@@ -132,10 +132,7 @@ def _captured(name: str, job: JobContext) -> Iterator[None]:
 
 
 def _run(case: dict[str, Any], folder: Path, start: list[str], seconds: float) -> dict[str, Any]:
-    """Exit status, or None and the `limit` that was reached; the output's end; virtual seconds.
-
-    `start` is the command that starts packetdrill, if it is not started directly.
-    """
+    """Return status (None at a `limit`), the output's end and virtual seconds."""
     begun = time.monotonic()
     process = Popen(
         [*start, str(folder.parent / PROGRAM), *case["arguments"], case["script"]],

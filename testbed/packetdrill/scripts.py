@@ -49,10 +49,7 @@ class Script:
 
 
 def scripts_in(places: tuple[Path, ...], helpers: Mapping[str, bytes]) -> list[Script]:
-    """Return the scripts of files and folders, in the order given; those of a folder by name.
-
-    `helpers` are files that a script may call from elsewhere. Raises UsageError.
-    """
+    """Return the scripts of files and folders, with `helpers` that they call. Raises UsageError."""
     found = [script for place in places for script in _at(place)]
     if len(found) > _MOST_SCRIPTS:
         raise UsageError(f"{len(found)} scripts are too many at once.", "Name a folder with fewer.")

@@ -13,12 +13,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from testbed.host.processes import output_of
 from testbed.recipes.building import ENVIRONMENT, FOLDER, Workshop
 from topologies.foundation.errors import CommandError, TcplabError
 from topologies.foundation.untrusted import digest_of
@@ -214,9 +214,4 @@ def download_settings() -> str:
 
 def output(*command: str) -> str:
     """Return the output of a command. Raises CommandError."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **ENVIRONMENT}, check=False
-    )
-    if done.returncode:
-        raise CommandError(" ".join(command), done.returncode, done.stderr)
-    return done.stdout
+    return output_of(command, environment=ENVIRONMENT)

@@ -169,10 +169,7 @@ def inside(root: Path) -> list[str]:
 
 
 def hidden(folder: Path) -> list[str]:
-    """bubblewrap's arguments for a command that reads untrusted files: it sees /usr and `folder`.
-
-    No /proc: the list of mounts would tell paths of this machine.
-    """
+    """Return the arguments for a command that reads untrusted files; no /proc, no paths."""
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
     links: list[str] = []
     for place in filter(Path.is_symlink, roots):

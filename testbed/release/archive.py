@@ -10,10 +10,8 @@ not needed); environment and current folder do not change what it imports (-I).
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import subprocess
 import sys
 import zipfile
 from collections.abc import Sequence
@@ -23,7 +21,7 @@ import pip as pip_of_this_python
 
 from testbed import VERSION
 from testbed.host.naming import CODE
-from topologies.foundation.errors import CommandError
+from testbed.host.processes import output_of
 
 STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}
 """The oldest time that a zip knows (1980), without what differs from machine to machine."""
@@ -31,18 +29,7 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 
 def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
     """Run a program in the folder `place` and return its output. Raises CommandError."""
-    done = subprocess.run(
-        command,
-        cwd=place,
-        env={**os.environ, **STEADY, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        raise CommandError(" ".join(map(str, command)), done.returncode, done.stdout)
-    return done.stdout
+    return output_of(command, place, STEADY | environment)
 
 
 def python_module(name: str, *arguments: str | Path) -> list[str | Path]:

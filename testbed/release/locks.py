@@ -32,10 +32,7 @@ _OPTIONS = (
 
 
 def requirements() -> dict[str, list[str]]:
-    """Return the Python packages of each lock, as pyproject.toml names them.
-
-    `test` comes first and has all, so that the others take its versions.
-    """
+    """Return the Python packages of each lock: first `test`, whose versions the others take."""
     content = tomllib.loads((CODE / "pyproject.toml").read_text())
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]

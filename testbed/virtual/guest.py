@@ -137,10 +137,7 @@ class RunningGuest:
 
 @dataclass(frozen=True)
 class GuestSettings:
-    """The settings of a guest: lab, seed, empty folder, limits, processor (None: any), options.
-
-    The options are those of `run_in_guest` (testbed.virtual.run).
-    """
+    """The settings of a guest; a processor of None is any, the options are `run_in_guest`'s."""
 
     lab: Lab
     seed: int

@@ -97,10 +97,7 @@ class GuestProcesses:
 
     @contextmanager
     def held_kernel(self) -> Iterator[int]:
-        """Yield a descriptor of the guest's kernel. Raises ProcessLookupError if it does not run.
-
-        The number may pass to another process before it is opened, so it is looked up again.
-        """
+        """Yield a descriptor of the guest's kernel. Raises ProcessLookupError if it is gone."""
         number = self._kernel()
         kernel = os.pidfd_open(number)
         try:

@@ -29,10 +29,7 @@ _FLAGS = ("-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none")
 
 
 def init_recipe() -> Recipe:
-    """Return the recipe for both programs.
-
-    They are linked statically: they run without a C library.
-    """
+    """Return the recipe for both programs, which run without a C library."""
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
     files = tuple(HERE / name for name in names)
     return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS)
@@ -50,10 +47,7 @@ def build_init(workshop: Workshop) -> Facts:
 
 
 def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:
-    """Return the recipe of a kernel; `source` is a tarball to build it from.
-
-    The key of any other kernel than the lab's own holds the compiler already: it is never given.
-    """
+    """Return the recipe of a kernel; only the lab's own may come from another machine."""
     recipe = kernel_recipe(choice, source)
     return replace(recipe, tools=toolchain) if choice.is_default else recipe
 
@@ -70,10 +64,7 @@ def toolchain() -> str:
 
 @dataclass(frozen=True)
 class BuiltKernel:
-    """A kernel's entry in the cache. `name` is empty if an older tcplab built it.
-
-    `build_seconds` its build took by the clock; 0 if that was not noted.
-    """
+    """A kernel's entry in the cache; without a name if an older tcplab built it."""
 
     folder: Path
     name: str
@@ -114,10 +105,7 @@ def _read(manifest: Path) -> BuiltKernel:
 def build(
     kernel: KernelChoice, report: BuildReport, source: Path | None, rebuild: bool
 ) -> BuiltKernel:
-    """Build the kernel unless it is built; `source` is a tarball for a version of the lab.
-
-    Raises TcplabError, CommandError.
-    """
+    """Build the kernel unless it is built; `source` is a tarball for a version of the lab."""
     recipe = kernel_part(kernel, source)
     if source and kernel.digest:
         raise UsageError(f"{kernel.name} has its own source.", "Leave --source out.")
@@ -127,11 +115,7 @@ def build(
 
 
 def remove(name: str, report: BuildReport) -> list[BuiltKernel]:
-    """Remove the kernels of that name, of whatever age, once no other build runs.
-
-    The objects that are kept for the next build of a user's kernel go as well. Raises TcplabError
-    if there is no such kernel.
-    """
+    """Remove the kernels of that name, and kept objects. Raises TcplabError without any."""
     with cache.locked("kernel", report):
         named = [kernel for kernel in built_kernels() if kernel.name == name]
         if not named:

@@ -128,10 +128,7 @@ def paths_below(folder: Path) -> list[str]:
 
 
 def own_source(text: str) -> OwnSource:
-    """Return the source that a text names: a file, a folder, or FOLDER@REVISION.
-
-    Raises UsageError.
-    """
+    """Return the source that a text names: a file, a folder, FOLDER@REVISION. Raises UsageError."""
     place = Path(text).expanduser()
     if place.is_file():
         return OwnTarball(place)
@@ -223,10 +220,7 @@ class OwnIngredients:
 
 @cache
 def chosen(text: str) -> KernelChoice:
-    """Return the kernel that a text means, typed or from a spec.
-
-    A user's own source is read for its digest, once in a process. Raises UsageError, CommandError.
-    """
+    """Return the kernel that a text means, typed or from a spec. Raises UsageError."""
     if written := _WRITTEN.fullmatch(text):
         return KernelChoice(**written.groupdict())
     base, _patches = _parted(text)

@@ -184,10 +184,7 @@ def compiler() -> str:
 
 
 def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -> Facts:
-    """Leave the stripped kernel in the workshop as `linux`, with MODULE_TREE, SELFTESTS and TUNNEL.
-
-    Raises TcplabError, CommandError.
-    """
+    """Leave the outputs of the recipe in the workshop. Raises TcplabError, CommandError."""
     if platform.machine() != "x86_64":
         raise TcplabError(
             f"The lab kernel runs on x86-64 only, not on {platform.machine()}.",
@@ -272,10 +269,7 @@ def configure(build: KernelBuild) -> str:
 
 
 def compile_kernel(build: KernelBuild) -> None:
-    """Compile and strip; the share done is the share of the lines that a whole build prints.
-
-    Raises TcplabError with the compiler's first error.
-    """
+    """Compile and strip. Raises TcplabError with the compiler's first error."""
     workshop, cores = build.workshop, len(os.sched_getaffinity(0))
     start, steps = lines(workshop.log), build.kernel.steps
 

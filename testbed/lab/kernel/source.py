@@ -144,10 +144,7 @@ def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:
 
 
 def published_digest(url: str, name: str) -> str:
-    """Return the SHA-256 that kernel.org's list states for a file, trusted as far as TLS goes.
-
-    Raises TcplabError.
-    """
+    """Return the SHA-256 in kernel.org's list, trusted as far as TLS goes. Raises TcplabError."""
     import urllib.request  # which few runs need
 
     try:

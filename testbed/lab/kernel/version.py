@@ -132,10 +132,7 @@ def as_numbers(version: str) -> tuple[int, ...]:
 
 
 def series_of(version: str) -> KernelVersion:
-    """Return the kernel whose patches a source of that version takes.
-
-    A version that is newer than all takes those of the newest. Raises UsageError if there are none.
-    """
+    """Return the newest kernel whose patches a source of that version takes. Raises UsageError."""
     for kernel in map(kernel_version, all_series()):
         if kernel.takes(version):
             return kernel
