@@ -58,7 +58,7 @@ def usual_folder(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def certificates(folder: Path | None = None) -> Certificates:
-    """Return this machine's certificate. Raises TcplabError without one that is only ours."""
+    """Return this machine's certificate. Raises TcplabError without a private one."""
     found = Certificates(folder or usual_folder())
     for file in (found.certificate, found.key):
         if not file.is_file():

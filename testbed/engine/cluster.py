@@ -148,10 +148,7 @@ def configured(folder: Path) -> AbstractContextManager[Any]:
 
 @contextmanager
 def cluster_engine(address: str, lab: Lab, listener: Listener) -> Iterator[ClusterEngine]:
-    """Provide an engine on the workers of a Dask scheduler, such as tls://10.0.0.1:8786.
-
-    Raises TcplabError if none answers, or if there is no certificate.
-    """
+    """Provide an engine on the workers of a Dask scheduler. Raises TcplabError without one."""
     with (
         _quiet(),
         _event_loop() as loop,

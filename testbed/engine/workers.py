@@ -31,10 +31,7 @@ _BETWEEN = 0.25  # seconds between two words about the progress of a task
 
 
 def identity(lab: Lab) -> str:
-    """Return the SHA-256 of what results depend on: the lab, all code, and its libraries.
-
-    An installed copy has other names for its modules than a checkout, so PREFIX counts.
-    """
+    """Return the SHA-256 of what results depend on: lab, code, libraries, names of modules."""
     return hashlib.sha256(f"{lab.digests['whole']} {PREFIX}{fingerprint()}".encode()).hexdigest()
 
 

@@ -140,7 +140,7 @@ class LiveNetwork:
         return [port for port in self.topology.ports if port.channel]
 
     def _shaping_nodes(self) -> list[str]:
-        """Return a node for each namespace that shapes: one of all switches, which share theirs."""
+        """Return a node for each namespace that shapes; all switches share one."""
         switches = self.topology.named("switch")
         owners = dict.fromkeys(
             switches[0] if port.node in switches else port.node for port in self._shaped()

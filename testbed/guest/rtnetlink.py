@@ -150,10 +150,7 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
 
 
 def dump(control: socket.socket, kind: int, body: bytes, refusal: str) -> Iterator[bytes]:
-    """Yield what the kernel lists for a request, a message each, without their headers.
-
-    Of any netlink socket. Raises OSError with the kernel's error and `refusal` if it refuses.
-    """
+    """Yield what the kernel lists, a message each. Raises OSError with `refusal`."""
     control.send(_HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | _DUMP, 1, 0) + body)
     while True:
         for answered, content in _messages(control.recv(_LONGEST_ANSWER)):

@@ -49,10 +49,7 @@ _BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")
 
 @dataclass(frozen=True)
 class StackFrame:
-    """A function of the backtrace. `module` is empty for the kernel's own functions.
-
-    `exact`: the address is that of the fault, not a return address.
-    """
+    """A function of the backtrace, of the kernel without `module`, `exact` if it is no caller."""
 
     function: str
     offset: int

@@ -45,10 +45,7 @@ _UNREADABLE = "The guest's outcomes are not what a guest writes."
 
 @dataclass(frozen=True)
 class ScriptCase:
-    """A script with packetdrill's arguments; `variant` says in a word what those are.
-
-    `settings` are sysctls of its network, NAME=VALUE; a bare NAME is read and written back.
-    """
+    """A script with arguments that `variant` names, and sysctls of its network (NAME[=VALUE])."""
 
     script: Script
     variant: str = ""

@@ -183,10 +183,7 @@ def mirror(suite: str) -> str:
 
 
 def archives(suite: str, day: str) -> list[str]:
-    """Return the mirror, and $TCPLAB_SNAPSHOT, an archive of past versions, as it was on a day.
-
-    Below the address of such an archive every day's state is a mirror, named 20260131T000000Z.
-    """
+    """Return the mirror and, in $TCPLAB_SNAPSHOT, its state of a day (below 20260131T235959Z)."""
     past = os.environ.get("TCPLAB_SNAPSHOT", "").rstrip("/")
     return [mirror(suite), *([f"{past}/{day.replace('-', '')}T235959Z"] if past else [])]
 

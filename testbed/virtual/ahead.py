@@ -45,10 +45,7 @@ def run_told_later(
     limits: Limits,
     loud: bool = False,
 ) -> Usage:
-    """Run a guest as those that are started ahead, but with its order there from the start.
-
-    A `loud` kernel prints all that it has to say; its packets are other ones. Raises TcplabError.
-    """
+    """Run a guest as those started ahead, with its order from the start. Raises TcplabError."""
     with claimed_processor() as processor:
         settings = GuestSettings(lab, seed, out, limits, processor, loud=loud)
         with _linked(settings, module, known, _packed(order)) as running:

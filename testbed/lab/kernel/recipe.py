@@ -78,6 +78,7 @@ def pack_tree(build: KernelBuild) -> None:
 
 SYMBOLS = "linux.debug"
 """The source lines of a kernel of the user's own, for the explanation of a crash."""
+_KEEP_SYMBOLS = ("objcopy", "--only-keep-debug", "--compress-debug-sections")
 SELFTESTS, TUNNEL = "selftests.tar.gz", "tun.ko"
 """160 scripts in 7.2, 240 KB, 36 KB compressed; and the driver, empty if the kernel has its own."""
 
@@ -289,7 +290,7 @@ def compile_kernel(build: KernelBuild) -> None:
     text = "Stripping the lab kernel"
     workshop.run(text, ["strip", "-o", "linux", "tree/linux"])
     if build.choice.digest:
-        workshop.run(text, ["objcopy", "--only-keep-debug", "tree/linux", SYMBOLS])
+        workshop.run(text, [*_KEEP_SYMBOLS, "tree/linux", SYMBOLS])
 
 
 @contextmanager
