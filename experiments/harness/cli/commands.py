@@ -60,9 +60,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "man": "Print the manual page: ./tcplab man | man -l -",
         "docs": "Build the documentation site with reference and gallery; a dead link is an error.",
         "release": "Make a self-contained release of this checkout: a wheel and an archive.",
-        "lock": (
-            "Renew the locks of Debian's and Python's packages and of crates."
-        ),
+        "lock": ("Renew the locks of Debian's and Python's packages and of crates."),
     },
 }
 """The line of each command, in the order of the help."""
