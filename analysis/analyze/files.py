@@ -1,4 +1,4 @@
-"""Files of `analyze --out FOLDER`: tables, graphs, pictures and files for xplot."""
+"""Files of `analyze --out FOLDER`: tables, graphs and pictures."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def _enclosed(
     yield brackets if is_empty else _line(indent, depth) + brackets[1]
 
 
-FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg", "xpl")
+FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg")
 """What --write takes, in the order of its description.
 
 html is graphs.html; csv, json and parquet are connections.csv, .json and .parquet; packets is
-packets.parquet; events is events.csv; png and svg are pictures; xpl are files for xplot.
+packets.parquet; events is events.csv; png and svg are pictures.
 """
 USUAL = "html,csv"
-GRAPHS = frozenset({"html", "png", "svg", "xpl"})
+GRAPHS = frozenset({"html", "png", "svg"})
 OF_PACKETS = GRAPHS | {"packets", "events"}
 """What needs a row per packet, and so memory that grows with the file."""
 _OF_FRAMES = {"parquet", "packets"}
@@ -106,13 +106,12 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     """Return which graphs leave connections out, and how to get the others."""
-    from analysis.graphs import pictures, webpage, xplot
+    from analysis.graphs import pictures, webpage
     from analysis.graphs.capture import HOW_CHOSEN
 
     drawn = (
         ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
         ("Pictures show", {"png", "svg"}, pictures.MOST_CONNECTIONS),
-        ("Files for xplot show", {"xpl"}, xplot.MOST_CONNECTIONS),
     )
     return [
         f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."
@@ -200,9 +199,6 @@ def write_graphs(
     if pictures:
         graphs.write_pictures(captures, folder / "pictures", pictures)
         written.append(folder / "pictures")
-    if "xpl" in wanted:
-        graphs.write_xplot(captures, folder / "xplot")
-        written.append(folder / "xplot")
     return written
 
 

@@ -1,23 +1,21 @@
-"""Graphs of captures: one page with everything, pictures for a text, and files for xplot.
+"""Graphs of captures: one page with everything, and pictures for a text.
 
     captures = [graphs.Capture("h1-eth0", read.packet_table, read.connection_table)]
     Path("graphs.html").write_text(graphs.page("SACK on", captures))
     graphs.write_pictures(captures, Path("plots"), formats=("png", "svg"))
-    graphs.write_xplot(captures, Path("graphs"))
 
-A file a graph turns packets into layers of marks (`Graph`); three renderers draw any graph.
+A file a graph turns packets into layers of marks (`Graph`); two renderers draw any graph.
 """
 
 from typing import TYPE_CHECKING, Any
 
 from analysis.graphs.capture import Capture
 from analysis.graphs.webpage import page
-from analysis.graphs.xplot import write_xplot
 
 if TYPE_CHECKING:
     from analysis.graphs.pictures import write_pictures
 
-__all__ = ["Capture", "page", "write_pictures", "write_xplot"]
+__all__ = ["Capture", "page", "write_pictures"]
 
 
 def __getattr__(name: str) -> Any:

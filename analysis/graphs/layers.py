@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from msgspec import convert
 
 from analysis.flows import columns
 from analysis.graphs.capture import Numbers
-from analysis.rendering.colours import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION
+from analysis.rendering import colours
 
-BLACK, SKY = "#000000", "#56B4E9"
 Mark = Literal["", "triangle", "circle", "square", "diamond", "cross", "plus", "ring"]
 
 
@@ -32,86 +34,21 @@ class SeriesLook:
     fit: bool = True
     width: float = 1.5
     dash: bool = False
-    xplot: str = "white"
     faint: bool = False
     tints: str = ""
 
 
-def _retransmission(words: str, mark: Mark, colour: str = VERMILLION) -> SeriesLook:
-    return SeriesLook(words, colour, mark, "R", every=True, width=2, xplot="red")
+def _looks() -> Iterator[tuple[str, SeriesLook]]:
+    """Yield the rows of looks.csv, in which an empty cell stands for the default."""
+    table = Path(__file__).with_name("looks.csv").read_text("utf-8").splitlines()
+    for row in csv.DictReader(table):
+        given = {name: cell for name, cell in row.items() if cell}
+        given["colour"] = getattr(colours, row["colour"])
+        yield given.pop("name"), convert(given, SeriesLook, strict=False)
 
 
-LOOKS: dict[str, SeriesLook] = {
-    "window": SeriesLook(
-        "limit of the receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
-    ),
-    "ack": SeriesLook("acknowledged: all bytes below have arrived", GREEN, xplot="green"),
-    "sack": SeriesLook(
-        "S: block reported by SACK, arrived above a gap",
-        PURPLE,
-        letter="S",
-        width=2.5,
-        xplot="purple",
-    ),
-    "dsack": SeriesLook(
-        "D: reported as arrived twice (DSACK)",
-        SKY,
-        "diamond",
-        "D",
-        every=True,
-        width=3,
-        xplot="blue",
-    ),
-    "data": SeriesLook("segment sent for the first time", BLUE),
-    "fast": _retransmission("R: fast retransmission, after duplicate ACKs", "triangle"),
-    "again_sack": _retransmission("R: retransmission because SACK reported a gap", "circle"),
-    "rto": _retransmission("R: retransmission after a time-out (RTO)", "square", BLACK),
-    "tlp": _retransmission("R: tail loss probe", "diamond"),
-    "spurious": _retransmission("R: needless retransmission, as known afterwards", "cross", BLACK),
-    "keepalive": SeriesLook("keep-alive probe", GREY, "plus", "K", every=True),
-    "probe": SeriesLook("probe of a closed window", GREY, "ring", "P", every=True),
-    "syn": _retransmission("R: SYN retransmitted", "plus", BLACK),
-    "other": _retransmission("R: retransmission, no sign says why", "ring"),
-    "late": SeriesLook(
-        "fills a gap: late or retransmitted, seen behind the loss",
-        SKY,
-        "triangle",
-        "L",
-        every=True,
-        width=2,
-    ),
-    "copy": SeriesLook(
-        "a copy of what had already come by", PURPLE, "cross", "C", every=True, width=2
-    ),
-    "fin": _retransmission("R: FIN retransmitted", "plus", BLACK),
-    "throughput": SeriesLook("throughput: all data sent, retransmissions too", BLUE, xplot="red"),
-    "goodput": SeriesLook("goodput: bytes newly acknowledged", GREEN, width=2, xplot="blue"),
-    "rtt": SeriesLook("round trip of a segment that was sent once", BLUE, "circle", xplot="red"),
-    "smoothed": SeriesLook(
-        "the socket's smoothed round trip", VERMILLION, dash=True, xplot="yellow"
-    ),
-    "share": SeriesLook("share of round trips that were at most this long", BLUE, width=2),
-    "in_flight": SeriesLook("bytes in flight: sent, not yet acknowledged", BLUE, xplot="red"),
-    "cwnd": SeriesLook("congestion window of the socket", VERMILLION, width=2, xplot="purple"),
-    "ssthresh": SeriesLook("slow-start threshold of the socket", GREY, fit=False, dash=True),
-    "rwnd": SeriesLook(
-        "receive window (may lie above)", ORANGE, fit=False, width=1.2, xplot="yellow"
-    ),
-    "size": SeriesLook("payload of a segment", BLUE, "circle", xplot="red"),
-    "average": SeriesLook("average so far", GREEN, width=2, xplot="blue"),
-    "instant": SeriesLook(
-        "one segment by the time since the one before", SKY, "circle", xplot="yellow"
-    ),
-    "order": SeriesLook("first byte of each segment, in the order sent", BLUE, "circle"),
-    "ack_trip": SeriesLook("ACK without data", GREEN),
-    "lost": SeriesLook(
-        "seen by one capture only: lost on the way, or not captured", BLACK, "cross", every=True
-    ),
-    "waited": SeriesLook("waiting time beyond the quickest packet's", BLUE),
-    "queued": SeriesLook("bytes that waited ahead", BLUE),
-    "connection": SeriesLook("goodput of a connection", BLUE),
-    "jain": SeriesLook("Jain's index: 1 if all are equal, 1/n if one has all", GREEN, width=2),
-}
+LOOKS = dict(_looks())
+"""The look of each series that has a meaning, by name."""
 
 
 def look_of(look: str | SeriesLook) -> SeriesLook:
@@ -125,7 +62,15 @@ KINDS: tuple[str, ...] = tuple(_KINDS.get(name, name) for name in columns.KIND)
 """The look of each kind of packets, which analysis/flows/kinds.csv defines."""
 RETRANSMITTED = frozenset(columns.KIND[name] for name in (*columns.RETRANSMISSIONS, "syn", "fin"))
 """The kinds that are retransmissions, as seen before the loss."""
-SERIES = (BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+SERIES = (
+    colours.BLUE,
+    colours.VERMILLION,
+    colours.GREEN,
+    colours.ORANGE,
+    colours.PURPLE,
+    colours.SKY,
+    colours.BLACK,
+)
 """Colours of several connections in one graph; they come round again."""
 
 
@@ -231,16 +176,16 @@ def alone(only: Graph) -> GraphGroup:
 DECADES = 100.0
 """An axis is logarithmic if the greatest value is so many times the least."""
 MARKS: tuple[Mark, ...] = ("circle", "square", "triangle", "diamond", "cross", "plus", "ring")
-DOT = SeriesLook("", BLUE, "circle")
-MIDDLE = SeriesLook("median", VERMILLION, width=4)
-REFERENCE = SeriesLook("", GREY, dash=True)
+DOT = SeriesLook("", colours.BLUE, "circle")
+MIDDLE = SeriesLook("median", colours.VERMILLION, width=4)
+REFERENCE = SeriesLook("", colours.GREY, dash=True)
 RATE = Axis("rate", "bit/s", 1000.0, zero=True)
 """Of values in kbit/s."""
 
 
 def marked(number: int, width: float = 2.0) -> SeriesLook:
     """Return the look of a series whose marks are all seen, by its number."""
-    return SeriesLook("", BLUE, MARKS[number % len(MARKS)], every=True, width=width)
+    return SeriesLook("", colours.BLUE, MARKS[number % len(MARKS)], every=True, width=width)
 
 
 def named(label: str, names: Sequence[str]) -> Axis:

@@ -29,90 +29,6 @@ from analysis.statistics.claims import ClaimVerdict, withheld
 from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.wording import numbered
 
-
-def conditions_and_seeds(run: RunRecord) -> str:
-    """Name the conditions, the number of repetitions and the seeds."""
-    labels = ", ".join(condition.label for condition in run.conditions)
-    count = len(run.seeds)
-    seeds = ", ".join(map(str, run.seeds[:12])) + (", ..." if count > 12 else "")
-    which = f" (seed{'s' if count > 1 else ''} {seeds})" if count else ""
-    return f"Conditions: {labels}. Repetitions: {count}{which}."
-
-
-def shared_draws(run: RunRecord, evidence: Evidence) -> str:
-    """Say that the conditions of one seed lose the same packets, if the kernel could do that."""
-    if len(run.conditions) < 2 or not evidence.same_draws:
-        return ""
-    return "Every condition of a seed has the same random draws, so pairs are compared."
-
-
-def kind_of_link(evidence: Evidence) -> str:
-    """Name the kind of link if it was no line."""
-    if not evidence.has_buckets:
-        return ""
-    return (
-        "Links were token buckets, as timers of real time need them: a lone packet and short bursts"
-        " pass at once."
-    )
-
-
-def of_an_old_kernel(evidence: Evidence) -> str:
-    """Name the settings that an old kernel shares between hosts or lacks."""
-    shared, absent = evidence.shared_sysctls, evidence.absent_sysctls
-    sentences = []
-    if shared:
-        sentences.append(f"This kernel has one value for all hosts of: {', '.join(shared)}.")
-    if absent:
-        sentences.append(f"It does not have: {', '.join(absent)}.")
-    if evidence.has_bridges:
-        sentences.append("Switches were bridges: it has no Open vSwitch.")
-    return " ".join(sentences)
-
-
-def packets_to_see(results: RunResults) -> str:
-    """Describe the pages of packets, by the captures and samples that exist."""
-    ends = max((len(trial.ends) for trial in results.first), default=0)
-    if not ends:
-        return ""
-    windows = ", windows" if any(trial.samples for trial in results.first) else ""
-    exchange, source = (" and what both ends saw", "captures") if ends > 1 else ("", "capture")
-    seed = results.first[0].trial.seed
-    shown = f"Sequence numbers, throughput, round trips{windows}{exchange}"
-    return f"{shown}, from the {source} of seed {seed}."
-
-
-def no_graph(results: RunResults) -> str:
-    """Explain why there is no graph."""
-    if not results.measured:
-        return "No graph: the run has no measurement."
-    if any(trial.ends or trial.samples for trial in results.first):
-        return "There is no graph of these flows: only TCP's are drawn."
-    return "No graph could be drawn: there is neither a capture nor a sample of a socket."
-
-
-def how_figures_are_written(run: RunRecord) -> list[str]:
-    """Explain a cell and the column of differences."""
-    if len(run.seeds) < 2:
-        return ["Figures are those of the one repetition."]
-    medians = "Figures are medians over the repetitions, with the range in brackets."
-    differences = (
-        "The column of differences compares pairs of one seed: the ratio, or the difference if"
-        " a value is not above zero, after Hodges and Lehmann. From six repetitions on it has"
-        " its 95 % interval, and if there are enough for all figures of a table together also"
-        " a verdict, by Wilcoxon's signed-rank test with Holm's correction"
-        " (docs/concepts/statistics.md)."
-    )
-    return [medians, differences] if len(run.conditions) > 1 else [medians]
-
-
-def same_again(run: RunRecord) -> str:
-    """Name what the same seeds reproduce, which only virtual time can promise."""
-    if run.manifest.testbed != "virtual":
-        return ""
-    what = "captures" if run.captures else "packets"
-    return f"The same seeds, kernel and image give the same {what}, byte for byte."
-
-
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
     " docs/guides/own-studies.md, *A claim*."
@@ -231,13 +147,8 @@ def make_report(
         folder / "report.html",
         network,
     )
-    write_report(report, folder)
-    return report
-
-
-def write_report(report: RunReport, folder: Path) -> None:
-    """Write all files. Raises TcplabError with a remedy where the folder takes none."""
     page_files.write(folder, _files(report), "report RUN_DIR")
+    return report
 
 
 def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
@@ -254,16 +165,14 @@ def _groups(report: RunReport) -> list[GraphGroup]:
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
-    """Yield a page for each condition of the first seed, and the files for xplot."""
+    """Yield a page for each condition of the first seed."""
     from analysis.reporting import run_graphs
 
     for measured in report.results.first:
-        trial = measured.trial
         if measured.ends:
+            trial = measured.trial
             title = f"{report.run.experiment}: {trial.condition.label}, seed {trial.seed}"
             yield _page_name(measured), run_graphs.page(title, measured).encode()
-        place = f"graphs/seed-{trial.seed}/{trial.condition.name}"
-        yield from ((f"{place}/{name}", content) for name, content in run_graphs.xplot(measured))
 
 
 def _page_name(trial: Measured) -> str:
@@ -271,58 +180,25 @@ def _page_name(trial: Measured) -> str:
 
 
 def _context(report: RunReport) -> dict[str, Any]:
-    run, manifest = report.run, report.run.manifest
+    run, first = report.run, report.results.first
     groups, conditions = _groups(report), in_comparison(report.results)
     return {
+        **vars(report),
         "report": report,
-        "run": run,
-        "table": report.table,
-        "answers": report.answers,
-        "listings": report.listings,
-        "published": report.published,
+        "manifest": run.manifest,
         "title": title(run, report.claim),
         "first_lines": first_lines(run, report.claim),
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
-        "network": report.network,
         "groups": groups,
         "graphs": board_data(groups),
-        "claim": manifest.claim or run.spec.claim,
-        "identity": manifest.id or run.path.name,
-        "diagram": run.spec.topology.diagram,
-        "started": manifest.started,
-        "kernel": manifest.kernel.release,
-        "kernel_digest": manifest.kernel.digest or "",
-        "image_digest": manifest.image.digest if manifest.image else "",
-        "testbed": manifest.testbed,
-        "durations": manifest.durations,
+        "identity": run.manifest.id or run.path.name,
         "command": repeat_command(run),
-        "version": manifest.tcplab,
+        "first": first,
         "packet_pages": [
-            (trial.trial.condition.label, _page_name(trial))
-            for trial in report.results.first
-            if trial.ends
+            (trial.trial.condition.label, _page_name(trial)) for trial in first if trial.ends
         ],
-        "says": _sentences(report),
         "comparison": f"{conditions[1].label} against {conditions[0].label}" if conditions else "",
         "labels": [condition.label for condition in run.conditions],
-    }
-
-
-def _sentences(report: RunReport) -> dict[str, Any]:
-    """Return the sentences that hold for some runs only."""
-    run, results = report.run, report.results
-    return {
-        "conditions_and_seeds": conditions_and_seeds(run),
-        "shared_draws": shared_draws(run, report.evidence),
-        "kind_of_link": kind_of_link(report.evidence),
-        "of_an_old_kernel": of_an_old_kernel(report.evidence),
-        "packets_to_see": packets_to_see(results),
-        "no_graph": no_graph(results),
-        "how_figures_are_written": how_figures_are_written(run),
-        "same_again": same_again(run),
-        "xplot_files": (
-            "Graphs for xplot are in graphs/." if any(trial.ends for trial in results.first) else ""
-        ),
     }
 
 

@@ -3,11 +3,13 @@
 templates/plots/theme.js has a lighter twin of each for a dark ground.
 """
 
-BLUE, VERMILLION, GREEN, ORANGE, PURPLE, GREY = (
+BLACK, BLUE, VERMILLION, GREEN, ORANGE, PURPLE, SKY, GREY = (
+    "#000000",
     "#0072B2",
     "#D55E00",
     "#009E73",
     "#E69F00",
     "#CC79A7",
+    "#56B4E9",
     "#666666",
 )

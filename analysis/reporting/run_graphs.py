@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Self
@@ -28,15 +28,11 @@ from analysis.graphs.layers import (
     named,
 )
 from analysis.graphs.views import Samples
-from analysis.graphs.xplot import text
 from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
-
-_FILES = {"time_sequence": "tsg", "rtt": "rtt"}
-"""Names of files, and of graphs that tcptrace writes with -S and -R."""
 
 
 def page(title: str, trial: Measured) -> str:
@@ -44,33 +40,18 @@ def page(title: str, trial: Measured) -> str:
     return graphs.page(title, [_capture(end) for end in trial.ends], _samples(trial))
 
 
-def xplot(trial: Measured) -> Iterator[tuple[str, bytes]]:
-    """Yield names and contents of files: the first flow's data in each capture."""
-    for end in trial.ends:
-        way = _data(end)
-        if way:
-            yield from (
-                (f"{end.interface}.{name}.xpl", text(way, kind)) for name, kind in _FILES.items()
-            )
-
-
 def sent(trial: Measured) -> CaptureDirection | None:
     """Return the first flow's data as the sender's capture has it; None without one."""
-    at_sender = next((end for end in trial.ends if end.role == "sender"), None)
-    return _data(at_sender) if at_sender else None
-
-
-def _data(end: End) -> CaptureDirection | None:
-    return next((way for way in directions(_flow(end)) if way.forward == end.by_a), None)
+    end = next((end for end in trial.ends if end.role == "sender"), None)
+    if end is None:
+        return None
+    flow = graphs.Capture(end.interface, end.packets, end.reading.connection_table)
+    return next((way for way in directions(flow) if way.forward == end.by_a), None)
 
 
 def _capture(end: End) -> graphs.Capture:
     assert end.reading.packet_table is not None
     return graphs.Capture(end.interface, end.reading.packet_table, end.reading.connection_table)
-
-
-def _flow(end: End) -> graphs.Capture:
-    return graphs.Capture(end.interface, end.packets, end.reading.connection_table)
 
 
 def _samples(trial: Measured) -> Samples:

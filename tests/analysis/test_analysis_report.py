@@ -93,7 +93,7 @@ def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) ->
     assert str(run_directory / "report.html") in result.output
     for name in ("answers.md", "claim.json"):
         assert (run_directory / name).stat().st_size > 100
-    assert len(list((run_directory / "graphs").rglob("*.xpl"))) == 8
+    assert len(list((run_directory / "graphs").rglob("graphs.html"))) == 2
     assert not list(run_directory.rglob("*.partial"))
 
 

@@ -247,7 +247,6 @@ def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: P
         .startswith(b"\x89PNG")
     )
     assert (tmp_path / "pictures" / "h1-eth0_1_a2b_time_sequence.svg").exists()
-    assert (tmp_path / "xplot" / "h1-eth0_1_a2b_tsg.xpl").read_text().startswith("timeval double")
 
 
 def test_by_default_a_page_and_a_table_are_written(tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_one_connection_alone_is_shown_written_and_drawn(tmp_path: Path) -> None
     assert "--connection N gives others." in everything
     assert "Pictures show 4 of 6 connections" in (out / "graphs.html").read_text()
     assert not list((out / "pictures").glob("made_1_*"))
-    output = analyze(path, "--out", out, "--write", "html,png,csv,xpl,packets", "--connection", "1")
+    output = analyze(path, "--out", out, "--write", "html,png,csv,packets", "--connection", "1")
     assert "Connection 1: 10.0.0.1:1000" in output
     assert "in 6 connections" in output
     assert "10.0.0.1:1005" not in output + (out / "graphs.html").read_text()

@@ -1,4 +1,4 @@
-"""Graphs as data: their layers, and the pictures, xplot's files and page columns of them."""
+"""Graphs as data: their layers, and the pictures and page columns of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from analysis import graphs
 from analysis.flows.ends import journeys
 from analysis.graphs import ladder, mark_rows, timelines, views, webpage
-from analysis.graphs import xplot as xplot_files
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
 from analysis.records.socket_samples import SocketSample
@@ -265,29 +264,6 @@ def test_connections_beyond_the_largest_are_left_out_and_said(
     assert "./tcplab analyze FILE --connection N --out FOLDER draws others." in note
 
 
-def test_xplot_files_say_the_same_when_they_are_read_again(
-    lossy: tuple[graphs.Capture, graphs.Capture], sender: CaptureDirection, tmp_path: Path
-) -> None:
-    written = graphs.write_xplot(lossy[:1], tmp_path)
-    assert {path.name for path in written if "a2b" in path.name} == {
-        f"h1-eth0_1_a2b_{kind}.xpl" for kind in ("tsg", "tput", "rtt", "owin", "ssize")
-    }
-    shapes = list(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_tsg.xpl").read_text()))
-    read, ours = xplot.time_sequence(shapes), tcptrace_lines.time_sequence(sender)
-    assert read.resent[:, 1::2] - read.resent[:, 1:2] == pytest.approx(
-        ours.resent[:, 1::2] - ours.resent[:, 1:2]
-    )
-    assert len(read.data) == len(ours.data)
-    assert read.acks[-1].tolist() == pytest.approx(ours.acks[-1].tolist())
-    letters = Counter(shape.text for shape in shapes if shape.kind == "atext")
-    assert letters["R"] == len(ours.resent)
-    assert letters["S"] == len(ours.sacks)
-    samples = xplot.dots(xplot.read_xplot((tmp_path / "h1-eth0_1_a2b_rtt.xpl").read_text()))
-    assert [rtt for _, rtt in samples] == pytest.approx(
-        [rtt for _, rtt in tcptrace_lines.rtts(sender)], abs=0.001
-    )
-
-
 @pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
 @pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
 def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
@@ -300,27 +276,13 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
     ours = tcptrace_lines.time_sequence(all_directions([capture])[0])
     tcptrace.run(path, tmp_path, "-S")
     drawn = (tmp_path / "a2b_tsg.xpl").read_text()
-    [written] = (
-        file.read_text()
-        for file in graphs.write_xplot([capture], tmp_path)
-        if file.name.endswith("a2b_tsg.xpl")
-    )
-    theirs, again = (xplot.time_sequence(xplot.read_xplot(text)) for text in (drawn, written))
+    theirs = xplot.time_sequence(xplot.read_xplot(drawn))
     assert ours.start == pytest.approx(theirs.start, abs=1e-5)
     for name in ("data", "resent", "sacks", "acks", "window"):
-        three = [getattr(file, name) for file in (theirs, ours, again)]
-        uprights = [lines[lines[:, 1] != lines[:, 3]] for lines in three]
+        both = [getattr(file, name) for file in (theirs, ours)]
+        uprights = [lines[lines[:, 1] != lines[:, 3]] for lines in both]
         assert bool(len(uprights[0])) == (name != "sacks" or condition == "sack_on")
         assert uprights[1] == pytest.approx(uprights[0], abs=2e-6)
-        assert uprights[2] == pytest.approx(uprights[0], abs=2e-6)
-
-
-def test_xplot_keeps_microseconds_exactly(sender: CaptureDirection) -> None:
-    text = xplot_files.xplot(sender, timelines.draw_segments(sender))
-    assert text.startswith("timeval double\ntitle\n10.0.0.1:40001_==>_10.0.0.2:5001 (")
-    first = int(sender.sent.time[5]) + START
-    assert f"darrow {first // 10**9}.{first % 10**9 // 1000:06d} {sender.sent.low[5]}\n" in text
-    assert text.endswith("\ngo\n")
 
 
 def test_pictures_are_written_in_each_format(
@@ -340,7 +302,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
-        graphs.write_xplot(lossy[:1], tmp_path / "file" / "folder")
+        graphs.write_pictures(lossy[:1], tmp_path / "file" / "folder")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 12, 13, 40])
@@ -355,12 +317,6 @@ def test_any_beginning_of_a_capture_gives_graphs(
     document = webpage.document(cut)
     assert len(document["views"]) == sum(
         len({True, False} & set(capture.packet_table.to_polars()["forward"])) > 0 for capture in cut
-    )
-    written = graphs.write_xplot(cut, tmp_path)
-    assert all(
-        list(xplot.read_xplot(path.read_text()))
-        for path in written
-        if path.name.endswith("a2b_tsg.xpl")
     )
     if count == 12 and not whole_way:
         assert len(graphs.write_pictures(cut, tmp_path)) >= 4

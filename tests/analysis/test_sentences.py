@@ -24,7 +24,7 @@ from experiments.harness.reporting.studies import make_report
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run
 
 SPEAKS_OF_THE_RUN = re.compile(
-    r"captur|graphs/|plots/|xplot|byte for byte|prov[ei]|complete|lossless|at random|full queue"
+    r"captur|graphs/|plots/|byte for byte|prov[ei]|complete|lossless|at random|full queue"
     r"|because|chance|repetition|interval|seed|both ends|socket|sampled|median|no loss|dropped"
     r"|Every packet|no graph|differ|shown|declared|bucket",
     re.IGNORECASE,
@@ -169,7 +169,6 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"No graph could be drawn: there is", lambda run: not (run.captured or run.sampled)),
     (r"No graph: the run has no measurement", lambda run: not run.trials),
     (r"There is no graph of these flows", lambda run: run.captured or run.sampled),
-    (r"Graphs for xplot are in graphs/", lambda run: any((run.out / "graphs").rglob("*.xpl"))),
     (r"the same captures, byte for byte", lambda run: run.virtual and run.spec["captures"]),
     (r"the same packets, byte for byte", lambda run: run.virtual and not run.spec["captures"]),
     (r"in the receiver's capture", lambda run: run.captured),
@@ -364,7 +363,6 @@ def test_datagrams_are_not_called_tcp(tmp_path: Path, capsys: pytest.CaptureFixt
     ("sentence", "change_of_run"),
     [
         ("The same seeds, kernel and image give the same captures, byte for byte.", "real time"),
-        ("Graphs for xplot are in graphs/.", "without captures"),
         ("Counted are newly acknowledged bytes, from the capture.", "without captures"),
         ("The interval excludes 1: SACK was faster, beyond what chance explains.", "as recorded"),
         ("SACK off: 26 packets were lost at random.", "somebody's without a loss"),

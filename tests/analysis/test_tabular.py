@@ -126,7 +126,7 @@ main()
 @pytest.mark.parametrize(
     ("words", "status"),
     [
-        (("--out", "OUT", "--write", "html,csv,json,events,xpl"), 0),
+        (("--out", "OUT", "--write", "html,csv,json,events"), 0),
         (("--where", "port_b > 0", "--json", "--events"), 0),
         (("--write", "csv,parquet", "--out", "OUT"), 2),
     ],

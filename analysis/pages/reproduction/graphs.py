@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from analysis.graphs.layers import BLACK, Axis, Graph, GraphGroup, Layer, SeriesLook, holding
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, holding
 from analysis.graphs.ranges import (
     RangedValue,
     extremes,
@@ -22,7 +22,7 @@ from analysis.graphs.ranges import (
     ticked,
 )
 from analysis.pages.published import as_printed
-from analysis.rendering.colours import BLUE, GREEN, VERMILLION
+from analysis.rendering.colours import BLACK, BLUE, GREEN, VERMILLION
 from analysis.statistics.published import Judged, JudgedStudy, Ours, Word
 from analysis.statistics.wording import with_unit
 
