@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from io import StringIO
 
 import msgspec
 from rich.table import Table
@@ -20,17 +18,20 @@ from analysis.records.published_row import PublishedRow, checked_row
 from analysis.records.spec_file import MeasuredEntry
 from analysis.statistics.prediction import ValueSpan
 from analysis.statistics.published import (
+    WAYS,
     Agreement,
     Counts,
     Judged,
     JudgedRows,
     JudgedStudy,
-    Ours,
+    Measurement,
+    Way,
     Word,
     count,
     judge_row,
 )
 from analysis.statistics.wording import numbered, signed, with_unit
+from analysis.tabular.table import csv_lines
 
 
 def published_with_run(results: RunResults, problems: Problems) -> PublishedNumbers:
@@ -74,36 +75,14 @@ STYLES: dict[Word, str] = {
     Word.DIFFERS: "apart",
 } | dict.fromkeys((Word.FEW, Word.UNRUN, Word.UNSTATED, Word.LISTED), "unrun")
 """The CSS class of each verdict."""
-_HEAD = (
-    "study",
-    "where",
-    "series",
-    "x",
-    "quantity",
-    "unit",
-    "published",
-    "published_low",
-    "published_high",
-    "published_note",
-    "mean_of",
-    "group",
-    "needs",
-    "listed",
-    "outcome",
+_ROW = (
+    *("where", "series", "x", "quantity", "unit", "printed", "published_low", "published_high"),
+    *("published_note", "mean_of", "group", "needs", "listed"),
 )
-_WAYS = ("period_kernel", "period", "today")
-_OURS = (
-    "verdict",
-    "factor",
-    "center",
-    "interval_low",
-    "interval_high",
-    "further_low",
-    "further_high",
-    "least",
-    "greatest",
-    "runs",
-    "values",
+"""Columns of reproduction.csv that a row has under the same name, but for `published`."""
+_MEASURED = (
+    *("verdict", "factor", "center", "interval_low", "interval_high", "further_low"),
+    *("further_high", "least", "greatest", "runs", "values"),
 )
 
 
@@ -130,9 +109,7 @@ class TableLine:
     published: str
     published_range: str
     note: str
-    period_kernel: Cell
-    period: Cell
-    today: Cell
+    cells: dict[Way, Cell]
     style: str
     reason: int
     why: str
@@ -207,9 +184,7 @@ def line(judged: Judged, listed: Sequence[str]) -> TableLine:
         NOTHING if row.published is None else as_printed(row.printed),
         _published_range(judged),
         row.published_note,
-        _cell(judged.period_kernel, judged.period_kernel_verdict, row.unit),
-        _cell(judged.period, judged.period_verdict, row.unit),
-        _cell(judged.today, judged.today_verdict, row.unit),
+        {way: _cell(judged.measured[way], judged.verdicts[way], row.unit) for way in WAYS},
         STYLES[outcome],
         listed.index(row.why) + 1 if outcome == Word.DIFFERS and row.why else 0,
         _remark(judged),
@@ -241,7 +216,7 @@ def _published_range(judged: Judged) -> str:
     return spanned(ValueSpan(low, high))
 
 
-def _cell(ours: Ours | None, verdict: Agreement, unit: str) -> Cell:
+def _cell(ours: Measurement | None, verdict: Agreement, unit: str) -> Cell:
     style = STYLES[verdict.word]
     if ours is None:
         return Cell(NOTHING, "", "", verdict.word, style)
@@ -261,46 +236,24 @@ def csv_text(studies: Sequence[JudgedStudy]) -> str:
 
     `values` have blanks between them.
     """
-    with StringIO() as text:
-        lines = csv.writer(text, lineterminator="\n")
-        measured = (f"{way}_{column}" for way in _WAYS for column in _OURS)
-        lines.writerow([*_HEAD, *measured, "seeds", "why", "command"])
-        lines.writerows(
-            _csv_line(study.study.name, judged) for study in studies for judged in study.rows
-        )
-        return text.getvalue()
+    of_row = ("published" if name == "printed" else name for name in _ROW)
+    measured = (f"{way}_{column}" for way in WAYS for column in _MEASURED)
+    head = ["study", *of_row, "outcome", *measured, "seeds", "why", "command"]
+    lines = (_csv_line(study.study.name, judged) for study in studies for judged in study.rows)
+    return csv_lines([head, *lines])
 
 
 def _csv_line(study: str, judged: Judged) -> list[str | float | None]:
     row = judged.row
     return [
-        study,
-        row.where,
-        row.series,
-        row.x,
-        row.quantity,
-        row.unit,
-        row.printed,
-        row.published_low,
-        row.published_high,
-        row.published_note,
-        row.mean_of,
-        row.group,
-        row.needs,
-        row.listed,
-        judged.outcome.word,
-        *_csv_ours(judged.period_kernel, judged.period_kernel_verdict, row.period_kernel),
-        *_csv_ours(judged.period, judged.period_verdict, row.period),
-        *_csv_ours(judged.today, judged.today_verdict, row.today),
-        " ".join(row.seeds),
-        row.why,
-        row.command,
+        *(study, *(getattr(row, name) for name in _ROW), judged.outcome.word),
+        *(cell for way in WAYS for cell in _csv_measured(judged, way)),
+        *(" ".join(row.seeds), row.why, row.command),
     ]
 
 
-def _csv_ours(
-    ours: Ours | None, verdict: Agreement, values: Sequence[float]
-) -> list[str | float | None]:
+def _csv_measured(judged: Judged, way: Way) -> list[str | float | None]:
+    ours, verdict, values = judged.measured[way], judged.verdicts[way], getattr(judged.row, way)
     if ours is None:
         return [verdict.word, *[None] * 8, 0, ""]
     numbers = [ours.center, *ends(ours.middle), *ends(ours.further), *ends(ours.runs), ours.count]
@@ -338,13 +291,14 @@ class PublishedNumbers(JudgedRows):
 
     def table(self, most: int) -> Table:
         """Return the first `most` numbers with measured values and verdicts, for the terminal."""
-        ways = [("its time", "period")] * self.has_period + [("today", "today")] * self.has_today
+        named: dict[Way, str] = {"period": "its time", "today": "today"}
+        ways = [way for way in named if self.has(way)]
         lines = []
         for shown in self.lines[:most]:
-            cells = (shown.period if way == "period" else shown.today for _, way in ways)
+            cells = (shown.cells[way] for way in ways)
             verdicts = (f"{cell.median} ({cell.verdict})" for cell in cells)
             lines.append([f"{shown.where}, {shown.quantity}", shown.published, *verdicts])
         if len(self.lines) > most:
             lines.append([f"... and {len(self.lines) - most} more on the page"])
-        head = ("Where", "Published", *(f"Measured, {words}" for words, _ in ways))
+        head = ("Where", "Published", *(f"Measured, {named[way]}" for way in ways))
         return text_table(head, lines, "Published and measured", right=(1,))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +12,7 @@ from analysis.measures.results import spread, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.reporting.answers import Answer
 from analysis.reporting.tables import Listing
+from analysis.tabular.table import csv_lines
 from topologies.foundation.untrusted import StrangeFile
 
 Cells = tuple[str, ...]
@@ -37,9 +36,7 @@ class PublishedOrder:
     @property
     def csv(self) -> str:
         """Measured columns, as CSV."""
-        with io.StringIO() as file:
-            csv.writer(file, lineterminator="\n").writerows([self.head, *self.rows])
-            return file.getvalue()
+        return csv_lines([self.head, *self.rows])
 
 
 @dataclass(frozen=True)

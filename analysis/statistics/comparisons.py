@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from io import StringIO
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +23,7 @@ from analysis.statistics.wording import (
     verb,
     verdict_of,
 )
+from analysis.tabular.table import csv_lines
 
 _ALL_PAIRS_UP_TO = 3
 """Levels; of more, each is compared with the first one only, the baseline."""
@@ -169,11 +168,8 @@ def csv_text(
     """comparisons.csv: a column for each other factor, the two levels, and the figures in full."""
     others = [factor.name for axis, factor in enumerate(sweep.factors) if axis != sweep.compare]
     figures = ("scale", "unit", "estimate", "low", "high", "seeds", "p", "p_holm", "verdict")
-    with StringIO() as text:
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow([*others, "first", "second", *figures])
-        rows.writerows(_csv_row(comparison, sweep, samples.unit) for comparison in comparisons)
-        return text.getvalue()
+    rows = (_csv_row(comparison, sweep, samples.unit) for comparison in comparisons)
+    return csv_lines([[*others, "first", "second", *figures], *rows])
 
 
 def _csv_row(

@@ -54,8 +54,8 @@ _RATE_OR_TIME = re.compile(r".*(bit|byte|b)/s|[mun\N{MICRO SIGN}]?s|min|h", re.I
 
 
 @dataclass(frozen=True)
-class Ours:
-    """Our runs, in the unit of the row.
+class Measurement:
+    """Measured runs, in the unit of the row.
 
     `center` is their median, or their mean if the published number is one; `middle` its 95 %
     interval and `further` where such a published number lies with 95 % if nothing differs: both
@@ -99,7 +99,7 @@ class Agreement:
         return f"differs by {how_far} (ours is {side})"
 
 
-def summarize(values: Sequence[float], mean_of: int = 1) -> Ours | None:
+def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
     """Summarize one value per seed; None without values.
 
     The published number is the mean of `mean_of` runs, or one run.
@@ -109,9 +109,9 @@ def summarize(values: Sequence[float], mean_of: int = 1) -> Ours | None:
     runs, is_mean = ValueSpan(min(values), max(values)), mean_of > 1
     center = fmean(values) if is_mean else median(values)
     if len(values) < FEWEST:
-        return Ours(center, runs, None, None, len(values))
+        return Measurement(center, runs, None, None, len(values))
     further = next_mean(values, mean_of) if is_mean else next_run(values)
-    return Ours(center, runs, _middle(values, is_mean), further, len(values))
+    return Measurement(center, runs, _middle(values, is_mean), further, len(values))
 
 
 def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
@@ -141,7 +141,7 @@ def _half_a_digit(printed: str) -> float:
     return 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
 
 
-def judge(published: float | None, span: ValueSpan | None, ours: Ours | None) -> Agreement:
+def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
     """Compare `published`, which stands for `span`, with our runs; None stands for no number.
 
     AGREES: `span` meets the 95 % interval of our median. WITHIN: it meets the interval in which a
@@ -165,34 +165,26 @@ def _apart(published: float, ours: float) -> Agreement:
 
 
 Way = Literal["period_kernel", "period", "today"]
+WAYS: tuple[Way, ...] = ("period_kernel", "period", "today")
 """On a kernel of a study's time, with settings of that time, or with those of today."""
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A row, the range of its number, and ours with a verdict for each way of running it.
+    """A row with the measured values and the verdict of each way of running it.
 
     It counts by its `headline`, whichever verdict is the better.
     """
 
     row: PublishedRow
-    span: ValueSpan | None
-    period_kernel: Ours | None
-    period: Ours | None
-    today: Ours | None
-    period_kernel_verdict: Agreement
-    period_verdict: Agreement
-    today_verdict: Agreement
+    measured: dict[Way, Measurement | None]
+    verdicts: dict[Way, Agreement]
     headline: Way
 
     @property
     def outcome(self) -> Agreement:
         """The verdict by which the row counts."""
-        return {
-            "period_kernel": self.period_kernel_verdict,
-            "period": self.period_verdict,
-            "today": self.today_verdict,
-        }[self.headline]
+        return self.verdicts[self.headline]
 
 
 @dataclass(frozen=True)
@@ -226,21 +218,11 @@ class JudgedRows:
     @cached_property
     def today_counts(self) -> Counts:
         """The counts by today's settings."""
-        return _counted(self.rows, (row.today_verdict for row in self.rows))
+        return _counted(self.rows, (row.verdicts["today"] for row in self.rows))
 
-    @property
-    def has_period_kernel(self) -> bool:
-        """True if a number was measured on a kernel of its time."""
-        return any(row.period_kernel for row in self.rows)
-
-    @property
-    def has_period(self) -> bool:
-        """True if a number was measured with the settings of its time."""
-        return any(row.period for row in self.rows)
-
-    @property
-    def has_today(self) -> bool:
-        return any(row.today for row in self.rows)
+    def has(self, way: Way) -> bool:
+        """Return True if a number was measured in this way."""
+        return any(row.measured[way] for row in self.rows)
 
 
 @dataclass(frozen=True)
@@ -264,15 +246,12 @@ def judge_study(study: ReproducedStudy) -> JudgedStudy:
 def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
     """Judge a row; without a headline by the settings of its time, if it has such runs."""
     span = None if row.published is None else published_span(row.printed, row.unit)
-    on_kernel, period, today = (
-        summarize(values, row.mean_of) for values in (row.period_kernel, row.period, row.today)
-    )
-    of_kernel, of_period, of_today = (
-        Agreement(Word.LISTED) if row.listed else judge(row.published, span, ours)
-        for ours in (on_kernel, period, today)
-    )
-    chosen = headline or ("period" if period else "today")
-    return Judged(row, span, on_kernel, period, today, of_kernel, of_period, of_today, chosen)
+    measured = {way: summarize(getattr(row, way), row.mean_of) for way in WAYS}
+    verdicts = {
+        way: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)
+        for way, found in measured.items()
+    }
+    return Judged(row, measured, verdicts, headline or ("period" if row.period else "today"))
 
 
 def count(rows: Iterable[Judged]) -> Counts:
@@ -304,8 +283,8 @@ class Imitation:
     """One figure as the settings of its time gave it and as the kernel of its time did."""
 
     row: PublishedRow
-    settings: Ours
-    kernel: Ours
+    settings: Measurement
+    kernel: Measurement
 
     @property
     def ratio(self) -> float | None:
@@ -328,9 +307,9 @@ class Imitation:
 def imitations(rows: Iterable[Judged]) -> tuple[Imitation, ...]:
     """Return each figure that both have once: several published numbers may be of one setting."""
     both = (
-        Imitation(judged.row, judged.period, judged.period_kernel)
+        Imitation(judged.row, settings, kernel)
         for judged in rows
-        if judged.period and judged.period_kernel
+        if (settings := judged.measured["period"]) and (kernel := judged.measured["period_kernel"])
     )
     return tuple({(each.row.period, each.row.period_kernel): each for each in both}.values())
 

@@ -258,10 +258,10 @@ class ColumnTable:
 
     def csv_parts(self) -> Iterator[str]:
         """The text of `csv` piece by piece, so that few rows are in memory as text."""
-        yield _lines([list(self)])
+        yield csv_lines([list(self)])
         for begin in range(0, len(self), _TOGETHER):
             some = self.rows(slice(begin, begin + _TOGETHER))
-            yield _lines(zip(*map(_written, some.columns.values()), strict=True))
+            yield csv_lines(zip(*map(_written, some.columns.values()), strict=True))
 
     def to_polars(self) -> polars.DataFrame:
         """Return a data frame of Polars, with null for missing values.
@@ -285,7 +285,8 @@ def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListCo
     return TableColumn.joined([column for column in columns if isinstance(column, TableColumn)])
 
 
-def _lines(rows: Iterable[Iterable[Any]]) -> str:
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Return the rows as lines of CSV."""
     with io.StringIO() as text:
         csv.writer(text, lineterminator="\n").writerows(rows)
         return text.getvalue()

@@ -186,5 +186,5 @@ def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:
 def test_a_mean_is_compared_with_our_mean() -> None:
     entry = RowEntry(published=4, mean_of=10, today=[1.0, 1.0, 1.0, 1.0, 1.0, 19.0])
     judged = judge_row(checked_row(entry, "study", Problems()))
-    assert judged.today and judged.today.center == 4.0
+    assert judged.measured["today"] and judged.measured["today"].center == 4.0
     assert judged.outcome.word == Word.AGREES

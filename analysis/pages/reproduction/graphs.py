@@ -23,7 +23,7 @@ from analysis.graphs.ranges import (
 )
 from analysis.pages.published import as_printed
 from analysis.rendering.colours import BLACK, BLUE, GREEN, VERMILLION
-from analysis.statistics.published import Judged, JudgedStudy, Ours, Word
+from analysis.statistics.published import Judged, JudgedStudy, Measurement, Way, Word
 from analysis.statistics.wording import with_unit
 
 MOST_PANELS = 8
@@ -54,9 +54,11 @@ class ValueSource:
 
 
 PUBLISHED = ValueSource("published", look(BLACK, "ring"), 0.0)
-PERIOD_KERNEL = ValueSource("kernel of its time", look(GREEN, "diamond"), 0.15)
-PERIOD = ValueSource("settings of its time", look(BLUE, "square"), 0.3)
-TODAY = ValueSource("today's defaults", look(VERMILLION, "triangle"), 0.45)
+SOURCES: dict[Way, ValueSource] = {
+    "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond"), 0.15),
+    "period": ValueSource("settings of its time", look(BLUE, "square"), 0.3),
+    "today": ValueSource("today's defaults", look(VERMILLION, "triangle"), 0.45),
+}
 Marks = dict[ValueSource, list[RangedValue]]
 
 
@@ -76,7 +78,7 @@ def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
 def _is_drawable(judged: Judged) -> bool:
     """Return whether there are numbers, all of a size that an axis can hold."""
     row = judged.row
-    ours = [sample for sample in (judged.period_kernel, judged.period, judged.today) if sample]
+    ours = [sample for sample in judged.measured.values() if sample]
     numbers = [
         row.published,
         row.published_low,
@@ -180,8 +182,7 @@ def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool)
 def _has_ratio(judged: Judged) -> bool:
     """Return whether the measured value over the published one fits a logarithmic axis."""
     published = judged.row.published or 0.0
-    samples = (judged.period_kernel, judged.period, judged.today)
-    medians = [ours.center for ours in samples if ours]
+    medians = [ours.center for ours in judged.measured.values() if ours]
     return (
         published > 0
         and bool(medians)
@@ -196,14 +197,13 @@ def _quantity(judged: Judged) -> str:
 
 def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = False) -> Marks:
     """The values of each source that has any; the hollow marks come last, so they hide no other."""
-    marks: Marks = {source: [] for source in (PERIOD_KERNEL, PERIOD, TODAY, PUBLISHED)}
+    marks: Marks = {source: [] for source in (*SOURCES.values(), PUBLISHED)}
     for judged, at in zip(shown, places, strict=True):
         unit = judged.row.published if is_ratio and judged.row.published else 1.0
         name = judged.row.where
         marks[PUBLISHED] += _published(judged, at, unit)
-        marks[PERIOD_KERNEL] += _ours(judged.period_kernel, at, unit, name)
-        marks[PERIOD] += _ours(judged.period, at, unit, name)
-        marks[TODAY] += _ours(judged.today, at, unit, name)
+        for way, source in SOURCES.items():
+            marks[source] += _measured(judged.measured[way], at, unit, name)
     return {source: values for source, values in marks.items() if values}
 
 
@@ -223,7 +223,7 @@ def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
     return [RangedValue(at, row.published / unit, runs, name=row.where)]
 
 
-def _ours(ours: Ours | None, at: float, unit: float, name: str) -> list[RangedValue]:
+def _measured(ours: Measurement | None, at: float, unit: float, name: str) -> list[RangedValue]:
     if ours is None:
         return []
     interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +13,8 @@ from rich.table import Table
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.pages.published import csv_text, groups, parts, reasons
+from analysis.pages.published import csv_text, ends, groups, parts, reasons, spanned
 from analysis.pages.reproduction.graphs import graphs
-from analysis.pages.reproduction.imitations import imitation_line, profiles_csv
 from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
 from analysis.records.reproduction_folder import Reproduction, read_reproduction
@@ -24,13 +23,17 @@ from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.published import (
     TOLERANCE,
     Counts,
+    Imitation,
+    ImitationWord,
     JudgedStudy,
+    Measurement,
     count,
     imitation_sentence,
     imitations,
     judge_study,
 )
-from analysis.statistics.wording import numbered
+from analysis.statistics.wording import numbered, signed, with_unit
+from analysis.tabular.table import csv_lines
 
 MOST_ROWS = 400
 """Rows of a study's table on the page, and failures of its list; the files have all."""
@@ -149,54 +152,79 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
 
 
 def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
-    reproduction, facts = report.reproduction, report.reproduction.facts
+    facts = report.reproduction.facts
     return {
         "report": report,
-        "status": reproduction.status,
-        "mode": reproduction.mode,
-        "headline": report.headline,
-        "remarks": report.remarks,
-        "how_whole": report.how_whole,
-        "repeat": report.repeat,
+        "facts": facts,
+        "identity": facts.id or report.reproduction.path.name,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
-        "with_kernel": [one.study.name for one in report.studies if one.has_period_kernel],
+        "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
         "drawn": any(drawn),
         "graphs": board_data([group for group in drawn if group]),
         "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
         "total": report.counts,
         "tolerance": f"{100 * TOLERANCE:g} %",
-        "identity": facts.id or reproduction.path.name,
-        "started": facts.started,
-        "durations": facts.durations,
-        "kernel": facts.kernel.release,
-        "version": facts.tcplab,
         "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
+        "most": MOST_ROWS,
+        "most_open": MOST_OPEN,
     }
 
 
 def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
-    study, listed = judged.study, reasons(judged.rows)
-    imitated, kernel = imitations(judged.rows), study.kernel.taken if study.kernel else ""
+    study, listed, imitated = judged.study, reasons(judged.rows), imitations(judged.rows)
     return {
-        "kernel": study.kernel,
-        "has_period_kernel": judged.has_period_kernel,
-        "imitated": [imitation_line(each) for each in imitated[:MOST_ROWS]],
-        "imitation": imitation_sentence(imitated, kernel),
+        "judged": judged,
         "study": study,
-        "counts": judged.counts,
-        "today": judged.today_counts if study.profile or judged.has_period_kernel else None,
+        "has_period_kernel": judged.has("period_kernel"),
+        "imitated": [_imitation_line(each) for each in imitated[:MOST_ROWS]],
+        "imitation": imitation_sentence(imitated, study.kernel.taken if study.kernel else ""),
+        "today": judged.today_counts if study.profile or judged.has("period_kernel") else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
         "reasons": listed,
         "groups": groups(judged.rows[:MOST_ROWS], listed),
-        "is_long": len(judged.rows) > MOST_OPEN,
-        "left": len(judged.rows[MOST_ROWS:]),
-        "has_period": judged.has_period,
-        "has_today": judged.has_today,
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
-        "failures": study.failures[:MOST_ROWS],
-        "failures_left": len(study.failures[MOST_ROWS:]),
     }
+
+
+def _imitation_line(each: Imitation) -> dict[str, str]:
+    """Return the medians of settings and kernel with their intervals, and the verdict."""
+    row, shown = each.row, each.word in (ImitationWord.LARGER, ImitationWord.SMALLER)
+    by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
+    return {
+        "where": row.where,
+        "quantity": with_unit(row.quantity, row.unit),
+        "settings": signed(each.settings.center),
+        "settings_range": _interval(each.settings),
+        "kernel": signed(each.kernel.center),
+        "kernel_range": _interval(each.kernel),
+        "word": f"{each.word}{by}",
+        "style": "apart" if shown else "unrun",
+    }
+
+
+def _interval(ours: Measurement) -> str:
+    runs = numbered(ours.count, "run")
+    return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
+
+
+def profiles_csv(studies: Iterable[JudgedStudy]) -> str:
+    """Return profiles.csv: one line for each figure that both gave, figures in full."""
+    sample = ("center", "interval_low", "interval_high", "runs")
+    both = (f"{way}_{column}" for way in ("settings", "kernel") for column in sample)
+    head = ["study", "kernel", "where", "quantity", "unit", "settings_are", "ratio", *both]
+    lines = (_csv_line(judged, each) for judged in studies for each in imitations(judged.rows))
+    return csv_lines([head, *lines])
+
+
+def _csv_line(judged: JudgedStudy, each: Imitation) -> list[str | float | None]:
+    study, row = judged.study, each.row
+    kernel = study.kernel.taken if study.kernel else ""
+    return [
+        *(study.name, kernel, row.where, row.quantity, row.unit, each.word, each.ratio),
+        *(each.settings.center, *ends(each.settings.middle), each.settings.count),
+        *(each.kernel.center, *ends(each.kernel.middle), each.kernel.count),
+    ]
 
 
 MOST_REMARKS = 12
@@ -216,7 +244,7 @@ def print_reproduction(report: ReproductionReport) -> None:
 def _kernels(report: ReproductionReport) -> Iterator[str]:
     """Name the kernel of each study that ran on that of its time, and if settings replace it."""
     for judged in report.studies:
-        if judged.has_period_kernel and (kernel := judged.study.kernel):
+        if judged.has("period_kernel") and (kernel := judged.study.kernel):
             used = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
             settings = imitation_sentence(imitations(judged.rows), printable(kernel.taken))
             asked = f" Settings of its time on the lab's kernel: {settings}" if settings else ""
@@ -224,14 +252,8 @@ def _kernels(report: ReproductionReport) -> Iterator[str]:
 
 
 def _table(report: ReproductionReport) -> Table:
-    names = {
-        "rows": "rows",
-        "agree": "agree",
-        "within": "lie within",
-        "differ": "differ",
-        "few": "not judged",
-        "unrun": "not run",
-    }
+    names = {name: name for name in ("rows", "agree", "within", "differ")}
+    names |= {"within": "lie within", "few": "not judged", "unrun": "not run"}
     names |= {"unstated": "not stated"} if report.counts.unstated else {}
     names |= {"listed": "listed"} if report.counts.listed else {}
     named = [*((study.study.name, study.counts) for study in report.studies)]
