@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,48 +18,41 @@ if TYPE_CHECKING:
     from analysis.tabular.table import ColumnTable
 
 
-def json_pieces(value: object, indent: int | None = None, depth: int = 0) -> Iterator[str]:
+_MARK = "\0"
+"""Stands for an iterator in a text; neither paths nor sentences have it."""
+
+
+def json_pieces(value: object, indent: int | None = None) -> Iterator[str]:
     """Yield the text of `json.dumps(value, indent=indent, allow_nan=False)`.
 
     An iterator within `value` becomes a list, and each of its entries one piece.
     """
-    inner = depth + 1
-    if isinstance(value, dict):
-        pairs = (
-            (f"{json.dumps(key)}: ", json_pieces(each, indent, inner))
-            for key, each in value.items()
-        )
-        yield from _enclosed("{}", pairs, indent, depth)
-    elif isinstance(value, list):
-        entries = (("", json_pieces(each, indent, inner)) for each in value)
-        yield from _enclosed("[]", entries, indent, depth)
-    elif isinstance(value, Iterator):
-        entries = (("", iter([_whole(each, indent, inner)])) for each in value)
-        yield from _enclosed("[]", entries, indent, depth)
-    else:
-        yield json.dumps(value, allow_nan=False)
+    lists: list[Iterator[object]] = []
+
+    def marked(each: Iterator[object]) -> str:
+        lists.append(iter(each))
+        return _MARK
+
+    whole = json.dumps(value, indent=indent, default=marked, allow_nan=False)
+    text, *others = whole.split(json.dumps(_MARK))
+    yield text
+    for entries, after in zip(lists, others, strict=True):
+        line = text.rpartition("\n")[2]
+        yield from _listed(entries, indent, len(line) - len(line.lstrip(" ")))
+        yield (text := after)
 
 
-def _whole(value: object, indent: int | None, depth: int) -> str:
-    """Return the text of one entry; a line end within it is always one of the layout's."""
-    return json.dumps(value, indent=indent, allow_nan=False).replace("\n", _line(indent, depth))
-
-
-def _line(indent: int | None, depth: int) -> str:
-    return "" if indent is None else "\n" + " " * (indent * depth)
-
-
-def _enclosed(
-    brackets: str, items: Iterable[tuple[str, Iterable[str]]], indent: int | None, depth: int
-) -> Iterator[str]:
-    """Yield brackets around items, each of which has a text before its own pieces."""
-    between = brackets[0] + _line(indent, depth + 1)
-    for before, pieces in items:
-        yield between + before
-        yield from pieces
-        between = (", " if indent is None else ",") + _line(indent, depth + 1)
-    is_empty = between[0] == brackets[0]
-    yield brackets if is_empty else _line(indent, depth) + brackets[1]
+def _listed(entries: Iterator[object], indent: int | None, margin: int) -> Iterator[str]:
+    """Yield a JSON list that begins on a line with this margin."""
+    outer = "" if indent is None else "\n" + " " * margin
+    inner = outer if indent is None else outer + " " * indent
+    before = f"[{inner}"
+    for entry in entries:
+        # A line end is always one of the layout.
+        text = json.dumps(entry, indent=indent, allow_nan=False).replace("\n", inner)
+        yield before + text
+        before = f"{', ' if indent is None else ','}{inner}"
+    yield "[]" if before[0] == "[" else f"{outer}]"
 
 
 FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg")
@@ -175,6 +168,7 @@ def write_graphs(
     if not GRAPHS & set(wanted):
         return []
     from analysis import graphs
+    from analysis.graphs.pictures import write_pictures
 
     captures = [
         graphs.Capture(label, reading.packet_table, reading.connection_table)
@@ -197,7 +191,7 @@ def write_graphs(
         written.append(folder / "graphs.html")
     pictures = [word for word in ("png", "svg") if word in wanted]
     if pictures:
-        graphs.write_pictures(captures, folder / "pictures", pictures)
+        write_pictures(captures, folder / "pictures", pictures)
         written.append(folder / "pictures")
     return written
 

@@ -58,34 +58,33 @@ class Column(NamedTuple):
         return tuple(_MISPRINTED.get(name, name) for name in names)
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
+def table_rows(name: str) -> Iterator[dict[str, str]]:
+    """Yield the rows of a table next to this file."""
     with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as table:
         yield from csv.DictReader(table)
 
 
-def _column(row: dict[str, str]) -> Column:
-    return Column(
-        name=row["name"],
-        type=cast(Type, row["type"]),
-        unit=row["unit"],
-        definition=row["definition"],
-        source=row["source"],
-        directed=row["of"] == "direction",
-        agreement=cast(Agreement, row["agreement"]),
-        allowed=float(row["allowed"] or 0),
-        why=row["why"],
+def _columns(table: str) -> tuple[Column, ...]:
+    return tuple(
+        Column(
+            *(row["name"], cast(Type, row["type"]), row["unit"], row["definition"], row["source"]),
+            *(row["of"] == "direction", cast(Agreement, row["agreement"])),
+            *(float(row["allowed"] or 0), row["why"]),
+        )
+        for row in _ROWS
+        if row["table"] == table
     )
 
 
-_COLUMNS = [(row["table"], _column(row)) for row in _rows("columns.csv")]
-TCPTRACE = tuple(column for table, column in _COLUMNS if table == "tcptrace")
+_ROWS = list(table_rows("columns.csv"))
+TCPTRACE = _columns("tcptrace")
 """tcptrace's columns of a connection."""
-OURS = tuple(column for table, column in _COLUMNS if table == "connections")
-"""Our own columns of a connection."""
-PACKETS = tuple(column for table, column in _COLUMNS if table == "packets")
+OURS = _columns("connections")
+"""Further columns of a connection."""
+PACKETS = _columns("packets")
 """The columns of one row per segment."""
 
-KINDS = tuple((row["kind"], row["meaning"]) for row in _rows("kinds.csv"))
+KINDS = tuple((row["kind"], row["meaning"]) for row in table_rows("kinds.csv"))
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
 KIND = {name: code for code, (name, _) in enumerate(KINDS)}
 """The number in the frame of each kind."""

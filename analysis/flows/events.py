@@ -9,36 +9,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.columns import KIND, RETRANSMISSIONS
+from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
 from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
-EVENTS = {
-    "open": ("chat", "a SYN: the connection is asked for"),
-    "accept": ("chat", "a SYN-ACK: the connection is accepted"),
-    "close": ("chat", "a FIN: this direction ends"),
-    "window_open": ("chat", "a window that was zero is open again"),
-    "fast": ("note", "retransmission after duplicate ACKs"),
-    "sack": ("note", "retransmission, for SACK reported later bytes"),
-    "rto": ("note", "retransmission by the timer"),
-    "tlp": ("note", "retransmission of the last segment, as tail loss probe"),
-    "spurious": ("note", "retransmission that was needless: the first copy had arrived"),
-    "other": ("note", "retransmission without a sign of its reason"),
-    "syn": ("note", "SYN or SYN-ACK sent again: it or its answer was lost"),
-    "fin": ("note", "FIN sent again"),
-    "keepalive": ("note", "keep-alive: nothing new, to see if the other end is there"),
-    "probe": ("note", "probe of a closed window"),
-    "duplicate_ack": ("note", "duplicate ACK: data came, and not the next byte"),
-    "copy": ("note", "copy of a packet: by a mirror port, or seen at the receiver"),
-    "congestion": ("note", "marked by a router instead of dropped (CE)"),
-    "gap": ("warning", "bytes before this segment are missing so far: lost, or overtaken"),
-    "late": ("warning", "out of order: fills a gap; overtaken, or a repair of a loss before here"),
-    "zero_window": ("warning", "zero window: the receiver can take no more"),
-    "window_full": ("warning", "window full: the sender must wait for the receiver"),
-    "unseen": ("warning", "acknowledges bytes that the capture lacks"),
-    "reset": ("warning", "reset: the connection is broken off"),
-}
+EVENTS = {row["event"]: (row["severity"], row["meaning"]) for row in table_rows("events.csv")}
 """Each event with its severity, as Wireshark grades them, and its meaning."""
 
 _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16

@@ -165,75 +165,10 @@ def _entries() -> Iterator[Metric]:
         )
 
 
-OF_DATA = {
-    "total_packets": "packets",
-    "unique_bytes_sent": "bytes",
-    "actual_data_pkts": "packets",
-    "actual_data_bytes": "bytes",
-    "rexmt_data_pkts": "packets",
-    "rexmt_data_bytes": "bytes",
-    "outoforder_pkts": "packets",
-    "pushed_data_pkts": "packets",
-    "initial_window_bytes": "bytes",
-    "initial_window_pkts": "packets",
-    "data_xmit_time": "s",
-    "idletime_max": "ms",
-    "throughput": "byte/s",
-    "min_segm_size": "bytes",
-    "max_segm_size": "bytes",
-    "avg_segm_size": "bytes",
-    "RTT_min": "ms",
-    "RTT_avg": "ms",
-    "RTT_max": "ms",
-}
-"""tcptrace's columns of what the sender sent, with units; analysis.flows.columns defines them."""
-OF_ACKS = {
-    "total_packets": "packets",
-    "sack_pkts_sent": "packets",
-    "max_win_adv": "bytes",
-    "min_win_adv": "bytes",
-    "avg_win_adv": "bytes",
-    "idletime_max": "ms",
-}
-"""tcptrace's columns of what the receiver sent, called `back.NAME`."""
-_TOTALS = {
-    "total_packets",
-    "unique_bytes_sent",
-    "actual_data_bytes",
-    "rexmt_data_pkts",
-    "rexmt_data_bytes",
-    "outoforder_pkts",
-    "data_xmit_time",
-}
-
-
-def _captured(role: str) -> list[Metric]:
-    """The metrics of the capture at an end of the first flow, `sender` or `receiver`."""
-
-    def entry(way: str, name: str, unit: str, direction: str, remark: str) -> Metric:
-        words = name.replace("_", " ").removesuffix(" bytes" if "window" in name else " ")
-        short = words if way == "both." else words.replace("total packets", "packets")
-        title, source = (
-            f"tcptrace {short}{direction}",
-            f"{role}'s .pcap, tcptrace's {words}{remark}",
-        )
-        key = f"{role}.{way}{name}"
-        return Metric(key, unit, title, source, _at(key), total=name in _TOTALS)
-
-    return [
-        *(entry("", name, unit, " a->b", "") for name, unit in OF_DATA.items()),
-        *(entry("back.", name, unit, " b->a", ", b->a") for name, unit in OF_ACKS.items()),
-        entry("both.", "total_packets", "packets", "", ", both directions"),
-    ]
-
-
 _TABLE = tuple(_entries())
-_OWN = {
-    each.key: each
-    for each in (
-        *(each for each in _TABLE if not each.column),
-        *_captured("sender"),
-        *_captured("receiver"),
-        *(each for each in _TABLE if each.column),
-    )
-}
+_OWN = {each.key: each for each in _TABLE}
+_CAPTURED = [name.removeprefix("receiver.") for name in _OWN if name.startswith("receiver.")]
+OF_DATA = tuple(name for name in _CAPTURED if "." not in name)
+"""tcptrace's columns of what the sender sent; analysis.flows.columns defines them."""
+OF_ACKS = tuple(name.removeprefix("back.") for name in _CAPTURED if name.startswith("back."))
+"""tcptrace's columns of what the receiver sent, called `back.NAME`."""

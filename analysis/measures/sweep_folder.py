@@ -45,13 +45,22 @@ class SweptCondition(Struct, frozen=True):
 
 
 class FailureEntry(Struct, frozen=True):
-    """A point that failed."""
+    """A point that failed.
+
+    `log` is a path inside the folder or empty, `repeat` the command that runs the point again.
+    """
 
     factors: dict[str, str] = field(default_factory=dict)
     seed: str = "unknown"
     problem: str = "no reason was given"
     log: LogPath = NO_LOG
     repeat: str = ""
+
+    @property
+    def point(self) -> str:
+        """The values of the factors and the seed."""
+        named = (f"{printable(name)} {value}" for name, value in self.factors.items())
+        return ", ".join([*named, f"seed {self.seed}"])
 
 
 class PublishedEntries(Struct, frozen=True):
@@ -103,19 +112,6 @@ class SweptFactor:
 
 
 @dataclass(frozen=True)
-class FailedPoint:
-    """One point that failed.
-
-    `log` is a path inside the folder or empty, `repeat` the command that runs the point again.
-    """
-
-    point: str
-    problem: str
-    log: str
-    repeat: str
-
-
-@dataclass(frozen=True)
 class SweepRecord:
     """The content of sweep.json.
 
@@ -127,19 +123,10 @@ class SweepRecord:
     factors: tuple[SweptFactor, ...]
     metric: Metric
     compare: int | None
-    failures: tuple[FailedPoint, ...]
 
     @property
     def experiment(self) -> str:
         return self.facts.experiment
-
-    @property
-    def status(self) -> str:
-        return self.facts.status
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.facts.warnings
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -179,10 +166,8 @@ def read_sweep(path: Path, problems: Problems) -> SweepRecord:
         raise TcplabError(
             f"The grid of the sweep has more than {MOST_CELLS:,} cells.", "Sweep fewer values."
         )
-    failures = tuple(map(_failure, facts.failures))
-    return SweepRecord(
-        path, facts, factors, _metric(facts), _compared(facts, factors, problems), failures
-    )
+    compared = _compared(facts, factors, problems)
+    return SweepRecord(path, facts, factors, _metric(facts), compared)
 
 
 def _metric(facts: SweepFile) -> Metric:
@@ -248,13 +233,6 @@ def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Prob
             return place
     problems.add(f"'{facts.compare}' has not several values in this sweep: nothing is compared.")
     return None
-
-
-def _failure(entry: FailureEntry) -> FailedPoint:
-    point = ", ".join(f"{printable(name)} {value}" for name, value in entry.factors.items())
-    seed = f"seed {entry.seed}"
-    place = f"{point}, {seed}" if point else seed
-    return FailedPoint(place, entry.problem, entry.log, entry.repeat)
 
 
 def read_rows(sweep: SweepRecord) -> ColumnTable:

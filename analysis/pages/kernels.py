@@ -24,7 +24,7 @@ from analysis.graphs.stored import board_data
 from analysis.measures.results import written
 from analysis.pages.terminal import Terminal, text_table
 from analysis.records.kernel_folder import (
-    KernelComparisonRecord,
+    ComparisonFile,
     KernelFigure,
     ScriptsOnBoth,
     read_comparison,
@@ -84,38 +84,37 @@ _ROW, _AROUND = 36, 76
 class KernelReport:
     """A comparison, and its page."""
 
-    record: KernelComparisonRecord
+    facts: ComparisonFile
     page: Path
 
     @property
     def sound(self) -> bool:
         """True if all points ran and were proved."""
-        facts = self.record.facts
-        return facts.status == "complete" and not facts.failures
+        return self.facts.status == "complete" and not self.facts.failures
 
     @property
     def names(self) -> tuple[str, str]:
-        old, new = self.record.facts.kernels
+        old, new = self.facts.kernels
         return old.name, new.name
 
     @property
     def headline(self) -> str:
         """Number of figures that differ, in a sentence."""
-        counts = Counter(figure.verdict for figure in self.record.figures)
+        counts = Counter(figure.verdict for figure in self.facts.figures)
         old, new = self.names
         shown = f"{counts['larger']} larger and {counts['smaller']} smaller"
         if not counts["larger"] + counts["smaller"]:
             shown = "none that is shown to differ"
         return (
-            f"Of {len(self.record.figures)} figures, Linux {new} has {shown} compared with Linux"
+            f"Of {len(self.facts.figures)} figures, Linux {new} has {shown} compared with Linux"
             f" {old}; {counts['alike']} are alike but for"
-            f" {100 * self.record.facts.least:g} %, and of {counts['not shown to differ']} the"
+            f" {100 * self.facts.least:g} %, and of {counts['not shown to differ']} the"
             " seeds do not decide."
         )
 
     def scripts(self, most: int | None = None) -> list[str]:
         """Sentences on the kernels' own packetdrill scripts (script_sentences)."""
-        return script_sentences(self.record.facts.scripts, *self.names, most)
+        return script_sentences(self.facts.scripts, *self.names, most)
 
 
 def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
@@ -123,25 +122,20 @@ def make_kernel_report(path: Path, out: Path | None = None) -> KernelReport:
 
     Raises UsageError if there is no comparison, TcplabError if it cannot be used or written.
     """
-    record, folder = read_comparison(path), out or path
-    report = KernelReport(record, folder / "kernels.html")
-    page_files.write(folder, _files(report), "report FOLDER")
-    return report
-
-
-def _files(report: KernelReport) -> Iterator[tuple[str, bytes]]:
+    facts, folder = read_comparison(path), out or path
+    report = KernelReport(facts, folder / "kernels.html")
     group = _ratios(report)
     context = {
         "report": report,
-        "facts": report.record.facts,
+        "facts": facts,
         "names": report.names,
         "group": group,
         "graphs": board_data([group] if group else []),
-        "cases": [
-            (case, [row(figure) for figure in case.figures]) for case in report.record.facts.cases
-        ],
+        "cases": [(case, [row(figure) for figure in case.figures]) for case in facts.cases],
     }
-    yield "kernels.html", page_files.render("kernels.html", context).encode()
+    page = page_files.render("kernels.html", context).encode()
+    page_files.write(folder, [("kernels.html", page)], "report FOLDER")
+    return report
 
 
 def row(figure: KernelFigure) -> dict[str, str]:
@@ -173,7 +167,7 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
     """Return all ratios on one axis; the tables have the differences too."""
     drawn = [
         (figure.verdict, RangedValue(0, pair.estimate, interval=(pair.low, pair.high), name=name))
-        for case in report.record.facts.cases
+        for case in report.facts.cases
         for figure in case.figures
         if (pair := pair_of(figure)) and pair.scale == "ratio" and pair.low and pair.high
         for name in (f"{case.name.replace('_', ' ')}, {figure.of}: {figure.title}",)
@@ -218,7 +212,7 @@ _MOST = 10  # scripts of a kind
 
 def print_kernels(report: KernelReport) -> None:
     """Print figures that differ, failures, omissions and the page's path."""
-    terminal, facts = Terminal(), report.record.facts
+    terminal, facts = Terminal(), report.facts
     terminal.say(report.headline, *facts.left_out, *report.scripts(_MOST))
     terminal.check(facts.failures, len(facts.failures))
     different = [

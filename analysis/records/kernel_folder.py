@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec import Struct
@@ -67,25 +66,15 @@ class ComparisonFile(Provenance, frozen=True):
     left_out: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
 
-
-@dataclass(frozen=True)
-class KernelComparisonRecord:
-    """The content of comparison.json."""
-
-    path: Path
-    facts: ComparisonFile
-
     @property
     def figures(self) -> list[KernelFigure]:
-        return [figure for case in self.facts.cases for figure in case.figures]
+        return [figure for case in self.cases for figure in case.figures]
 
 
-def read_comparison(path: Path) -> KernelComparisonRecord:
-    """The comparison in `path`.
+def read_comparison(path: Path) -> ComparisonFile:
+    """Return the comparison in `path`.
 
     Raises UsageError if there is none, TcplabError if it cannot be used.
     """
-    name, command = "comparison.json", "./tcplab kernel compare"
-    return KernelComparisonRecord(
-        path, read_main(ComparisonFile, path, name, command, NEWEST_FORMAT)
-    )
+    command = "./tcplab kernel compare"
+    return read_main(ComparisonFile, path, "comparison.json", command, NEWEST_FORMAT)

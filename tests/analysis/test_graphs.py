@@ -18,6 +18,7 @@ from analysis.flows.ends import journeys
 from analysis.graphs import ladder, mark_rows, timelines, views, webpage
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
+from analysis.graphs.pictures import write_pictures
 from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
@@ -288,7 +289,7 @@ def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
 def test_pictures_are_written_in_each_format(
     lossy: tuple[graphs.Capture, graphs.Capture], tmp_path: Path
 ) -> None:
-    written = graphs.write_pictures(lossy[:1], tmp_path, ("png", "svg"))
+    written = write_pictures(lossy[:1], tmp_path, ("png", "svg"))
     names = {path.stem for path in written}
     assert {"h1-eth0_1_a2b_time_sequence", "h1-eth0_1_a2b_rtt", "h1-eth0_1_a2b_ladder"} <= names
     for path in written:
@@ -302,7 +303,7 @@ def test_a_folder_that_cannot_be_written_is_named(
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TcplabError, match="cannot be written"):
-        graphs.write_pictures(lossy[:1], tmp_path / "file" / "folder")
+        write_pictures(lossy[:1], tmp_path / "file" / "folder")
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 12, 13, 40])
@@ -319,4 +320,4 @@ def test_any_beginning_of_a_capture_gives_graphs(
         len({True, False} & set(capture.packet_table.to_polars()["forward"])) > 0 for capture in cut
     )
     if count == 12 and not whole_way:
-        assert len(graphs.write_pictures(cut, tmp_path)) >= 4
+        assert len(write_pictures(cut, tmp_path)) >= 4

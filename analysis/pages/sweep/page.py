@@ -105,7 +105,7 @@ class SweepReport:
     @property
     def remarks(self) -> list[str]:
         """Failures, unproved points and unreadable files, in sentences."""
-        failed = max(self.sweep.points("failed"), len(self.sweep.failures))
+        failed = max(self.sweep.points("failed"), len(self.sweep.facts.failures))
         unproved = self.sweep.points("unproved")
         counted = []
         if failed:
@@ -117,7 +117,9 @@ class SweepReport:
     @property
     def sound(self) -> bool:
         """True if everything is complete, readable and proved."""
-        return self.sweep.status == "complete" and not self.remarks and not self.samples.is_empty
+        return (
+            self.sweep.facts.status == "complete" and not self.remarks and not self.samples.is_empty
+        )
 
     @property
     def too_few(self) -> bool:
@@ -179,40 +181,25 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
 
 def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     sweep, facts, samples = report.sweep, report.sweep.facts, report.samples
-    kept = report.comparisons[:MOST_ROWS]
     # The lab's kernel is that of no row, or of some rows only, if kernels were swept.
     of_all = not any(factor.name == "kernel" for factor in sweep.factors)
     digests = [item for item in facts.digests.items() if of_all or item[0] != "kernel"]
     return {
+        **vars(report),
         "report": report,
-        "study": report.study,
-        "sweep": sweep,
-        "metric": sweep.metric,
-        "published": report.published,
-        "headline": report.headline,
+        "facts": facts,
         "groups": drawn,
         "graphs": board_data(drawn),
-        "title": report.title,
         "identity": facts.id or sweep.path.name,
-        "claim": facts.claim,
-        "started": facts.started,
-        "comparisons": [comparison_row(comparison, samples.unit) for comparison in kept],
-        "comparison_count": len(report.comparisons),
-        "comparisons_left": len(report.comparisons) - len(kept),
-        "has_places": any(comparison.where for comparison in kept),
-        "failures": sweep.failures[:MOST_ROWS],
-        "failures_left": len(sweep.failures[MOST_ROWS:]),
-        "listings": report.listings,
+        "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
+        "has_places": any(comparison.where for comparison in report.comparisons[:MOST_ROWS]),
         **_cells(sweep, samples),
-        "command": facts.command,
         "seeds": in_a_row(samples.seeds, 12),
-        "workers": facts.workers,
         "until": None if facts.until is None else signed(100 * facts.until),
-        "durations": facts.durations,
         "points": [(name, sweep.points(name)) for name in _COUNTS],
         "kernel": facts.kernel.release if of_all else "",
-        "version": facts.tcplab,
         "digests": [(printable(name), digest) for name, digest in digests],
+        "most": MOST_ROWS,
     }
 
 
@@ -253,7 +240,7 @@ def print_sweep(report: SweepReport) -> None:
     """Print remarks, medians, verdicts and the page's path to standard output."""
     terminal, study = Terminal(), report.study
     terminal.say(*report.headline)
-    remarks = [*report.remarks, *report.sweep.warnings]
+    remarks = [*report.remarks, *report.sweep.facts.warnings]
     terminal.check(remarks, MOST_LINES, "more to check on the page")
     if study:
         table = text_table(study.summary.head, study.summary.rows)
@@ -268,7 +255,9 @@ def print_sweep(report: SweepReport) -> None:
         terminal.print(report.published.table(MOST_LINES))
     if len(report.comparisons) > 1 and not study and not report.too_few:
         _print_sentences(report, terminal)
-    terminal.end(report.page, report.sweep.status, "This sweep is marked {}: it is incomplete.")
+    terminal.end(
+        report.page, report.sweep.facts.status, "This sweep is marked {}: it is incomplete."
+    )
 
 
 def _print_sentences(report: SweepReport, terminal: Terminal) -> None:
