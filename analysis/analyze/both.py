@@ -71,10 +71,6 @@ def show(connections: tuple[MatchedConnection, ...], console: Console) -> None:
         for name in facts[0]:
             table.add_row(name, *(Text(facts_of_way[name]) for facts_of_way in facts))
         console.print(table)
-        if connection.is_translated:
-            row = connection.far
-            far = " and ".join(f"{row[f'host_{end}']}:{row[f'port_{end}']}" for end in "ab")
-            console.print(Text(f"Behind a NAT: the second capture has it between {far}."))
     if len(connections) > MOST:
         console.print(
             f"And {len(connections) - MOST:,} more connections; --out FOLDER writes them all."

@@ -162,7 +162,7 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
     if not matched:
         raise TcplabError(
             "The two captures have no TCP connection in common.",
-            "Both must see it: the same ends, or behind a NAT the same payload and timestamps.",
+            "Both must see it, between the same addresses and ports.",
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])

@@ -106,47 +106,27 @@ def _mirrored(row: Values) -> bool:
     return any(many) and sum(copies) >= 3
 
 
-_OF_CONNECTIONS = (
-    (
-        _one_way,
-        (
-            "only one direction was captured, so round trips, losses and what limited the sender"
-            " cannot be told. Capture without a filter on the direction."
-        ),
-    ),
-    (
-        _unscaled,
-        (
-            "without both SYNs the scale of the windows is not known. They are shown unscaled, and"
-            " the receive window may not be the limit: begin the capture before the connection."
-        ),
-    ),
-    (
-        _unseen,
-        (
-            "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
-            " says how many; -B gives it a larger buffer), left out by its filter, or are in IP"
-            " fragments that are not whole."
-        ),
-    ),
-    (
-        _mirrored,
-        (
-            "many segments are in the capture twice, as from a mirror port or two interfaces. Round"
-            " trips of them are not measured: Wireshark's editcap -d IN OUT takes the copies out."
-        ),
-    ),
-)
+_OF_CONNECTIONS = {
+    _one_way: "only one direction was captured, so round trips, losses and what limited the sender"
+    " cannot be told. Capture without a filter on the direction.",
+    _unscaled: "without both SYNs the scale of the windows is not known. They are shown unscaled,"
+    " and the receive window may not be the limit: begin the capture before the connection.",
+    _unseen: "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
+    " says how many; -B gives it a larger buffer), left out by its filter, or are in IP fragments"
+    " that are not whole.",
+    _mirrored: "many segments are in the capture twice, as from a mirror port or two interfaces."
+    " Round trips of them are not measured: Wireshark's editcap -d IN OUT takes the copies out.",
+}
 
 
 def _of_connections(capture: ListedCapture) -> Iterator[str]:
-    doubted: list[list[int]] = [[] for _ in _OF_CONNECTIONS]
+    doubted: dict[str, list[int]] = {sentence: [] for sentence in _OF_CONNECTIONS.values()}
     for values in capture.values(*_COLUMNS):
         row = dict(zip(_COLUMNS, values, strict=True))
-        for numbers, (is_so, _) in zip(doubted, _OF_CONNECTIONS, strict=True):
+        for is_so, sentence in _OF_CONNECTIONS.items():
             if is_so(row):
-                numbers.append(row["connection"])
-    for numbers, (_, sentence) in zip(doubted, _OF_CONNECTIONS, strict=True):
+                doubted[sentence].append(row["connection"])
+    for sentence, numbers in doubted.items():
         if numbers:
             yield f"{_which(numbers, capture.height)}: {sentence}"
 

@@ -147,15 +147,9 @@ def _parquet(table: ColumnTable) -> bytes:
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
     """Write `tables` into `folder`. Raises TcplabError if they cannot be written."""
-    written: list[Path] = []
-
-    def each() -> Iterator[tuple[str, page_files.Content]]:
-        for name, content in tables(reading, wanted):
-            written.append(folder / name)
-            yield name, content
-
-    page_files.write(folder, each(), _COMMAND)
-    return written
+    files = dict(tables(reading, wanted))
+    page_files.write(folder, files.items(), _COMMAND)
+    return [folder / name for name in files]
 
 
 def write_graphs(

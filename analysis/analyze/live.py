@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import IO, Protocol
+from typing import IO
 
 from rich.console import Console
 from rich.live import Live
@@ -36,16 +36,6 @@ _HEADERS = 256
 _INTERFACES = Path("/sys/class/net")
 
 
-class GrowingSource(Protocol):
-    """Source of octets that grows."""
-
-    def read(self, seconds: float) -> bytes | None:
-        """Return the next octets; empty if none come within so many seconds, None at the end."""
-
-    def stop(self) -> None:
-        """Ask for no more than what is on its way."""
-
-
 class GrowingFile:
     """A file that another program appends to. It has no end until it is stopped."""
 
@@ -54,7 +44,10 @@ class GrowingFile:
         self._is_stopped = False
 
     def read(self, seconds: float) -> bytes | None:
-        """As GrowingSource says. Raises TcplabError if the file is no more the one it was."""
+        """Return the next octets; empty if none come within so many seconds, None at the end.
+
+        Raises TcplabError if the path names another file by now.
+        """
         if octets := self._file.read(_PIECE):
             return octets
         if self._is_stopped:
@@ -64,6 +57,7 @@ class GrowingFile:
         return b""
 
     def stop(self) -> None:
+        """Ask for no more than what is on its way."""
         self._is_stopped = True
 
     def _check(self) -> None:
@@ -91,6 +85,7 @@ class GrowingPipe:
         self._watched.register(descriptor, select.POLLIN)
 
     def read(self, seconds: float) -> bytes | None:
+        """Return octets as GrowingFile does."""
         is_ready = self._watched.poll(1000 * seconds)
         return os.read(self._descriptor, _PIECE) or None if is_ready else b""
 
@@ -114,6 +109,9 @@ class TcpdumpPipe(GrowingPipe):
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGINT)
+
+
+GrowingSource = GrowingFile | GrowingPipe
 
 
 @contextmanager

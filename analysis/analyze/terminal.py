@@ -25,20 +25,6 @@ MOST = 30
 """Connections of the table of many."""
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
-_FIGURES = (
-    "Bytes (each once)",
-    "Segments with data",
-    "Goodput",
-    "RTT median, 95 %",
-    "Retransmissions",
-    "Loss episodes",
-    "Gaps and copies",
-    "Reordering",
-    "ECN marks (CE)",
-    "Closed window",
-    "Keep-alives",
-    "Limited by",
-)
 _LEFT_OUT = {
     "fragment": "IP fragments of packets that are not whole: their bytes are missing above",
     "joined fragment": "IP fragments, counted as the whole packets that they make",
@@ -91,37 +77,36 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
     for direction in facts.shown:
         table.add_column(Text(f"{_ARROW} {direction.target}"), overflow="fold")
     columns = [figures(direction) for direction in facts.shown]
-    for name in _FIGURES:
-        if any(name in column for column in columns):
+    for name in columns[0]:
+        if any(column[name] for column in columns):
             table.add_row(
-                name, *(Text(column.get(name, short_numbers.NOTHING)) for column in columns)
+                name, *(Text(column[name] or short_numbers.NOTHING) for column in columns)
             )
     console.print(table)
 
 
 def figures(direction: DirectionFacts) -> dict[str, str]:
-    """Return the figures of one direction, by the names of `_FIGURES`.
-
-    A figure that the place of the capture does not show is left out.
-    """
-    cells = {
+    """Return the figures of one direction by name; empty if the capture does not show one."""
+    count, closed = short_numbers.count, int(direction.back("zero_window_time") or 0)
+    again, episodes, gaps = _again(direction)
+    probes = short_numbers.counted(direction["probes"], "probe")
+    is_limit_seen = direction.place != "receiver" and direction.answered
+    return {
         "Bytes (each once)": short_numbers.size(direction.carried),
-        "Segments with data": short_numbers.count(direction["actual_data_pkts"]),
+        "Segments with data": count(direction["actual_data_pkts"]),
         "Goodput": short_numbers.rate(direction["goodput"]),
         "RTT median, 95 %": _rtt(direction),
+        "Retransmissions": again,
+        "Loss episodes": episodes,
+        "Gaps and copies": gaps,
         "Reordering": _reordering(direction),
+        "ECN marks (CE)": count(direction["ce_packets"]) if direction["ce_packets"] else "",
+        "Closed window": f"{short_numbers.seconds(closed)}, {probes} of it"
+        if closed or direction["probes"]
+        else "",
+        "Keep-alives": count(direction["keepalives"]) if direction["keepalives"] else "",
+        "Limited by": _limited(direction) if is_limit_seen else "",
     }
-    if direction["ce_packets"]:
-        cells["ECN marks (CE)"] = short_numbers.count(direction["ce_packets"])
-    closed = int(direction.back("zero_window_time") or 0)
-    if closed or direction["probes"]:
-        probes = short_numbers.counted(direction["probes"], "probe")
-        cells["Closed window"] = f"{short_numbers.seconds(closed)}, {probes} of it"
-    if direction["keepalives"]:
-        cells["Keep-alives"] = short_numbers.count(direction["keepalives"])
-    if direction.place != "receiver" and direction.answered:
-        cells["Limited by"] = _limited(direction)
-    return cells | _again(direction)
 
 
 def _rtt(direction: DirectionFacts) -> str:
@@ -133,8 +118,8 @@ def _rtt(direction: DirectionFacts) -> str:
     return ", ".join(values) + (" (capture to receiver)" if direction.place == "middle" else "")
 
 
-def _again(direction: DirectionFacts) -> dict[str, str]:
-    """The retransmissions, if the capture can tell; else its signs of losses and reordering."""
+def _again(direction: DirectionFacts) -> tuple[str, str, str]:
+    """Return retransmissions and loss episodes, if the capture can tell, and gaps and copies."""
     filled = ", ".join(
         short_numbers.counted(direction[name], thing, several)
         for name, thing, several in (
@@ -145,15 +130,11 @@ def _again(direction: DirectionFacts) -> dict[str, str]:
     )
     if not direction.sees_sending and not direction["retransmissions"]:
         seen = "none seen; losses before this place show as gaps"
-        sentence = _NEXT_TO_IT if direction.place == "receiver" else seen
-        return {"Retransmissions": sentence, "Gaps and copies": filled or "none"}
+        return _NEXT_TO_IT if direction.place == "receiver" else seen, "", filled or "none"
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
     again = short_numbers.count(direction["retransmissions"])
-    cells = {
-        "Retransmissions": f"{again}: {kinds}" if kinds else again,
-        "Loss episodes": short_numbers.count(direction["loss_episodes"]),
-    }
-    return cells | ({"Gaps and copies": filled} if filled else {})
+    episodes = short_numbers.count(direction["loss_episodes"])
+    return f"{again}: {kinds}" if kinds else again, episodes, filled
 
 
 def _reordering(direction: DirectionFacts) -> str:
@@ -284,7 +265,7 @@ def print_columns(console: Console) -> None:
     """Print every column of connections and packets with its type, unit and definition."""
     for title, columns in (
         ("Connections, as tcptrace names them", TCPTRACE),
-        ("Connections, ours", OURS),
+        ("Connections, further columns", OURS),
         ("Packets", PACKETS),
     ):
         suffix = {True: "_a2b, _b2a", False: ""}

@@ -28,7 +28,7 @@ Agreement = Literal["exact", "tolerance", "repaired", ""]
 _RIGHT: dict[Agreement, str] = {
     "exact": "the same",
     "tolerance": "the same but for rounding",
-    "repaired": "ours is right",
+    "repaired": "tcplab is right",
 }
 
 
@@ -95,9 +95,9 @@ RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other")
 
 
 def connection_names() -> list[str]:
-    """The names in the connections' frame, in order.
+    """Return the names in the connections' frame, in order.
 
-    First ours of the connection, then tcptrace's 147, then ours of a direction.
+    Further columns of the connection come first, then tcptrace's 147, then those of a direction.
     """
     of_connection = [column for column in OURS if not column.directed]
     of_direction = [column for column in OURS if column.directed]

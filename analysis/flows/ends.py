@@ -24,7 +24,6 @@ from analysis.flows.matching import (
     match,
 )
 from analysis.flows.reader import Reading, read
-from analysis.flows.translation import translated
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
@@ -34,7 +33,7 @@ _Pair = tuple[dict[str, Any], dict[str, Any], bool]
 _SAMPLE = 20_000
 _NUMBERS = ("sequence", "acknowledgement")
 _ALIKE = ("payload", "timestamp", "echo", "ip_id")
-"""What packets have beside their numbers."""
+"""Columns of a packet next to its numbers."""
 _IDENTITY = ("connection", "host_a", "host_b", "port_a", "port_b", "syns_a2b", "syns_b2a")
 
 
@@ -63,12 +62,6 @@ class MatchedConnection:
     offset: int = 0
     drift: ClockDrift | None = None
 
-    @property
-    def is_translated(self) -> bool:
-        """True if a NAT between the captures changed an end."""
-        near, far = ({_end(row, "a"), _end(row, "b")} for row in (self.near, self.far))
-        return near != far
-
 
 def match_captures(
     near: Path, far: Path, mss: int | None = None, aligned: bool = False
@@ -89,10 +82,10 @@ def match_readings(
     """As `match_captures`, of captures that were read with their packets."""
     common = _CommonConnections(near, far)
     sides = (*common.out, *common.back)
-    parts, nothing = [side.parts(FLOW) for side in sides], sides[0].rows(slice(0))
+    parts, empty = [side.parts(FLOW) for side in sides], sides[0].rows(slice(0))
     matched = []
     for flow, rows in enumerate(common.rows):
-        out, out_far, back_far, back = (part.get(flow, nothing).without(FLOW) for part in parts)
+        out, out_far, back_far, back = (part.get(flow, empty).without(FLOW) for part in parts)
         forward = match(out, out_far, far.file, mss)
         matched.append(MatchedConnection(*rows, forward, match(back_far, back, near.file, mss)))
     return tuple(_with_clocks(matched, aligned))
@@ -157,7 +150,6 @@ class _CommonConnections:
 
     def __init__(self, near: CaptureTables, far: CaptureTables) -> None:
         pairs = _same_ends(near, far)
-        pairs += _translated_ends(near, far, pairs)
         self.rows = [(one, other) for one, other, _ in pairs]
         self.numbers = ColumnTable.of(
             connection=np.array([one["connection"] for one, _ in self.rows], np.uint32),
@@ -201,22 +193,6 @@ def _same_ends(near: CaptureTables, far: CaptureTables) -> list[_Pair]:
     return [(one, other, _end(one, "a") != _end(other, "a")) for one, other in rows]
 
 
-def _translated_ends(
-    near: CaptureTables, far: CaptureTables, known: Sequence[_Pair]
-) -> Iterator[_Pair]:
-    """The connections whose ends a NAT between the captures changed."""
-    assert near.packet_table is not None and far.packet_table is not None
-    others = [
-        {row["connection"]: row for row in capture.connection_table.select(*_IDENTITY).as_rows()}
-        for capture in (near, far)
-    ]
-    for one, other, _ in known:
-        del others[0][one["connection"]], others[1][other["connection"]]
-    if all(others):
-        for pair in translated(near.packet_table, far.packet_table, others[0], others[1]):
-            yield others[0][pair.near], others[1][pair.far], pair.is_turned
-
-
 def _of_flows(capture: CaptureTables, connections: NDArray[Any]) -> ColumnTable:
     """The packets of these connections with the flow of each: the connection's place."""
     packets = capture.packet_table
@@ -231,10 +207,10 @@ def _of_flows(capture: CaptureTables, connections: NDArray[Any]) -> ColumnTable:
 
 
 def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
-    """For each flow, whether its end a is at the near capture; so it is if nothing tells.
+    """Return for each flow whether its end a is at the near capture, which is the default.
 
-    What that end sends comes later to the far one. The first packets decide; all are compared only
-    if those have nothing in common.
+    That end's packets come later to the far capture. The first packets decide; all are compared
+    only if those have no packet in common.
     """
     turns = [RowGroups(packets[FLOW].values).turns for packets in (near, far)]
     for most in (_SAMPLE, max(len(near), len(far))):
@@ -252,7 +228,7 @@ def _a_is_near(near: ColumnTable, far: ColumnTable, flows: int) -> Truths:
 
 
 def _whole(connection: dict[str, Any]) -> bool:
-    """Whether both SYNs were seen, from which numbers are counted."""
+    """Return whether both SYNs were seen, from which numbers are counted."""
     return bool(connection["syns_a2b"] and connection["syns_b2a"])
 
 

@@ -29,7 +29,7 @@ _SYN_RST, _SYN, _FIN = 0x06, 0x02, 0x01
 
 
 class CaptureSpan(Protocol):
-    """When a capture began and ended (ns): it cannot have missed what passed outside."""
+    """The begin and end of a capture (ns): it cannot have missed what passed outside."""
 
     @property
     def first(self) -> int | None: ...
@@ -58,7 +58,7 @@ class DirectionMatch:
 class PathSummary:
     """A way in figures: packets, bytes of payload, and one-way delays in ns.
 
-    The delays are None if nothing arrived.
+    The delays are None if no packet arrived.
     """
 
     sent: int
@@ -163,10 +163,7 @@ def shifted(way: DirectionMatch, by: Whole | int) -> DirectionMatch:
 
 
 def delays(first: ColumnTable, second: ColumnTable) -> dict[int, float]:
-    """How many ns (median) after `first` the packets of each flow passed `second`, by the flow.
-
-    Flows without common packets are left out.
-    """
+    """Return by flow the median time in ns from `first` to `second`, of packets in both."""
     origin = _origins(first, second)
     pairs = np.flatnonzero(origin >= 0)
     later = second.whole("time")[pairs] - first.whole("time")[origin[pairs]]
@@ -218,7 +215,7 @@ def _origins(sent: ColumnTable, arrived: ColumnTable) -> Whole:
 
 
 def _keys(sent: ColumnTable, arrived: ColumnTable) -> tuple[NDArray[np.uint64], ...]:
-    """What a packet is recognised by, of all that were sent and then all that arrived.
+    """Return the marks of all packets sent, then of all that arrived.
 
     Several columns share the bits of a number, as fewer numbers are compared in less time.
     """
@@ -246,7 +243,7 @@ def _packed(high: NDArray[Any], low: NDArray[Any]) -> NDArray[np.uint64]:
 
 
 def _in_both(both: ColumnTable, not_syn: Truths, sent: int) -> Truths:
-    """Whether a packet's timestamps count: if its flow has some in both captures.
+    """Return whether a packet's timestamps count: if its flow has some in both captures.
 
     One of them may have cut them off. In a SYN they stand last of the options, in other packets
     first, so a SYN's are left out always.

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     import polars
 
-    from analysis.flows.columns import Handed
     from analysis.tabular.table import ColumnTable
 
 MOST = 20_000
@@ -107,49 +106,18 @@ class Reading:
         return None if self.packet_table is None else self.packet_table.to_polars()
 
 
-class _Follower(Protocol):
-    """The engine's reader of a stream. Beyond `most` it forgets the longest silent half."""
+def load_engine() -> Any:
+    """Load the engine, whose functions are in core/src/lib.rs.
 
-    def __init__(self, most: int, /) -> None: ...
-
-    def feed(self, octets: bytes, /) -> None:
-        """Take the next octets. Raises ValueError for a stream that is no capture."""
-
-    def end(self) -> None:
-        """Take an incomplete record for damage from now on."""
-
-    def results(self) -> dict[str, Any]:
-        """Return the results so far, with `connections_in_all`: forgotten ones included."""
-
-
-class CaptureEngine(Protocol):
-    """Functions of the compiled module `_core`."""
-
-    Follower: type[_Follower]
-
-    def analyse(
-        self,
-        path: str,
-        packets: bool,
-        compatible: bool,
-        period: tuple[tuple[int, bool], tuple[int, bool]] | None = None,
-    ) -> dict[str, Any]:
-        """Return the file's facts, `connections` as columns, and `packets_pieces`."""
-
-    def lines(self, columns: Sequence[Handed]) -> str:
-        """Return columns of connections as lines of CSV."""
-
-
-def load_engine() -> CaptureEngine:
-    """Load the engine. Raises TcplabError if it is not compiled."""
+    Raises TcplabError if it is not compiled.
+    """
     try:
-        engine: CaptureEngine = import_module(f"{__package__}._core")
+        return import_module(f"{__package__}._core")
     except ImportError as error:
         raise TcplabError(
             f"The engine that reads captures is not compiled ({error}).",
             "Start ./tcplab, which compiles it, or install a release.",
         ) from error
-    return engine
 
 
 def read(

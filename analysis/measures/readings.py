@@ -14,8 +14,9 @@ from analysis.measures.drop_causes import drop_causes
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.records import iperf
 from analysis.records.json_reader import Problems, why_not
-from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.socket_samples import SocketSample, by_port
+from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import CountersFile
 from topologies.foundation import untrusted
 

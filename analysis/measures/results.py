@@ -14,9 +14,9 @@ from analysis.measures.metrics import Metric, Row, columns, counter, measures, m
 from analysis.measures.readings import TrialReadings, note_unread
 from analysis.records import iperf
 from analysis.records.json_reader import Problems
-from analysis.records.run_directory import RunFlow, RunRecord, Trial, run_of
+from analysis.records.run_directory import RunRecord, Trial, run_of
 from analysis.records.socket_samples import SocketSample
-from analysis.records.spec_file import RunCondition
+from analysis.records.spec_file import RunCondition, RunFlow
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Rate
@@ -187,7 +187,7 @@ def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[s
     """Measure each condition and its first flow, with captures, for rows of a reproduction.
 
     The raw files are in `raw`; `spec` is the content of spec.json. Raises TcplabError if a
-    condition's captures gave nothing.
+    condition's captures gave no value.
     """
     run, problems = run_of(raw, spec), Problems()
     measured = [measure(run, trial, problems, draw=False) for trial in run.trials]

@@ -231,7 +231,7 @@ def _compared(facts: SweepFile, factors: tuple[SweptFactor, ...], problems: Prob
     for place, factor in enumerate(factors):
         if factor.name == facts.compare and len(factor.values) > 1:
             return place
-    problems.add(f"'{facts.compare}' has not several values in this sweep: nothing is compared.")
+    problems.add(f"'{facts.compare}' has not several values in this sweep: no level is compared.")
     return None
 
 

@@ -83,7 +83,7 @@ def _finding(loss: DrawnLoss, level: float) -> CheckFinding:
     return CheckFinding(KIND, loss.place, *words, outcome, sentence, excess)
 
 
-UNASKED, HOSTS = "Packets lost that nobody asked for", "Packets dropped in hosts"
+UNASKED, HOSTS = "Unspecified packet losses", "Packets dropped in hosts"
 FEW = 1e-4
 """Share of the packets sent. TCP's rate goes with the root of the loss (Mathis et al. 1997), and a
 tenth of a thousandth already holds a flow to 122 segments a round trip."""

@@ -18,8 +18,8 @@ from analysis.network.findings import (
 )
 from analysis.network.traffic import Sightings, TrialTraffic
 from analysis.network.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
-from analysis.records.run_directory import RunFlow
 from analysis.records.socket_samples import SocketSample
+from analysis.records.spec_file import RunFlow
 
 KIND = "Round trip of a lone packet"
 TOLERANCE, A_PORT = 2_000, 1_000

@@ -32,20 +32,15 @@ class HeldProof:
 class Evidence:
     """Settings and tools of the first seed, and the proofs of every condition.
 
-    `has_buckets` says whether any seed's links were token buckets, `same_draws` whether the
-    conditions of every seed met the same losses. `shared_sysctls` and `absent_sysctls` are what an
-    old kernel has only once for all hosts, or not at all; `has_bridges` says that switches were
-    the kernel's own bridges.
+    `environment` is that of the first seed. `has_buckets` says whether any seed's links were token
+    buckets, `same_draws` whether the conditions of every seed met the same losses.
     """
 
+    environment: EnvironmentFile
     settings: tuple[RecordedSetting, ...]
-    tools: tuple[tuple[str, str], ...]
     proofs: tuple[HeldProof, ...]
-    has_buckets: bool = False
-    same_draws: bool = False
-    shared_sysctls: tuple[str, ...] = ()
-    absent_sysctls: tuple[str, ...] = ()
-    has_bridges: bool = False
+    has_buckets: bool
+    same_draws: bool
 
     @property
     def held(self) -> bool:
@@ -67,14 +62,11 @@ def read_evidence(run: RunRecord, problems: Problems) -> Evidence:
         )
     proofs, sysctls = _proofs(run, problems), _sysctls(run, problems)
     return Evidence(
+        first,
         first.asked_and_found + sysctls,
-        tuple(first.tools.items()),
         proofs,
         any(environment.lines is False for environment in environments),
         bool(environments) and all(environment.same_draws for environment in environments),
-        first.shared_sysctls,
-        first.absent_sysctls,
-        first.switches == "bridge",
     )
 
 
@@ -134,7 +126,7 @@ def _proof(trial: Trial, entry: ProofEntry, problems: Problems) -> HeldProof:
 def capture_drops(run: RunRecord, trial: Trial) -> dict[str, str]:
     """Return the packets that tcpdump lost on each interface, as it wrote them.
 
-    An interface of which it wrote nothing is left out.
+    An interface without a count is left out.
     """
     texts = {
         interface: untrusted.text_if_any(trial.folder, f"{interface}.tcpdump.txt")

@@ -1,4 +1,4 @@
-"""A published number and ours, as spec.json, sweep.json and reproduction.json hold it."""
+"""A published number and the measured ones, as spec, sweep and reproduction.json hold it."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ class RowEntry(Struct, frozen=True):
 
 
 class PublishedRow(RowEntry, frozen=True):
-    """One published number, and ours for each seed.
+    """One published number, and a measured one for each seed.
 
-    Those are measured on a kernel of its time (`period_kernel`), with settings of its time on the
+    The seeds ran on a kernel of its time (`period_kernel`), with settings of its time on the
     lab's own kernel (`period`), and with today's (`today`).
 
     `published` is None if the source does not state it; `printed` are its digits. It is one run,
     or the mean of `mean_of`. `published_low` and `published_high` are the least and greatest of
     the published repetitions, None if there are none. All are in `unit`. `needs` says what the
-    full form takes if the short one leaves the row out, `listed` why there is no value of ours to
+    full form takes if the short one leaves the row out, `listed` why there is no measured value to
     compare with. Rows of one `group` are listed together.
     """
 

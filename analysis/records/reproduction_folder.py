@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from analysis.records.json_reader import NO_LOG, LogPath, Problems, read_main, typed
 from analysis.records.manifest import Provenance
-from analysis.records.published_row import PublishedRow, RowEntry, checked_row
+from analysis.records.published_row import RowEntry, checked_row
 
 NEWEST_FORMAT = 1
 """The newest reproduction.json format that this analysis understands."""
@@ -58,7 +58,7 @@ class TargetFailure(Struct, frozen=True):
 
 
 class StudyEntry(Struct, frozen=True):
-    """A published study; its `rows` are objects if they are what they should be."""
+    """A published study. Its `rows` are as they were written until `read_reproduction`."""
 
     name: str = "unnamed study"
     claim: str = ""
@@ -73,12 +73,6 @@ class StudyEntry(Struct, frozen=True):
     failures: tuple[TargetFailure, ...] = ()
 
 
-class ReproducedStudy(StudyEntry, frozen=True):
-    """A published study with all of its numbers."""
-
-    rows: tuple[PublishedRow, ...] = ()
-
-
 class ReproductionFile(Provenance, frozen=True):
     """reproduction.json; `only` names the studies and `rows` the rows that were chosen.
 
@@ -91,30 +85,13 @@ class ReproductionFile(Provenance, frozen=True):
     digests: dict[str, str] = field(default_factory=dict)
     studies: tuple[StudyEntry, ...] = ()
 
-
-@dataclass(frozen=True)
-class Reproduction:
-    """The content of reproduction.json."""
-
-    path: Path
-    facts: ReproductionFile
-    studies: tuple[ReproducedStudy, ...]
-
-    @property
-    def status(self) -> str:
-        return self.facts.status
-
-    @property
-    def mode(self) -> str:
-        return self.facts.mode
-
     @property
     def failures(self) -> int:
         return sum(len(study.failures) for study in self.studies)
 
 
-def read_reproduction(path: Path, problems: Problems) -> Reproduction:
-    """The reproduction in `path`.
+def read_reproduction(path: Path, problems: Problems) -> ReproductionFile:
+    """Return the reproduction in `path`, with each study's rows as PublishedRow.
 
     Raises UsageError if there is none, TcplabError if it cannot be used.
     """
@@ -122,11 +99,11 @@ def read_reproduction(path: Path, problems: Problems) -> Reproduction:
     facts = read_main(ReproductionFile, path, name, command, NEWEST_FORMAT)
     studies = tuple(_study(entry, problems) for entry in facts.studies)
     if not studies:
-        problems.add("reproduction.json lists no study: there is nothing to compare.")
-    return Reproduction(path, facts, studies)
+        problems.add("reproduction.json lists no study to compare.")
+    return replace(facts, studies=studies)
 
 
-def _study(entry: StudyEntry, problems: Problems) -> ReproducedStudy:
+def _study(entry: StudyEntry, problems: Problems) -> StudyEntry:
     rows = tuple(
         checked_row(typed(RowEntry, row), entry.name, problems)
         for row in entry.rows
@@ -147,5 +124,4 @@ def _study(entry: StudyEntry, problems: Problems) -> ReproducedStudy:
             f"Study {entry.name} has several rows for '{twice[0][0]}', {twice[0][1]}; all are"
             " shown."
         )
-    written = {name: getattr(entry, name) for name in StudyEntry.__struct_fields__}
-    return ReproducedStudy(**{**written, "rows": rows})
+    return replace(entry, rows=rows)

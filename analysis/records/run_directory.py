@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.records.json_reader import Problems, read, typed
 from analysis.records.manifest import RunManifest
-from analysis.records.spec_file import FlowEntry, RunCondition, SpecFile
+from analysis.records.spec_file import RunCondition, RunFlow, SpecFile
 from analysis.records.trial_files import TrialFiles
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
@@ -22,21 +22,6 @@ NEWEST_FORMAT = 1
 """The newest manifest format that this analysis understands."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
-
-
-@dataclass(frozen=True)
-class RunFlow:
-    """One iperf connection. `port` is the receiver's, `protocol` tcp or udp.
-
-    A `windowed` one was given socket buffers (iperf -w), which are meant to limit it.
-    """
-
-    name: str
-    sender: str
-    receiver: str
-    port: int
-    protocol: str = "tcp"
-    windowed: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +110,7 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
         spec,
         seeds,
         conditions,
-        tuple(map(_flow, spec.flows or [FlowEntry()])),
+        _flows(spec),
         present,
         _captures(spec),
     )
@@ -142,7 +127,7 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
         record,
         (seed,),
         conditions,
-        tuple(map(_flow, record.flows or [FlowEntry()])),
+        _flows(record),
         trials,
         _captures(record),
     )
@@ -212,15 +197,15 @@ def _conditions(path: Path, spec: SpecFile, problems: Problems) -> tuple[RunCond
     return tuple(RunCondition(name, name) for name in sorted(folders) if _NAME.fullmatch(name))
 
 
-def _flow(entry: FlowEntry) -> RunFlow:
-    if not all(_NAME.fullmatch(name) for name in (entry.name, entry.sender, entry.receiver)):
+def _flows(spec: SpecFile) -> tuple[RunFlow, ...]:
+    flows = spec.flows or (RunFlow(),)
+    names = (name for flow in flows for name in (flow.name, flow.sender, flow.receiver))
+    if not all(map(_NAME.fullmatch, names)):
         raise TcplabError(
             "spec.json names a flow or host that cannot be a file's name.",
             "Run the experiment again.",
         )
-    protocol = "udp" if entry.rate else "tcp"
-    port, windowed = int(entry.port or 5001), bool(entry.window)
-    return RunFlow(entry.name, entry.sender, entry.receiver, port, protocol, windowed)
+    return flows
 
 
 def _captures(spec: SpecFile) -> tuple[str, ...]:

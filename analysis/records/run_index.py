@@ -16,7 +16,7 @@ UNREADABLE = "unreadable"
 class IndexedRun:
     """A line of the index; `figure` is the headline's estimate, `verdict` the claim's.
 
-    `name` is the folder below the store, `page` None without one.
+    `name` is the folder below the store, `page` the path of its page there or empty.
     """
 
     name: str
@@ -28,7 +28,13 @@ class IndexedRun:
     figure: str
     verdict: str
     network: str
-    page: Path | None
+    page: str
+
+    @property
+    def words(self) -> str:
+        """Text in which the page searches."""
+        words = (self.name, self.kind, self.status, self.parameters, self.verdict, self.network)
+        return " ".join([*words, self.started]).lower()
 
 
 def index(store: Path) -> list[IndexedRun]:
@@ -42,8 +48,9 @@ def _line(store: Path, folder: Path) -> IndexedRun:
     manifest, claim = _content(folder / "manifest.json"), _content(folder / "claim.json")
     kind = str(manifest.get("kind", "run"))
     network = manifest.get("network")
+    name = folder.relative_to(store).as_posix()
     return IndexedRun(
-        folder.relative_to(store).as_posix(),
+        name,
         kind,
         str(manifest.get("status", UNREADABLE)),
         str(manifest.get("started", "")),
@@ -52,7 +59,7 @@ def _line(store: Path, folder: Path) -> IndexedRun:
         _figure(claim),
         str(claim.get("word") or ""),
         str(network.get("verdict", "")) if isinstance(network, dict) else "",
-        next((folder / name for name in PAGES if (folder / name).exists()), None),
+        next((f"{name}/{page}" for page in PAGES if (folder / page).exists()), ""),
     )
 
 

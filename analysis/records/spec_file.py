@@ -38,15 +38,27 @@ class TopologyEntry(Struct, frozen=True):
             return None
 
 
-class FlowEntry(Struct, frozen=True):
-    """An iperf connection; one with a `rate` is of UDP, one with a `window` was given buffers."""
+class RunFlow(Struct, frozen=True):
+    """An iperf connection; `port` is the receiver's.
+
+    One with a `rate` is of UDP. One with a `window` was given socket buffers (iperf -w), which are
+    meant to limit it.
+    """
 
     name: str = "flow1"
     sender: str = "h1"
     receiver: str = "h2"
-    port: float | None = None
+    port: int = 5001
     rate: Any = None
     window: Any = None
+
+    @property
+    def protocol(self) -> str:
+        return "udp" if self.rate else "tcp"
+
+    @property
+    def windowed(self) -> bool:
+        return bool(self.window)
 
 
 class RunCondition(Struct, frozen=True):
@@ -111,7 +123,7 @@ class SpecFile(Struct, frozen=True):
     parameters: dict[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
     topology: TopologyEntry = TopologyEntry()
-    flows: tuple[FlowEntry, ...] = ()
+    flows: tuple[RunFlow, ...] = ()
     conditions: tuple[RunCondition, ...] = ()
     captures: tuple[str, ...] = ()
     published: tuple[MeasuredEntry, ...] = ()

@@ -103,7 +103,7 @@ class QdiscsFile(Struct, frozen=True):
     def data_port(self) -> PortLoss | None:
         """The port that carried most bytes, which is the one towards the receiver.
 
-        None if nothing passed.
+        None if no packet passed.
         """
         carried = {port: self.carried(port) for port in self.after}
         port = max(carried, key=lambda name: carried[name], default=None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from analysis.measures.metrics import metric
 from analysis.measures.results import NOTHING, RunResults
-from analysis.records.run_directory import RunFlow
+from analysis.records.spec_file import RunFlow
 from analysis.reporting import quantities as q
 from analysis.reporting.answers import Answer, causes, each, facts, more_repetitions, ratios
 from analysis.reporting.quantities import (

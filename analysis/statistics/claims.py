@@ -37,7 +37,7 @@ class ClaimVerdict:
     """A claim with its verdict. `sentence` is for people; the rest is for programs.
 
     `estimate` is a ratio, or a difference in the measure's unit; `low` and `high` are the ends of
-    its interval, None below `FEWEST` repetitions; `p` is None if nothing was compared.
+    its interval, None below `FEWEST` repetitions; `p` is None without a comparison.
     """
 
     question: str

@@ -52,7 +52,7 @@ class LevelComparison:
 
 
 def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
-    """All comparisons, in the order of the grid; none if nothing is compared or has a value."""
+    """Return all comparisons in the order of the grid; none without a value or compared factor."""
     if sweep.compare is None or samples.is_empty:
         return []
     comparisons = list(_pairs(sweep, samples, sweep.compare))
@@ -92,8 +92,8 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
     where = f"{comparison.where}: " if comparison.where else ""
     if comparison.paired is None:
         return (
-            f"{where}{comparison.second} and {comparison.first} have no seed in common: nothing can"
-            " be compared."
+            f"{where}{comparison.second} and {comparison.first} cannot be compared: they have no"
+            " seed in common."
         )
     if comparison.verdict == DifferenceVerdict.UNSHOWN:
         claim = f"{DifferenceVerdict.UNSHOWN} between {comparison.second} and {comparison.first}"
@@ -113,16 +113,14 @@ def overall(
 ) -> list[str]:
     """The sentences on top: how many comparisons show a difference, and each pair's balance."""
     if samples.is_empty:
-        return ["There is no finished run: nothing was measured."]
+        return ["There is no measurement, because no run is finished."]
     if not comparisons:
-        return [
-            "Nothing was compared: the sweep names no factor to compare. The medians are below."
-        ]
+        return ["No comparison: the sweep names no factor to compare. The medians are below."]
     if len(comparisons) == 1:
         only = sentence(comparisons[0], sweep, samples)
         return [only[:1].upper() + only[1:], *too_few(comparisons)]
-    if nothing := too_few(comparisons):
-        return nothing
+    if too_few(comparisons):
+        return too_few(comparisons)
     shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
     first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
     return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
@@ -148,7 +146,7 @@ def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
 
 
 def too_few(comparisons: Sequence[LevelComparison]) -> list[str]:
-    """If the test can show nothing whatever the values are, that must not look like agreement."""
+    """Say that the test cannot show any difference, which must not look like agreement."""
     seeds = max(
         (comparison.paired.count for comparison in comparisons if comparison.paired), default=0
     )

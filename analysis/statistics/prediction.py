@@ -1,7 +1,7 @@
-"""Prediction intervals of a further run, from our runs' values.
+"""Prediction intervals of a further run, from the values of measured runs.
 
-A published number is one run, or the mean of a few. It is compared with what runs like ours give
-next, which scatters more than their median is uncertain. docs/studies/published-numbers.md
+A published number is one run, or the mean of a few. It is compared with a further run of the same
+kind, which scatters more than the median is uncertain. docs/studies/published-numbers.md
 has the measured coverage of each interval.
 """
 

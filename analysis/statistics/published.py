@@ -1,14 +1,14 @@
 """Verdicts on published numbers, from the numbers alone.
 
-A published number is one draw, or the mean of a few, from something that varies; so are ours.
-Three questions differ: could the published number be our median (`AGREES`), could it be a further
-run of ours (`WITHIN`), or neither (`DIFFERS`)? No verdict says *equal*: few or scattered runs
-agree with much. Below six runs there is no verdict (`FEW`).
+A published number is one draw, or the mean of a few, from a quantity that varies. Three questions
+differ: could it be the measured median (`AGREES`), could it be a further run (`WITHIN`), or neither
+(`DIFFERS`)? No verdict says *equal*: few or scattered runs agree with much. Below six runs there
+is no verdict (`FEW`).
 
 An imitation compares the lab's kernel with settings of a study's time and a kernel of that time.
 Their seeds draw other losses, so the medians are compared and no pairs. Two intervals of 95 % that
 do not meet are seldom chance: of six runs each, all of one kernel are then above all of the other,
-which happens in 1 of 462 cases if nothing differs.
+which happens in 1 of 462 cases by chance.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from statistics import fmean, median
 from typing import Literal
 
 from analysis.records.published_row import PublishedRow
-from analysis.records.reproduction_folder import ReproducedStudy
+from analysis.records.reproduction_folder import StudyEntry
 from analysis.statistics.paired_tests import FEWEST, median_interval
 from analysis.statistics.prediction import ValueSpan, next_mean, next_run, true_mean
 from analysis.statistics.wording import signed
@@ -58,7 +58,7 @@ class Measurement:
     """Measured runs, in the unit of the row.
 
     `center` is their median, or their mean if the published number is one; `middle` its 95 %
-    interval and `further` where such a published number lies with 95 % if nothing differs: both
+    interval and `further` where such a published number lies with 95 % by chance: both
     None below six runs. `runs` goes from the least to the greatest.
     """
 
@@ -71,10 +71,10 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A verdict, for `DIFFERS` the distance to ours, and for `FEW` the number of `runs`.
+    """A verdict, for `DIFFERS` the distance, and for `FEW` the number of `runs`.
 
     `factor` is the greater divided by the smaller; it is None if one of both is not above
-    zero. `difference` is ours - published, in the unit of the row.
+    zero. `difference` is measured - published, in the unit of the row.
     """
 
     word: Word
@@ -83,7 +83,7 @@ class Agreement:
     runs: int = 0
 
     def text(self, unit: str) -> str:
-        """Write the verdict, such as "differs by a factor of 1.8 (ours is lower)"."""
+        """Write the verdict, such as "differs by a factor of 1.8 (measured is lower)"."""
         if self.word == Word.FEW:
             return f"{Word.FEW}: {self.runs} {'run' if self.runs == 1 else 'runs'}"
         if self.word != Word.DIFFERS:
@@ -96,7 +96,7 @@ class Agreement:
         else:
             factor = f"{self.factor:.1f}" if self.factor < 10 else signed(round(self.factor))
             how_far = f"a factor of {factor}"
-        return f"differs by {how_far} (ours is {side})"
+        return f"differs by {how_far} (measured is {side})"
 
 
 def summarize(values: Sequence[float], mean_of: int = 1) -> Measurement | None:
@@ -142,10 +142,10 @@ def _half_a_digit(printed: str) -> float:
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
-    """Compare `published`, which stands for `span`, with our runs; None stands for no number.
+    """Compare `published`, which stands for `span`, with measured runs; None is no number.
 
-    AGREES: `span` meets the 95 % interval of our median. WITHIN: it meets the interval in which a
-    further run of ours lies with 95 %.
+    AGREES: `span` meets the 95 % interval of the median. WITHIN: it meets the interval in which a
+    further run lies with 95 %.
     """
     if published is None or span is None:
         return Agreement(Word.UNSTATED)
@@ -229,10 +229,10 @@ class JudgedRows:
 class JudgedStudy(JudgedRows):
     """A study with all rows judged."""
 
-    study: ReproducedStudy
+    study: StudyEntry
 
 
-def judge_study(study: ReproducedStudy) -> JudgedStudy:
+def judge_study(study: StudyEntry) -> JudgedStudy:
     """Judge each row by the kernel of its time if it ran on that, else by the settings, if any."""
     other: Way = "period" if study.profile else "today"
     return JudgedStudy(

@@ -116,25 +116,23 @@ def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
     needed = {"seed", *(factor.name for factor in sweep.factors), sweep.metric.name}
     amounts = {factor.column for factor in sweep.factors if factor.is_quantity}
     every = [*needed, *amounts, *columns()]
-    nothing = ColumnTable({name: TableColumn.of([]) for name in every})
+    empty = ColumnTable({name: TableColumn.of([]) for name in every})
     try:
         rows = read_rows(sweep)
     except (OSError, ValueError, StrangeFile) as error:
         missing = isinstance(error, FileNotFoundError)
-        problems.add(
-            f"{ROWS} {'is missing' if missing else 'cannot be read'}: there is nothing to compare."
-        )
-        return nothing
+        problems.add(f"{ROWS} {'is missing' if missing else 'cannot be read'}: there is no value.")
+        return empty
     absent = sorted(needed - set(rows))
     if absent:
-        problems.add(f"{ROWS} has no column {absent[0]}: there is nothing to compare.")
-        return nothing
+        problems.add(f"{ROWS} has no column {absent[0]}: there is no value.")
+        return empty
     lacking = TableColumn(np.zeros(len(rows)), np.zeros(len(rows), np.bool_))
     return ColumnTable({name: rows.columns.get(name, lacking) for name in every})
 
 
 def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> ColumnTable:
-    """The rows with the number of their cell, without those that sweep.json knows nothing of.
+    """The rows with the number of their cell, without those that sweep.json does not list.
 
     Metrics are NaN where they are missing or beyond all that can be.
     """

@@ -158,7 +158,7 @@ def _summed(lengths: NDArray[Any]) -> Whole:
 
 @dataclass(frozen=True, eq=False)
 class ColumnTable:
-    """Columns of one length, by name. Nothing changes a table: each operation gives another."""
+    """Columns of one length, by name. Tables are immutable: each operation gives another."""
 
     columns: Mapping[str, TableColumn | ListColumn]
 
@@ -253,7 +253,7 @@ class ColumnTable:
             yield dict(zip(names, row, strict=True))
 
     def csv(self) -> str:
-        """A line for the names and a line a row; nothing between commas for what is missing."""
+        """Return a line for the names and a line a row; cells of missing values are empty."""
         return "".join(self.csv_parts())
 
     def csv_parts(self) -> Iterator[str]:

@@ -153,7 +153,7 @@ def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
     (run / TRIAL / "counters.json").unlink()
     verdict = judged(run)
     assert (verdict.verdict, outcomes(verdict)[losses.UNASKED]) == (CARE, "not measured")
-    assert verdict.reasons[0].endswith("needs: Packets lost that nobody asked for.")
+    assert verdict.reasons[0].endswith("needs: Unspecified packet losses.")
 
 
 @pytest.mark.parametrize(

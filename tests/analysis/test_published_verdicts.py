@@ -142,12 +142,12 @@ def _holds(span: ValueSpan, value: float) -> bool:
 @pytest.mark.parametrize(
     ("published", "ours", "text"),
     [
-        (1.0, 1.8, "differs by a factor of 1.8 (ours is higher)"),
-        (1.8, 1.0, "differs by a factor of 1.8 (ours is lower)"),
-        (1.0, 1.06, "differs by 6 % (ours is higher)"),
-        (0.01, 12.34, "differs by a factor of 1,234 (ours is higher)"),
-        (0.0, 12.0, "differs by 12 Mbit/s (ours is higher)"),
-        (12.0, 0.0, "differs by 12 Mbit/s (ours is lower)"),
+        (1.0, 1.8, "differs by a factor of 1.8 (measured is higher)"),
+        (1.8, 1.0, "differs by a factor of 1.8 (measured is lower)"),
+        (1.0, 1.06, "differs by 6 % (measured is higher)"),
+        (0.01, 12.34, "differs by a factor of 1,234 (measured is higher)"),
+        (0.0, 12.0, "differs by 12 Mbit/s (measured is higher)"),
+        (12.0, 0.0, "differs by 12 Mbit/s (measured is lower)"),
     ],
 )
 def test_how_far_apart_is_said_with_sensible_digits(

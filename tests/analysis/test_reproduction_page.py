@@ -140,7 +140,7 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     ]
     assert [line["outcome"] for line in lines] == words
     assert [line["today_verdict"] for line in lines][1:3] == [Word.AGREES, Word.AGREES]
-    assert "differs by a factor of 3.0 (ours is higher)" in page
+    assert "differs by a factor of 3.0 (measured is higher)" in page
     assert "a further one: 8.7" in page
     assert "Only in --full: 300 s." in page and "It is the rate times 60 s." in page
     assert "RACK." in page and "RACK came with Linux 4.4." in page

@@ -191,7 +191,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
         r"^(Verdict on the network|All that was measured|The network of this run|Not measured, )",
         ALWAYS,
     ),
-    (r"spec.json names no network|nothing can be compared|So it is at \d+ places", ALWAYS),
+    (r"spec.json names no network|cannot be compared|So it is at \d+ places", ALWAYS),
     (r"What the standards say|RFC \d+|tcptrace|Our iperf|The original's is not published", ALWAYS),
     (r"A difference is our median|in the original|--repeat \d|--seed \d|published", ALWAYS),
     (r"because the two conditions carry different amounts", lambda run: run.conditions == 2),

@@ -239,7 +239,7 @@ def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
 def test_nothing_to_compare_still_gives_the_medians(tmp_path: Path) -> None:
     result = _sweep(write_sweep(tmp_path, compare=None))
     assert result.exit_code == 0
-    assert "Nothing was compared" in result.output
+    assert "No comparison: " in result.output
 
 
 @pytest.mark.usefixtures("no_pictures")

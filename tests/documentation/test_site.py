@@ -95,7 +95,7 @@ def test_bounds_units_and_signatures_are_the_codes(site: Path) -> None:
     assert "Choose one from 1kbit to 100gbit." in channel
     assert "1kbit" in channel and "--bw" in (site / "reference/parameters/sack.html").read_text()
     assert "kbit/s" in (site / "reference/columns/sweep.html").read_text()
-    assert "ours is right: " in (site / "reference/columns/tcptrace.html").read_text()
+    assert "tcplab is right: " in (site / "reference/columns/tcptrace.html").read_text()
     assert "seeds" in (site / "reference/python/running.html").read_text()
 
 

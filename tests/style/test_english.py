@@ -23,7 +23,7 @@ CEILING = {
     "topologies": 0,
     "testbed": 0,
     "experiments": 0,
-    "analysis": 47,
+    "analysis": 0,
     "labs": 0,
     "docs": 0,
 }

@@ -14,7 +14,8 @@ from analysis import flows
 from analysis.flows.ends import MatchedConnection, match_captures
 from analysis.records import iperf
 from analysis.records.json_reader import Problems
-from analysis.records.run_directory import RunFlow, RunRecord, Trial
+from analysis.records.run_directory import RunRecord, Trial
+from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import CountersFile
 
 _PRINTED = 1.0

@@ -17,7 +17,7 @@ from analysis.pages.published import csv_text, ends, groups, parts, reasons, spa
 from analysis.pages.reproduction.graphs import graphs
 from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
-from analysis.records.reproduction_folder import Reproduction, read_reproduction
+from analysis.records.reproduction_folder import ReproductionFile, read_reproduction
 from analysis.rendering import page_files
 from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.published import (
@@ -45,7 +45,8 @@ MOST_OPEN = 40
 class ReproductionReport:
     """Results of a reproduction, and the path of its page."""
 
-    reproduction: Reproduction
+    facts: ReproductionFile
+    identity: str
     studies: tuple[JudgedStudy, ...]
     problems: tuple[str, ...]
     page: Path
@@ -57,7 +58,7 @@ class ReproductionReport:
     @property
     def remarks(self) -> list[str]:
         """Rows without a verdict, failed runs and unreadable files, in sentences."""
-        counts, failed = self.counts, self.reproduction.failures
+        counts, failed = self.counts, self.facts.failures
         unrun, few = counts.unrun - counts.later, counts.few
         counted = [
             (unrun, f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there."),
@@ -72,21 +73,21 @@ class ReproductionReport:
 
         A row that differs is a result, no failure.
         """
-        return self.reproduction.status == "complete" and not self.remarks
+        return self.facts.status == "complete" and not self.remarks
 
     @property
     def headline(self) -> str:
-        return headline(self.counts, self.reproduction.mode)
+        return headline(self.counts, self.facts.mode)
 
     @property
     def how_whole(self) -> str:
         """Completeness of the page, as a sentence."""
-        facts, later = self.reproduction.facts, self.counts.later
+        facts, later = self.facts, self.counts.later
         only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
         chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
-        if self.reproduction.status != "complete":
+        if self.facts.status != "complete":
             return (
-                f"This reproduction is not complete (status: {self.reproduction.status}). It shows"
+                f"This reproduction is not complete (status: {self.facts.status}). It shows"
                 f" what was finished.{chosen}"
             )
         if self.remarks:
@@ -98,7 +99,7 @@ class ReproductionReport:
     @property
     def repeat(self) -> str:
         """Command that repeats the reproduction."""
-        mode, facts = self.reproduction.mode, self.reproduction.facts
+        mode, facts = self.facts.mode, self.facts
         words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
         words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]
         return " ".join([*words, *(f"--rows {shlex.quote(printable(one))}" for one in facts.rows)])
@@ -134,11 +135,10 @@ def make_reproduction_report(path: Path, out: Path | None = None) -> Reproductio
     the page cannot be written. The page and `problems` name all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
-    reproduction = read_reproduction(path, problems)
-    studies = tuple(judge_study(study) for study in reproduction.studies)
-    report = ReproductionReport(
-        reproduction, studies, tuple(problems.found), folder / "reproduction.html"
-    )
+    facts = read_reproduction(path, problems)
+    studies = tuple(judge_study(study) for study in facts.studies)
+    page, found = folder / "reproduction.html", tuple(problems.found)
+    report = ReproductionReport(facts, facts.id or path.name, studies, found, page)
     page_files.write(folder, _files(report), "report FOLDER")
     return report
 
@@ -152,11 +152,10 @@ def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
 
 
 def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
-    facts = report.reproduction.facts
+    facts = report.facts
     return {
         "report": report,
         "facts": facts,
-        "identity": facts.id or report.reproduction.path.name,
         "with_period": [one.study.name for one in report.studies if one.study.profile],
         "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
         "drawn": any(drawn),
@@ -238,7 +237,7 @@ def print_reproduction(report: ReproductionReport) -> None:
     terminal.check(report.remarks, MOST_REMARKS)
     terminal.print(_table(report))
     terminal.say(*_kernels(report))
-    terminal.end(report.page, report.reproduction.status, "This is marked {}: it is incomplete.")
+    terminal.end(report.page, report.facts.status, "This is marked {}: it is incomplete.")
 
 
 def _kernels(report: ReproductionReport) -> Iterator[str]:
