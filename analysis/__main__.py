@@ -15,10 +15,6 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.network.verdict import NetworkVerdict
-    from analysis.pages.kernels import KernelReport
-    from analysis.pages.reproduction.page import ReproductionReport
-    from analysis.pages.run import RunReport
-    from analysis.pages.sweep.page import SweepReport
     from analysis.reporting.studies import ReportOf
 
 
@@ -83,7 +79,7 @@ def report(
     study: str | None,
     descriptor: int | None,
     out: Path | None,
-) -> RunReport:
+) -> Any:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
     if wait == (run_directory is not None):
         raise UsageError(
@@ -113,7 +109,7 @@ _out = click.option(
 @_folder
 @_out
 @click.pass_obj
-def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> SweepReport:
+def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> Any:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
     from analysis.pages.sweep.page import make_sweep_report, print_sweep
     from analysis.reporting.studies import plain
@@ -126,7 +122,7 @@ def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> SweepRe
 @main.command(cls=_Page)
 @_folder
 @_out
-def kernels(folder: Path, out: Path | None) -> KernelReport:
+def kernels(folder: Path, out: Path | None) -> Any:
     """Write kernels.html and plots/ for the two kernels compared in FOLDER; print what differs."""
     from analysis.pages.kernels import make_kernel_report, print_kernels
 
@@ -138,7 +134,7 @@ def kernels(folder: Path, out: Path | None) -> KernelReport:
 @main.command(cls=_Page)
 @_folder
 @_out
-def reproduction(folder: Path, out: Path | None) -> ReproductionReport:
+def reproduction(folder: Path, out: Path | None) -> Any:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER; print what agrees."""
     from analysis.pages.reproduction.page import make_reproduction_report, print_reproduction
 

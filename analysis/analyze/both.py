@@ -1,7 +1,5 @@
 """Two captures of one flow, matched."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any

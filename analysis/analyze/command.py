@@ -1,7 +1,5 @@
 """`./tcplab analyze FILE...` and `python -m analysis analyze FILE...`."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

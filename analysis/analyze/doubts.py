@@ -1,7 +1,5 @@
 """What makes the figures of a capture doubtful: sentences for the reader, each with what helps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

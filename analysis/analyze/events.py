@@ -1,7 +1,5 @@
 """Events of a capture, packet by packet."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

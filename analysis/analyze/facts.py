@@ -5,8 +5,6 @@ segments that may have been lost or overtaken on the way: none of them is called
 An ACK follows its data at once there, so that the time between them is no round trip.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal

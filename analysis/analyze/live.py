@@ -1,7 +1,5 @@
 """`analyze --live`: follow a capture or an interface while it grows."""
 
-from __future__ import annotations
-
 import io
 import os
 import select

@@ -1,7 +1,5 @@
 """Options of one call of analyze."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Figures as a reader wants them: three digits and the unit that fits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from topologies.foundation.units import DECIMAL, TIMES

@@ -1,7 +1,5 @@
 """Terminal output of analyze: tables, sentences and definitions of columns."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

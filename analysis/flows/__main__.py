@@ -3,8 +3,6 @@
 For programs and for many files: it loads neither NumPy nor the terminal's tables.
 """
 
-from __future__ import annotations
-
 import csv
 import sys
 from pathlib import Path

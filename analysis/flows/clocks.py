@@ -8,8 +8,6 @@ the line has the opposite slope. A queue that grows bends one of them only, so a
 if both agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

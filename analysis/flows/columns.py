@@ -13,8 +13,6 @@ together. For each of these the table says how far the value agrees with that of
 Times are whole nanoseconds if the unit is ns.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How far packets were overtaken: RFC 4737, Packet Reordering Metrics, for all packets at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

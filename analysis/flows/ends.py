@@ -3,12 +3,9 @@
 Their connections are joined, and each direction is matched packet by packet.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +20,7 @@ from analysis.flows.matching import (
     delays,
     match,
 )
-from analysis.flows.reader import Reading, read
+from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
@@ -63,23 +60,15 @@ class MatchedConnection:
     drift: ClockDrift | None = None
 
 
-def match_captures(
-    near: Path, far: Path, mss: int | None = None, aligned: bool = False
-) -> tuple[MatchedConnection, ...]:
-    """Matches every connection that both captures have, in the near one's order.
-
-    `mss` (bytes) takes super-packets apart; `aligned` takes the clocks' offset and drift out. Which
-    end is the near capture's is told by the two directions' delays together, in which the offset
-    cancels. Raises TcplabError as `flows.read`.
-    """
-    readings = [read(path, packets=True) for path in (near, far)]
-    return match_readings(readings[0], readings[1], mss, aligned)
-
-
 def match_readings(
     near: Reading, far: Reading, mss: int | None = None, aligned: bool = False
 ) -> tuple[MatchedConnection, ...]:
-    """As `match_captures`, of captures that were read with their packets."""
+    """Match every connection that both captures have, in the near one's order.
+
+    Both were read with their packets. `mss` (bytes) takes super-packets apart; `aligned` takes the
+    clocks' offset and drift out. The delays of both directions together, in which the offset
+    cancels, tell which end is that of the near capture.
+    """
     common = _CommonConnections(near, far)
     sides = (*common.out, *common.back)
     parts, empty = [side.parts(FLOW) for side in sides], sides[0].rows(slice(0))

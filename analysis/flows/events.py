@@ -4,8 +4,6 @@ A row an event, in the file's order, with the number of its packet. The kinds of
 give retransmissions with their reason; the rest is told by the order of packets.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

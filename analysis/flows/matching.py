@@ -8,8 +8,6 @@ apart by when they can have been sent. So are packets whose timestamps a capture
 Clocks are taken as they are. In the lab both ends read one clock; elsewhere ask for `align_clocks`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 

@@ -3,8 +3,6 @@
 Format: draft-ietf-opsawg-pcap. pcapng and compressed files are not read.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -86,11 +86,9 @@ class FileFacts:
 
 @dataclass(frozen=True)
 class Reading:
-    """One capture, read, with the facts of the file.
+    """One capture with the facts of its file: a row a connection and, if asked for, a TCP segment.
 
-    `connection_table` has a row per connection; `packet_table` has a row per TCP segment, if asked
-    for. `connections` and `packets` are data frames of Polars; without Polars they raise
-    UsageError.
+    `connections` and `packets` are data frames of Polars; without Polars they raise UsageError.
     """
 
     connection_table: ColumnTable

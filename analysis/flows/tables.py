@@ -3,8 +3,6 @@
 The bytes of a column become an array as they are. One value that stands for all rows is kept once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 

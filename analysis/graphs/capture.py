@@ -4,8 +4,6 @@ The tables' columns are defined in analysis/flows/columns.csv. Times become ns s
 all captures of one page share, so that their graphs can stand above each other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,10 +71,7 @@ class Acknowledgements:
 
 @dataclass(frozen=True)
 class SackBlocks:
-    """SACK blocks, one row each.
-
-    `duplicate` says that it reports a segment that arrived twice (RFC 2883).
-    """
+    """SACK blocks; `duplicate` ones report a segment that arrived twice (RFC 2883)."""
 
     time: Whole
     left: Whole
@@ -87,10 +82,7 @@ class SackBlocks:
 
 @dataclass(frozen=True)
 class CaptureDirection:
-    """Segments of one end of a connection and the answers of the other end.
-
-    `start` is the page's, in ns since 1970.
-    """
+    """Segments of one end and the other end's answers; `start` is the page's, ns since 1970."""
 
     capture: str
     connection: int
@@ -136,10 +128,7 @@ def resolution(capture: Capture) -> int:
 def directions(
     capture: Capture, start: int | None = None, most: int | None = None
 ) -> list[CaptureDirection]:
-    """Return the directions that sent something, in the order of the file.
-
-    With `most`, those of the connections of `chosen` only.
-    """
+    """Return the directions that sent data, in file order, of at most `most` connections."""
     begin = capture.start if start is None else start
     packets = capture.packet_table if most is None else chosen(capture.packet_table, most)
     connections = capture.connection_table.select("connection", *_FACTS)

@@ -1,7 +1,5 @@
 """Graphs of packets on their way: the ladder, one-way delays and the queue."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,10 +30,7 @@ def draw_ladder(direction: CaptureDirection, packets: ColumnTable) -> Graph:
 
 
 def draw_trips(direction: CaptureDirection, trips: ColumnTable) -> Graph:
-    """Draw slanted arrows, from two captures.
-
-    A packet that only one capture has ends in a cross halfway.
-    """
+    """Draw slanted arrows, from two captures; a packet of one alone ends in a cross halfway."""
     has_arrived = trips["arrived"].is_known
     arrived = trips.rows(has_arrived)
     start = np.where(arrived["forward"].values, A, B)

@@ -1,7 +1,5 @@
 """Graphs as layers of marks, and the looks of marks."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Chosen rows of columns, and runs of marks drawn as one if a picture cannot show them all."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields, replace
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """Pictures of the graphs for a text: PNG and SVG."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -35,16 +33,10 @@ SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,
 }
 COLUMNS = 1600
-"""The columns of a picture.
-
-More marks of one kind than four times this are thinned to their lowest and highest.
-"""
+"""Columns of a picture; more than four marks of a kind in each are thinned to the extremes."""
 RATE_BINS = 150
 MOST_DRAWN = 10_000
-"""Dots of one kind beyond which they are pixels also in an SVG.
-
-As shapes, they would take tens of megabytes.
-"""
+"""Dots of one kind beyond which an SVG has pixels: shapes would take tens of megabytes."""
 MOST_CONNECTIONS = 4
 """Connections of a capture that are drawn."""
 MOST_NAMED = 12
@@ -68,10 +60,9 @@ def write_pictures(
     samples: Samples | None = None,
     most: int = MOST_CONNECTIONS,
 ) -> list[Path]:
-    """Return one file a graph and format ("png", "svg", "pdf").
+    """Write one file a graph and format, of at most `most` connections of each capture.
 
-    Of at most `most` connections of each capture. Raises TcplabError if the folder cannot be
-    written.
+    Raises TcplabError if the folder cannot be written.
     """
     drawn = {name: graph for view in views(captures, samples, most) for name, graph in _named(view)}
     files = (

@@ -1,7 +1,5 @@
 """Graphs of medians with ranges over the places of a sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Graphs as compact data in a page."""
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

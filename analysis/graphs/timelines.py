@@ -1,7 +1,5 @@
 """Graphs of one direction over time, and distributions of its values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -35,10 +33,7 @@ def draw_segments(direction: CaptureDirection) -> Graph:
 
 
 def by_kind(sent: SentSegments, shape: Shape = "bars") -> list[Layer]:
-    """Return the segments as one layer a kind, those that were sent once first.
-
-    `dots` stand at the first byte.
-    """
+    """Return a layer a kind of segments, those sent once first; `dots` are at the first byte."""
     return [_of(taken(sent, rows), name, shape) for name, rows in rows_by_look(sent.kind)]
 
 
@@ -101,10 +96,7 @@ def _at(samples: Sequence[SocketSample], direction: CaptureDirection) -> Whole:
 
 
 def draw_rtt(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """Return a dot for each sample at the time of the ACK.
-
-    With `samples` also the socket's own smoothed value.
-    """
+    """Draw each round trip at the time of its ACK, and the socket's smoothed value if known."""
     times, rtts, numbers = _measured(direction)
     smoothed = np.array([round(sample.rtt * 1e9) for sample in samples], dtype=np.int64)
     return graph(

@@ -1,7 +1,5 @@
 """All graphs of each direction of each connection of each capture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,20 +1,14 @@
 """All graphs as one HTML file that needs neither a network nor a server."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from analysis import rendering
 from analysis.graphs.capture import HOW_CHOSEN, Capture, resolution
 from analysis.graphs.stored import StoredGraphs, as_script, latest
 from analysis.graphs.views import DirectionView, Samples, views
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from analysis.rendering import page_files
 
 MOST_CONNECTIONS = 64
 """Connections of a capture that the page shows."""
@@ -41,26 +35,8 @@ def page(
     queues.
     """
     data = document(captures, samples)
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(title=title, notes=[*notes, *data["notes"]], data=as_script(data))
-    )
-
-
-@cache
-def _environment() -> Environment:
-    """Keep the templates that it has compiled, since a run has several pages."""
-    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-    folders = ChoiceLoader([PackageLoader(__package__, "page"), PackageLoader(rendering.__name__)])
-    return Environment(
-        loader=folders,
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    context = {"title": title, "notes": [*notes, *data["notes"]], "data": as_script(data)}
+    return page_files.render("packets/page.html", context)
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:

@@ -2,16 +2,10 @@
 
 Each capture is read once, for the values, the order and the graphs.
 
-The order is described in the terms of RFC 4737. A packet is a segment as it was sent once: a
-retransmission is another packet. The sender's capture numbers packets in the order of sending; one
-is reordered if a later one arrived before it (section 3). Its extent is by how many places it came
-too late, its late time how long after the first of those that overtook it (sections 4.2 and 4.3).
-It is n-reordered if the n packets that arrived right before it were all sent after it (section 5).
-Without other losses each of these gave a duplicate acknowledgement, so TCP's threshold of 3 takes a
-3-reordered packet for lost. analysis.flows.matching matches the packets and measures this.
+The order is described in the terms of RFC 4737 (analysis.flows.displacement). A packet is a
+segment as it was sent once: a retransmission is another packet. TCP's threshold of 3 duplicate
+acknowledgements takes a 3-reordered packet for lost.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Losses that none of these counts has are unasked, such as those of the kernel's 
 cable (netdev_max_backlog).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

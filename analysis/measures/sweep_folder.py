@@ -1,7 +1,5 @@
 """A sweep's folder: sweep.json as frozen records, and rows.csv as a table."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from math import prod
@@ -18,8 +16,6 @@ from analysis.tabular.table import ColumnTable
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
-NEWEST_FORMAT = 1
-"""The newest sweep.json format that this analysis understands."""
 ROWS = "rows.csv"
 """A row for each flow, condition, seed and combination."""
 MOST_CELLS = 1_000_000
@@ -159,7 +155,7 @@ def read_sweep(path: Path, problems: Problems) -> SweepRecord:
 
     Raises UsageError if there is none, TcplabError if sweep.json cannot be used.
     """
-    facts = read_main(SweepFile, path, "sweep.json", "./tcplab sweep", NEWEST_FORMAT)
+    facts = read_main(SweepFile, path, "sweep.json", "./tcplab sweep")
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:

@@ -1,7 +1,5 @@
 """Findings of checks, and checks of recorded facts: clock, load and proofs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum

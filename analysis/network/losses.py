@@ -3,8 +3,6 @@
 experiments/proof.py fails a run at 4.5 standard deviations, which chance alone does not reach. This
 checks closer, by the exact binomial distribution."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log

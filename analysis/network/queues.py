@@ -1,7 +1,5 @@
 """Checks of the limits of queues."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, lateness, unmeasured

@@ -1,7 +1,5 @@
 """Checks of the shortest round trip and of limits of the senders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ A link of `rate` carries a packet of L bytes in 8 L / rate. While packets wait f
 arrive that far apart. That a packet waited is known from both captures: it was due before the one
 ahead of it had left."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Requested network of a trial, and the records of its folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property

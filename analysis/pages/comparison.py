@@ -1,7 +1,5 @@
 """Comparison of runs, or of points of a sweep: as a page, in the terminal and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

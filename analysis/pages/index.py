@@ -1,7 +1,5 @@
 """All runs on one page, to search and to tick for comparison."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from analysis.records.run_index import index

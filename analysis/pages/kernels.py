@@ -1,7 +1,5 @@
 """Comparison of kernels: kernels.html and the terminal."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

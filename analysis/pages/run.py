@@ -1,7 +1,5 @@
 """Report of a run: report.html, answers.md and the terminal."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reports in the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 

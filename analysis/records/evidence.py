@@ -1,7 +1,5 @@
 """Evidence in a run's files: the kernel's settings, and the proof that each condition held."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Output of iperf version 2: the summary line, intervals, and the count of a UDP server."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

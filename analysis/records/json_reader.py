@@ -5,8 +5,6 @@ type has its default, like one that is absent; an entry of a list that does not 
 and so are fields that the schema does not name.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -32,6 +30,8 @@ LogPath = NewType("LogPath", str)
 NO_LOG = LogPath("")
 _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
+NEWEST_FORMAT = 1
+"""The newest format of manifest.json and its like that this analysis understands."""
 _GREATEST = 1e300
 """Limit above all measurements; JSON has no limit, and Python accepts Infinity too."""
 
@@ -132,11 +132,10 @@ def why_not(error: OSError | untrusted.StrangeFile) -> str:
     return str(error.strerror) if isinstance(error, OSError) else error.reason
 
 
-def read_main(kind: type[Record], path: Path, name: str, command: str, newest: int) -> Record:
+def read_main(kind: type[Record], path: Path, name: str, command: str) -> Record:
     """The file `path/name`, which makes a folder what `command` printed.
 
-    Raises UsageError if it is not such a folder, TcplabError if the file is broken or of a format
-    above `newest`.
+    Raises UsageError if it is not such a folder, TcplabError if the file is broken or too new.
     """
     if not path.is_dir():
         raise UsageError(
@@ -153,14 +152,18 @@ def read_main(kind: type[Record], path: Path, name: str, command: str, newest: i
             printable(f"{name} {error}."),
             f"Run {command} again: finished points are taken from the store.",
         ) from None
-    written = number(content.get("format"))
-    if written is not None and written > newest:
+    require_known_format(number(content.get("format")))
+    return typed(kind, content)
+
+
+def require_known_format(written: float | None) -> None:
+    """Raise TcplabError for a format of a later tcplab."""
+    if written is not None and written > NEWEST_FORMAT:
         raise TcplabError(
             f"The folder was written in format {written:g}; this tcplab reads formats up to"
-            f" {newest}.",
+            f" {NEWEST_FORMAT}.",
             "Update tcplab (git pull) and try again.",
         )
-    return typed(kind, content)
 
 
 def typed(kind: type[Record], content: object) -> Record:

@@ -1,16 +1,11 @@
 """The comparison of two kernels in a folder: comparison.json as frozen records."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from msgspec import Struct
 
 from analysis.records.json_reader import read_main
 from analysis.records.manifest import Provenance
-
-NEWEST_FORMAT = 1
-"""The newest comparison.json format that this analysis understands."""
 
 
 class ComparedKernel(Struct, frozen=True):
@@ -77,4 +72,4 @@ def read_comparison(path: Path) -> ComparisonFile:
     Raises UsageError if there is none, TcplabError if it cannot be used.
     """
     command = "./tcplab kernel compare"
-    return read_main(ComparisonFile, path, "comparison.json", command, NEWEST_FORMAT)
+    return read_main(ComparisonFile, path, "comparison.json", command)

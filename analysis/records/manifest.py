@@ -1,7 +1,5 @@
 """manifest.json of a run, and what it has in common with sweep.json and reproduction.json."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct, field

@@ -1,7 +1,5 @@
 """A published number and the measured ones, as spec, sweep and reproduction.json hold it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from msgspec import Struct

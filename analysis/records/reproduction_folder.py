@@ -1,7 +1,5 @@
 """A reproduction folder's reproduction.json as frozen records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any, Literal
@@ -12,9 +10,6 @@ from msgspec.structs import replace
 from analysis.records.json_reader import NO_LOG, LogPath, Problems, read_main, typed
 from analysis.records.manifest import Provenance
 from analysis.records.published_row import RowEntry, checked_row
-
-NEWEST_FORMAT = 1
-"""The newest reproduction.json format that this analysis understands."""
 
 Kind = Literal["loglog", "bars", "none", ""]
 
@@ -96,7 +91,7 @@ def read_reproduction(path: Path, problems: Problems) -> ReproductionFile:
     Raises UsageError if there is none, TcplabError if it cannot be used.
     """
     name, command = "reproduction.json", "./tcplab reproduce"
-    facts = read_main(ReproductionFile, path, name, command, NEWEST_FORMAT)
+    facts = read_main(ReproductionFile, path, name, command)
     studies = tuple(_study(entry, problems) for entry in facts.studies)
     if not studies:
         problems.add("reproduction.json lists no study to compare.")

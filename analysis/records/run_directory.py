@@ -3,23 +3,18 @@
 Names found in its files are checked before they are used as paths.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.records.json_reader import Problems, read, typed
+from analysis.records.json_reader import Problems, read, require_known_format, typed
 from analysis.records.manifest import RunManifest
 from analysis.records.spec_file import RunCondition, RunFlow, SpecFile
 from analysis.records.trial_files import TrialFiles
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
-
-NEWEST_FORMAT = 1
-"""The newest manifest format that this analysis understands."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
@@ -95,7 +90,7 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
     """The run in `path`. Raises UsageError if there is none, TcplabError for a newer format."""
     _require_run_directory(path)
     manifest = read(RunManifest, path / "manifest.json", problems, "manifest.json")
-    _require_known_format(manifest)
+    require_known_format(manifest.format)
     spec = read(SpecFile, path / "spec.json", problems, "spec.json")
     seeds, conditions = _seeds(path, manifest), _conditions(path, spec, problems)
     trials = tuple(
@@ -163,15 +158,6 @@ def _require_run_directory(path: Path) -> None:
     if not names & {"manifest.json", "spec.json", "raw"}:
         raise UsageError(
             f"'{path}' is no run directory: it has no manifest.json.", "Name a folder below runs/."
-        )
-
-
-def _require_known_format(manifest: RunManifest) -> None:
-    if manifest.format is not None and manifest.format > NEWEST_FORMAT:
-        raise TcplabError(
-            f"The run was written in manifest format {manifest.format:g}; this tcplab reads formats"
-            f" up to {NEWEST_FORMAT}.",
-            "Update tcplab (git pull) and try again.",
         )
 
 

@@ -1,7 +1,5 @@
 """All runs and sweeps of a store at a glance: what was asked, what was found, and how sure."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any

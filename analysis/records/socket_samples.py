@@ -1,7 +1,5 @@
 """Samples of a host's sockets, one JSON object per line and instant (the fields of `ss -tin`)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """spec.json: what a run was asked to do."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from msgspec import Struct, field

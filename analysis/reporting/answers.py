@@ -1,7 +1,5 @@
 """Answers of a report: questions, sentences and facts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

@@ -1,7 +1,5 @@
 """Verdict on the claim of a run, and the command for more repetitions."""
 
-from __future__ import annotations
-
 import shlex
 from math import nan
 from typing import Literal

@@ -1,7 +1,5 @@
 """Tables and graphs of every flow of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean

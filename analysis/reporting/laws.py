@@ -1,7 +1,5 @@
 """Comparison of a run with a law of TCP."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

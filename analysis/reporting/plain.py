@@ -1,7 +1,5 @@
 """Table and answers of an experiment without a report of its kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

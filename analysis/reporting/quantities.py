@@ -1,7 +1,5 @@
 """Quantities of the table of metrics that reports name."""
 
-from __future__ import annotations
-
 from analysis.measures.metrics import metric
 from analysis.reporting.tables import ReportQuantity
 

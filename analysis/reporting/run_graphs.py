@@ -1,7 +1,5 @@
 """Graphs of a run: its packets, sockets and repetitions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -83,10 +81,7 @@ _BYTE_RATE = 1 / 8e6
 _STEPS = 100
 """About as many steps of a rate are drawn when all of it is seen."""
 _IN_SIGHT = 5
-"""The link's rate is drawn up to so many times the fastest second.
-
-Beyond, it would hide all else.
-"""
+"""The link's rate is drawn up to so many times the fastest second: beyond, it hides all else."""
 
 
 def all_graphs(results: RunResults) -> list[GraphGroup]:

@@ -1,7 +1,5 @@
 """Tables of a sweep that only one study has."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,10 +62,7 @@ MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
 
 
 def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
-    """Return the tables of the experiment; none if its rows cannot be read.
-
-    analysis.statistics.sweep_samples reports unreadable rows.
-    """
+    """Return the tables of the experiment; none if its rows cannot be read (sweep_samples)."""
     if make is None:
         return ()
     try:

@@ -1,7 +1,5 @@
 """Tables of quantities: published and measured, in the original's units."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass

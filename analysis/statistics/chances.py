@@ -4,8 +4,6 @@ All but the last are values of one function, the regularised incomplete beta fun
 too, in 140 MB; the tests hold this one against SciPy's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import count

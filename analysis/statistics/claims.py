@@ -5,8 +5,6 @@ is compared with a range by the interval of its median. Fewer repetitions than `
 nor contradict a claim.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum

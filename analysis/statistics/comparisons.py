@@ -1,7 +1,5 @@
 """The family of paired comparisons of a sweep: verdicts, sentences, CSV and first lines."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

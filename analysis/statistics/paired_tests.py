@@ -3,8 +3,6 @@
 docs/concepts/statistics.md explains each method in plain words and says what was measured.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -11,8 +11,6 @@ do not meet are seldom chance: of six runs each, all of one kernel are then abov
 which happens in 1 of 462 cases by chance.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ Both assume only that a difference of two levels which do not differ is as likel
 much. The interval holds every shift that the test would not reject, so test and interval agree.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from math import floor, sqrt

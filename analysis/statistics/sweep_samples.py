@@ -1,7 +1,5 @@
 """The rows of a sweep folder as samples: one value per run, one per seed for each cell."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Words and digits of figures, metrics and paired comparisons in sentences."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -28,11 +26,6 @@ def verb(metric: Metric) -> str:
 def with_unit(name: str, unit: str, how: str = " ({})") -> str:
     """Return the name with its unit, if it has one, such as "Goodput (kbit/s)"."""
     return name + how.format(unit) if unit else name
-
-
-def labelled(metric: Metric, unit: str) -> str:
-    """Return the metric's title with its unit, for axes and headings."""
-    return with_unit(metric.title, unit)
 
 
 def numbered(amount: int, single: str, several: str = "") -> str:

@@ -1,7 +1,5 @@
 """Rows with equal keys: groups, and what came before a row in its group."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

@@ -1,10 +1,7 @@
 """A table whose columns are NumPy arrays: what is computed with, from the engine to the page.
 
-This type carries all tables. NumPy is needed anyway, and a table of it has only the operations that
-the product uses. A data frame library would cost each installation 100 MB and each command its
-import, so `to_polars` makes a data frame for users who have Polars. Rows of a stranger's JSON are
-msgspec structs (analysis.records). SQL serves the store of points, which many processes share
-(experiments/harness/sweep/store.py), and conditions that users type.
+A data frame library would cost each installation 100 MB and each command its import, so
+`to_polars` makes a data frame for users who have Polars.
 
 A missing value has no number that stands for it. A column has `values` and `valid`, which is False
 for missing ones, or None if no value is missing. The content of the array in such a place has no

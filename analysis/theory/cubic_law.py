@@ -1,7 +1,5 @@
 """CUBIC's window as RFC 9438 has it: windows in segments, times in seconds."""
 
-from __future__ import annotations
-
 from math import cbrt
 
 SCALE = 0.4

@@ -5,8 +5,6 @@ slow down once: a fast recovery or a time-out, however many segments it repairs.
 independent that is a little less than the share of segments lost.
 """
 
-from __future__ import annotations
-
 from math import inf, sqrt
 
 REGULAR = sqrt(3 / 2)

@@ -1,7 +1,5 @@
 """Values of a run that laws need: its path by its parameters, and the samples of its senders."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import pairwise
 

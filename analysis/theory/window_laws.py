@@ -3,8 +3,6 @@
 Windows and queues are in segments of one size, times in seconds, rates in what the window is in.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 INITIAL_WINDOW = 10

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analysis.flows import read
+from analysis.flows.ends import MatchedConnection, match_readings
 from tests.analysis import frames
 from tests.analysis.frames import ACK, ETHERNET, FIN, PSH, RST, SYN, Record
 
@@ -215,3 +217,11 @@ RTT = 0.04
 def opened(**settings: object) -> MadeFlow:
     """A connection whose handshake the sender a saw, in a capture of its own."""
     return MadeCapture().flow(**settings).open(rtt=RTT)
+
+
+def match_captures(
+    near: Path, far: Path, mss: int | None = None, aligned: bool = False
+) -> tuple[MatchedConnection, ...]:
+    """Match the connections of two files."""
+    readings = [read(path, packets=True) for path in (near, far)]
+    return match_readings(readings[0], readings[1], mss, aligned)

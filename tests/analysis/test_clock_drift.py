@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from analysis.flows.ends import MatchedConnection, match_captures
-from tests.analysis.captures import START, MadeCapture
+from analysis.flows.ends import MatchedConnection
+from tests.analysis.captures import START, MadeCapture, match_captures
 from tests.analysis.test_analyze import analyze
 
 MS = 10**6

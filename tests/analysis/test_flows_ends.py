@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from analysis import flows
-from analysis.flows.ends import MatchedConnection, journeys, match_captures
+from analysis.flows.ends import MatchedConnection, journeys
 from analysis.flows.matching import summary
-from tests.analysis.captures import MadeCapture
+from tests.analysis.captures import MadeCapture, match_captures
 from topologies.foundation.errors import TcplabError
 
 MS = 10**6

@@ -31,7 +31,7 @@ def _included(name: str, folder: Path) -> str:
 
 def scripts() -> dict[str, str]:
     """Every script of the project by a name."""
-    graphs, labs = ROOT / "analysis/graphs/page", ROOT / "labs/templates"
+    graphs, labs = ROOT / "analysis/rendering/templates/packets", ROOT / "labs/templates"
     (page,) = _SCRIPT.findall((graphs / "page.html").read_text())
     (report,) = _SCRIPT.findall((SHARED / "board.html").read_text())
     (index,) = _SCRIPT.findall((SHARED / "index.html").read_text())

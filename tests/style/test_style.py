@@ -20,7 +20,6 @@ WIDE = {
     "docs/gallery/pictures.toml": "a command is one line",
     "*.lock": "written by cargo, uv and tcplab lock",
     "*/templates/*": "white space of a template is white space of a page",
-    "analysis/graphs/page/page.html": "the same",
     "*.j2": "white space of a template is white space of a handout",
     "labs/*/lab.toml": "a range of a lab is one line",
     "labs/*/text/*": "a text of a lab is one line",

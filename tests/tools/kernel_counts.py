@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analysis import flows
-from analysis.flows.ends import MatchedConnection, match_captures
+from analysis.flows.ends import MatchedConnection
 from analysis.records import iperf
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import CountersFile
+from tests.analysis.captures import match_captures
 
 _PRINTED = 1.0
 """Percent: iperf prints three digits, and counts what the kernel still held back."""

@@ -1,7 +1,5 @@
 """Graphs of a reproduction: published and measured values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby

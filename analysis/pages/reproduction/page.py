@@ -1,7 +1,5 @@
 """Report of a reproduction: reproduction.html, its CSV files and the terminal."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

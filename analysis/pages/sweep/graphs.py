@@ -1,7 +1,5 @@
 """Graphs of a sweep over its factors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -29,7 +27,7 @@ from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import called, labelled
+from analysis.statistics.wording import called, with_unit
 
 _SPACING = {
     "linear": "",
@@ -73,7 +71,7 @@ def _seeds(samples: SweepSamples) -> str:
 
 def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
     """Return the axis that all panels share: logarithmic over decades, else from zero."""
-    name = labelled(sweep.metric, samples.unit)
+    name = with_unit(sweep.metric.title, samples.unit)
     plain = Axis(name, "")
     if samples.unit in _RATES:
         label = name.removesuffix(f" ({samples.unit})")

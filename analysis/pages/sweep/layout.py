@@ -1,7 +1,5 @@
 """Factors of a sweep along the axis of a graph, by colour and by panels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -68,10 +66,7 @@ def _layout(
 
 
 def for_lines(sweep: SweepRecord) -> Layout | None:
-    """Return lines along a quantity, if possible not the compared one, which has colours; or None.
-
-    None if no factor is a quantity.
-    """
+    """Return lines along a quantity, preferably not the compared one; None without a quantity."""
     varied = _varied(sweep)
     across = _finest_quantity(sweep, [axis for axis in varied if axis != sweep.compare])
     if across is None:

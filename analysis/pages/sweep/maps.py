@@ -1,7 +1,5 @@
 """The maps of a sweep: medians over two factors, and how each level compares with the baseline."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,7 +11,7 @@ from analysis.pages.sweep.layout import Layout, Levels
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import Numbers
 from analysis.statistics.sweep_samples import SweepSamples
-from analysis.statistics.wording import DifferenceVerdict, labelled
+from analysis.statistics.wording import DifferenceVerdict, with_unit
 
 _ROW = 34
 """Pixels of a row of cells."""
@@ -28,7 +26,7 @@ def map_of_medians(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | No
         return None
     known = samples.median[np.isfinite(samples.median)]
     tints = _amounts(samples.median, known)
-    value = labelled(sweep.metric, samples.unit)
+    value = with_unit(sweep.metric.title, samples.unit)
     look = SeriesLook(value, "#000000", tints="amount")
     drawn = tuple(
         _map(f"medians_{number}", shape.title(levels), shape, levels, (look, samples.median, tints))

@@ -1,7 +1,5 @@
 """Report of a sweep: sweep.html, comparisons.csv and the terminal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,9 +41,9 @@ from analysis.statistics.wording import (
     decimals,
     fixed,
     in_a_row,
-    labelled,
     numbered,
     signed,
+    with_unit,
 )
 
 _MAIN = (
@@ -220,10 +218,10 @@ def _cells(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
         "cell_head": [
             *(factor.short for factor in sweep.factors),
             "Seeds",
-            labelled(sweep.metric, samples.unit),
+            with_unit(sweep.metric.title, samples.unit),
             "95 % interval",
             "\N{PLUS-MINUS SIGN}",
-            *(labelled(metric, samples.units[metric.name]) for metric in others),
+            *(with_unit(metric.title, samples.units[metric.name]) for metric in others),
         ],
         "cells_left": len(places[MOST_ROWS:]),
         "factor_count": len(sweep.factors),
@@ -299,5 +297,7 @@ def _table(report: SweepReport) -> Table:
     ]
     if len(rows) > MOST_LINES:
         lines.append([f"... and {len(rows) - MOST_LINES} more rows on the page"])
-    title = f"{sweep.experiment}: {labelled(sweep.metric, samples.unit)}, medians over the seeds"
+    title = (
+        f"{sweep.experiment}: {with_unit(sweep.metric.title, samples.unit)}, medians over the seeds"
+    )
     return text_table([corner, *columns], lines, title, range(1, len(columns) + 1))
