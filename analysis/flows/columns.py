@@ -56,9 +56,9 @@ class Column(NamedTuple):
         return tuple(_MISPRINTED.get(name, name) for name in names)
 
 
-def table_rows(name: str) -> Iterator[dict[str, str]]:
-    """Yield the rows of a table next to this file."""
-    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as table:
+def table_rows(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of one of the package's tables."""
+    with path.open(encoding="utf-8", newline="") as table:
         yield from csv.DictReader(table)
 
 
@@ -74,7 +74,7 @@ def _columns(table: str) -> tuple[Column, ...]:
     )
 
 
-_ROWS = list(table_rows("columns.csv"))
+_ROWS = list(table_rows(Path(__file__).with_name("columns.csv")))
 TCPTRACE = _columns("tcptrace")
 """tcptrace's columns of a connection."""
 OURS = _columns("connections")
@@ -82,7 +82,9 @@ OURS = _columns("connections")
 PACKETS = _columns("packets")
 """The columns of one row per segment."""
 
-KINDS = tuple((row["kind"], row["meaning"]) for row in table_rows("kinds.csv"))
+KINDS = tuple(
+    (row["kind"], row["meaning"]) for row in table_rows(Path(__file__).with_name("kinds.csv"))
+)
 """Name and meaning of the `kind` of a packet; the position is the number in the frame."""
 KIND = {name: code for code, (name, _) in enumerate(KINDS)}
 """The number in the frame of each kind."""

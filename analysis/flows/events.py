@@ -4,6 +4,8 @@ A row an event, in the file's order, with the number of its packet. The kinds of
 give retransmissions with their reason; the rest is told by the order of packets.
 """
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,10 @@ from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 
-EVENTS = {row["event"]: (row["severity"], row["meaning"]) for row in table_rows("events.csv")}
+EVENTS = {
+    row["event"]: (row["severity"], row["meaning"])
+    for row in table_rows(Path(__file__).with_name("events.csv"))
+}
 """Each event with its severity, as Wireshark grades them, and its meaning."""
 
 _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16

@@ -1,6 +1,5 @@
 """Graphs as layers of marks, and the looks of marks."""
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,8 +37,7 @@ class SeriesLook:
 
 def _looks() -> Iterator[tuple[str, SeriesLook]]:
     """Yield the rows of looks.csv, in which an empty cell stands for the default."""
-    table = Path(__file__).with_name("looks.csv").read_text("utf-8").splitlines()
-    for row in csv.DictReader(table):
+    for row in columns.table_rows(Path(__file__).with_name("looks.csv")):
         given = {name: cell for name, cell in row.items() if cell}
         given["colour"] = getattr(colours, row["colour"])
         yield given.pop("name"), convert(given, SeriesLook, strict=False)

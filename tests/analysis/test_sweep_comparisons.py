@@ -32,7 +32,7 @@ def test_no_family_of_equal_levels_is_claimed_to_differ_too_often() -> None:
         SweptFactor(name, name, "", values, "", tuple(zip(values, range(len(values)), strict=True)))
         for name, values in (("cell", names), ("cc", ("one", "two", "three")))
     )
-    sweep = SweepRecord(Path(), {}, factors, columns()["goodput_kbit_s"], 1, ())
+    sweep = SweepRecord(Path(), {}, factors, columns()["goodput_kbit_s"], 1)
     chance, false_claims = np.random.default_rng(8), 0
     for _ in range(200):
         values = chance.lognormal(0, 0.5, (6, 1, 12)) * chance.lognormal(0, 0.3, (6, 3, 12))

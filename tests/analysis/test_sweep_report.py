@@ -373,7 +373,7 @@ def test_no_rows_and_nonsense_values_are_no_tracebacks(tmp_path: Path) -> None:
     _change_rows(folder, pl.lit(float("inf")).alias("goodput_kbit_s"))
     assert "36 of 36 runs have no value" in _sweep(folder).output
     _change_rows(folder, keep=pl.lit(False))
-    assert "There is no finished run" in _sweep(folder).output
+    assert "There is no measurement, because no run is finished" in _sweep(folder).output
 
 
 def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
