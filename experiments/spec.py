@@ -190,6 +190,29 @@ class Flow:
             )
 
 
+@dataclass(frozen=True)
+class Draw:
+    """A random amount that each seed adds to fields of flows: the same under all conditions.
+
+    `field` is a path such as flows.*.start or flows.0.amount. A uniform draw is below `amount`, an
+    exponential one has it as mean, in the field's unit.
+    """
+
+    field: str
+    amount: str
+    kind: Literal["uniform", "exponential"] = "uniform"
+
+    @property
+    def path(self) -> list[str]:
+        return self.field.split(".")
+
+    def __post_init__(self) -> None:
+        if self.path[0] != "flows" or len(self.path) != 3:
+            raise UsageError(
+                f"{self.field[:60]} cannot be drawn.", "Draw a field of flows: flows.*.start."
+            )
+
+
 ProofKind = Literal["sack_permitted", "congestion_control", "absent_setting"]
 
 
@@ -298,7 +321,8 @@ class ExperimentSpec:
     hosts run in virtual time (testbed.lab.kernel.choice). `sampling` is the time between two
     readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
     but the nodes, cables and captures when these stand, so that it may be started ahead; it has one
-    condition, and only senders are read. `changes` are those of the link meanwhile.
+    condition, and only senders are read. `changes` are those of the link meanwhile. `draws` are
+    resolved for each seed (experiments.harness.running.draws) before a guest learns the flows.
     """
 
     name: str
@@ -314,6 +338,7 @@ class ExperimentSpec:
     sampling: Duration | None = None
     told_later: bool = False
     changes: tuple[LinkChange, ...] = ()
+    draws: tuple[Draw, ...] = ()
 
     def for_guest(self) -> ExperimentSpec:
         """Return what is carried out: the claim that is judged later must not change a packet.

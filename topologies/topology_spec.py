@@ -24,6 +24,7 @@ LONGEST_DELAY = Duration.parse("60s")
 # That of a delay line without delay, which detaches packets from the sockets that sent them.
 SHORTEST_DELAY = Duration.parse("100ns")
 MOST_PACKETS = Packets(1_000_000)
+_FULL_FRAME_NS = 1514 * 8 * 10**9  # bits of a full frame on Ethernet, for a time in nanoseconds
 ETHERNET, JUMBO = Size(1500), Size(9000)
 # An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
 _LONGEST_NAME = 9
@@ -38,6 +39,10 @@ class Channel:
     Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
     once: by default more than any path has on its way; netem's own default is 1000. Packets that a
     full line drops are counted with the lost ones.
+    Each packet's delay is longer by a random part of `processing`, a share of the time that a full
+    packet takes at `bandwidth`; the packets stay in order. This is the time that a host needs for
+    a packet. Without it, flows that share a queue lock into phases (Floyd and Jacobson, On traffic
+    phase effects in packet-switched gateways, 1992; overhead_ of ns-2).
     """
 
     bandwidth: Rate
@@ -47,11 +52,25 @@ class Channel:
     queue: Packets = Packets(1000)
     discipline: str = "fifo"
     line: Packets = MOST_PACKETS
+    processing: Share = Share(0)
+
+    @property
+    def processing_time(self) -> Duration:
+        """Longest additional delay of a packet; none with jitter, which varies more."""
+        if self.jitter.base:
+            return Duration(0)
+        return Duration(round(self.processing.fraction * _FULL_FRAME_NS / self.bandwidth.base))
+
+    @property
+    def variation(self) -> Duration:
+        """How far a packet's delay may be from `delay`."""
+        return self.jitter + self.processing_time
 
     def __post_init__(self) -> None:
         _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
         _within("delay", self.delay, Duration(0), LONGEST_DELAY)
         _within("loss", self.loss, Share(0), WHOLE)
+        _within("processing time", self.processing, Share(0), WHOLE)
         _within("queue", self.queue, Packets(1), MOST_PACKETS)
         if self.queue < (shortest := Packets(discipline(self.discipline).shortest)):
             raise UsageError(

@@ -37,7 +37,12 @@ def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
     findings = [_bound(place, channel, _most_waiting(traffic, channel, slack, frame))]
     if channel.discipline == "fifo" and not channel.jitter.base and not network.real_time:
         dropped = round(network.qdiscs.port_loss(port.name).dropped)
-        findings += _full(place, channel, dropped, _met_full(traffic, channel, slack))
+        findings += _full(
+            place,
+            channel,
+            dropped,
+            _met_full(traffic, channel, slack + channel.processing_time.base),
+        )
     return findings
 
 
@@ -74,7 +79,7 @@ def _most_waiting(traffic: PortTraffic, channel: Channel, slack: int, frame: int
 
 def _most(traffic: PortTraffic, channel: Channel, slack: int, sizes: Whole) -> int:
     there = traffic.came >= 0
-    due = traffic.sent[there] + delay_of(channel) + channel.jitter.base
+    due = traffic.sent[there] + delay_of(channel) + channel.variation.base
     came, sizes = traffic.came[there], sizes[there]
     by_due, by_came = np.argsort(due, kind="stable"), np.argsort(came, kind="stable")
     left = np.concatenate(([0], np.cumsum(sizes[by_came])))
@@ -114,7 +119,7 @@ def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFi
 def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     """Of a way over several links: no packet may wait longer than all full queues take."""
     lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
-    most = sum(line.queue.base * carried(line, longest) + line.jitter.base for line in lines)
+    most = sum(line.queue.base * carried(line, longest) + line.variation.base for line in lines)
     worst = int(_waits(traffic).max(initial=0))
     excess = worst / (most + _SLACK + lateness(network))
     place = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"

@@ -77,7 +77,7 @@ def _why_not(network: TrialNetwork, traffic: TrialTraffic) -> str:
 
 
 def _of_link(network: TrialNetwork, traffic: PortTraffic) -> list[CheckFinding]:
-    if not traffic.alone and any(line.jitter.base for line in channels(traffic.ports)):
+    if not traffic.alone and any(line.variation.base for line in channels(traffic.ports)):
         return []  # what one link has spaced, the jitter of the next moves
     slowest = min(channels(traffic.ports), key=lambda channel: channel.bandwidth)
     busy = busy_gaps(traffic, slowest)
@@ -179,4 +179,4 @@ def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
 def _latest(traffic: PortTraffic) -> Whole:
     """Return the latest time at which each packet left all delay lines, without any link."""
     lines = channels(traffic.ports)
-    return traffic.sent + sum(delay_of(line) + line.jitter.base for line in lines)
+    return traffic.sent + sum(delay_of(line) + line.variation.base for line in lines)

@@ -154,7 +154,7 @@ class TrialNetwork:
 
     def jitter(self, way: Way) -> int:
         """Nanoseconds by which all delays of a way may be shorter or longer."""
-        return sum(channel.jitter.base for channel in channels(self.shaped(way)))
+        return sum(channel.variation.base for channel in channels(self.shaped(way)))
 
 
 def channels(ports: tuple[Port, ...]) -> list[Channel]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from experiments.harness.definition.parameters import (
     MEANING,
     NONE,
+    DrawnPhases,
     late_flows,
     require_count,
     settings_for,
@@ -44,7 +45,7 @@ _PAIRS = (("cubic", "reno"), ("cubic_period", "reno_period"))
 
 
 @dataclass(frozen=True)
-class CubicVsRenoParameters(LinkParameters):
+class CubicVsRenoParameters(DrawnPhases, LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -73,8 +74,9 @@ class CubicVsRenoParameters(LinkParameters):
 
 
 def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
-    """Send from right to left through the router; all connections end together.
+    """Send from right to left through the router.
 
+    Starts of several flows are drawn within a second, more than the longest round trip published.
     A flow from top, if asked for, meets the others at the router's port towards left.
     """
     second, streams = Duration.parse("1s"), parameters.streams
@@ -90,7 +92,7 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         _condition(cc, sack) for cc in parameters.algorithms for sack in words(parameters.sack)
     ]
     measured = under(PROFILE, parameters.period, conditions)
-    return ExperimentSpec(
+    spec = ExperimentSpec(
         name="cubic_vs_reno",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), Channel(parameters.bw, queue=parameters.queue)),
@@ -101,6 +103,7 @@ def experiment(parameters: CubicVsRenoParameters) -> ExperimentSpec:
         conditions=measured,
         headline=_headline(parameters, {condition.name for condition in measured}),
     )
+    return parameters.with_phases(spec)
 
 
 def _headline(parameters: CubicVsRenoParameters, conditions: set[str]) -> Headline | None:

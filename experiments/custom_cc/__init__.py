@@ -15,6 +15,7 @@ from pathlib import Path
 from experiments.harness.definition.parameters import (
     MEANING,
     NONE,
+    DrawnPhases,
     late_flows,
     require_count,
     settings_for,
@@ -48,7 +49,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class CustomCcParameters(LinkParameters):
+class CustomCcParameters(DrawnPhases, LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to the receiver.")
     loss: Share = parameter(
@@ -84,13 +85,16 @@ class CustomCcParameters(LinkParameters):
 
 
 def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
-    """Send from right to left through the router; all connections end together."""
+    """Send from right to left through the router.
+
+    Starts of several flows are drawn within a second, more than the longest round trip published.
+    """
     module = parameters.loaded()
     algorithms = parameters.algorithms(module)
     others = Channel(parameters.bw, queue=parameters.queue)
     flow = Flow("flow", "right", "left", parameters.duration)
     conditions = under(PROFILE, parameters.period, map(sending_with, algorithms))
-    return ExperimentSpec(
+    spec = ExperimentSpec(
         name="custom_cc",
         claim=claim_of(__doc__),
         topology=star(parameters.channel(), others),
@@ -99,6 +103,7 @@ def experiment(parameters: CustomCcParameters) -> ExperimentSpec:
         modules=(module,) if module.algorithm in algorithms else (),
         headline=_headline(parameters, module.algorithm, [each.name for each in conditions]),
     )
+    return parameters.with_phases(spec)
 
 
 def _headline(parameters: CustomCcParameters, own: str, conditions: list[str]) -> Headline | None:

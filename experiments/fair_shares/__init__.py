@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from experiments.harness.definition.parameters import DrawnPhases
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -21,7 +22,7 @@ from topologies.foundation.units import Count, Duration, Packets, Rate, Share
 
 
 @dataclass(frozen=True)
-class FairSharesParameters(LinkParameters):
+class FairSharesParameters(DrawnPhases, LinkParameters):
     bw: Rate = parameter("20mbit", Rate, "Rate of the bottleneck, each way.")
     delay: Duration = parameter("20ms", Duration, "Delay of the bottleneck, each way.")
     loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
@@ -31,9 +32,12 @@ class FairSharesParameters(LinkParameters):
 
 
 def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
-    """Start all flows together for the same time. Their servers count the bytes."""
+    """Send for the same time. The servers count the bytes.
+
+    The starts are drawn within a second, 25 round trips: no flow is first in every seed.
+    """
     numbers = range(1, parameters.streams.base + 1)
-    return ExperimentSpec(
+    spec = ExperimentSpec(
         name="fair_shares",
         claim=claim_of(__doc__),
         topology=dumbbell(parameters.streams.base, parameters.channel()),
@@ -43,3 +47,4 @@ def experiment(parameters: FairSharesParameters) -> ExperimentSpec:
         ),
         conditions=(congestion_control("reno"),),
     )
+    return parameters.with_phases(spec)

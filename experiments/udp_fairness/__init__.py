@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from experiments.harness.definition.parameters import (
     MEANING,
     NONE,
+    DrawnPhases,
     late_flows,
     require_count,
     settings_for,
@@ -44,7 +45,7 @@ _TCP_PORT, _UDP_PORT = 5001, 6001
 
 
 @dataclass(frozen=True)
-class UdpFairnessParameters:
+class UdpFairnessParameters(DrawnPhases):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
     delay: Duration = parameter("0ms", Duration, "Delay of what the router sends to each host.")
     queue: Packets = parameter("1000", Packets, "Packets that can wait for each link.")
@@ -63,7 +64,7 @@ class UdpFairnessParameters:
 
 
 def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
-    """Send towards left; all flows end together, and UDP starts first."""
+    """Send towards left. The starts are drawn within a second, so that no flow is always first."""
     shared = Channel(
         parameters.bw, parameters.delay, queue=parameters.queue, discipline=parameters.queueing
     )
@@ -74,7 +75,7 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         "together", "TCP and UDP together", (), (Proof("congestion_control", "cubic"),)
     )
     conditions = under(PROFILE, parameters.period, (condition,))
-    return ExperimentSpec(
+    spec = ExperimentSpec(
         name="udp_fairness",
         claim=claim_of(__doc__),
         topology=star(shared, others),
@@ -82,6 +83,7 @@ def experiment(parameters: UdpFairnessParameters) -> ExperimentSpec:
         conditions=conditions,
         headline=_headline(parameters, conditions[0].name),
     )
+    return parameters.with_phases(spec)
 
 
 def _headline(parameters: UdpFairnessParameters, condition: str) -> Headline:

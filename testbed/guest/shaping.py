@@ -50,6 +50,9 @@ _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
 _HEADERS = 66  # bytes of Ethernet, IP, and TCP with timestamps in front of each segment
 _LINE = 1  # bytes of burst that make a line of the lab kernel's tbf
 _BURST_TIME = Duration.parse("250us")  # how late a timer may fire in real time without losing rate
+# A netem with a rate hands no packet on before the one ahead of it (netem_enqueue in
+# net/sched/sch_netem.c); at this rate a full frame takes 1.5 ns.
+_IN_ORDER = "8tbit"
 _TOLERANCE = 1e-3  # relative; netem keeps probabilities in 32 bits and tc prints six digits
 _DRAW = 1e10 * 2**-32  # netem keeps probabilities in 32 bits; a share's unit is 10^-10
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
@@ -80,10 +83,10 @@ def commands(
     `of_host` leaves packets to the sockets that sent them.
     """
     device = f"dev {interface}"
-    delay = _delay(channel, of_host)
-    line = f"delay {microseconds(delay)}" + (
-        f" {microseconds(channel.jitter)}" if channel.jitter.base else ""
-    )
+    delay, jitter = _delay(channel, of_host)
+    line = f"delay {microseconds(delay)}"
+    line += f" {microseconds(jitter)}" if jitter.base else ""
+    line += f" rate {_IN_ORDER}" if channel.processing_time.base else ""
     loss = f" loss {channel.loss}" if channel.loss.base else ""
     rate = (
         f"rate {channel.bandwidth.base}bit"
@@ -107,8 +110,13 @@ def changed(lines: list[str]) -> list[str]:
     return [line.replace("qdisc add", "qdisc change", 1) for line in lines]
 
 
-def _delay(channel: Channel, of_host: bool) -> Duration:
-    return channel.delay if of_host else max(channel.delay, SHORTEST_DELAY)
+def _delay(channel: Channel, of_host: bool) -> tuple[Duration, Duration]:
+    """Return netem's delay and how far it varies up and down."""
+    half = channel.processing_time.base // 2
+    if half > 1000:  # whole microseconds, since tc prints no others
+        half -= half % 1000
+    delay = channel.delay + Duration(half)
+    return delay if of_host else max(delay, SHORTEST_DELAY), channel.jitter + Duration(half)
 
 
 def microseconds(value: Duration) -> str:
@@ -146,12 +154,13 @@ def compare(
     """Compare each field of the channel with what tc shows. Raises TcplabError if they differ."""
     netem, tbf, queue = (options_of(interface, rows, handle) for handle in ("1:", "2:", "3:"))
     delay, jitter = (_duration(netem.get("delay", {}).get(name, 0)) for name in ("delay", "jitter"))
+    asked_delay, asked_jitter = _delay(channel, of_host)
     waiting = Packets(discipline(channel.discipline).packets(queue, frame))
     line, loss = Packets(int(netem.get("limit", 0))), netem.get("loss-random", {}).get("loss", 0)
     return [
         checked(interface, "rate", channel.bandwidth, Rate(tbf["rate"] * 8)),
-        checked(interface, "delay", _delay(channel, of_host), delay, TICK),
-        checked(interface, "jitter", channel.jitter, jitter, TICK),
+        checked(interface, "delay", asked_delay, delay, TICK),
+        checked(interface, "jitter", asked_jitter, jitter, TICK),
         checked(interface, "loss", channel.loss, _share(loss), _DRAW),
         checked(interface, "queue", channel.queue, waiting, unit=" packets"),
         checked(interface, "delay line", channel.line, line, unit=" packets"),

@@ -4,7 +4,8 @@ A name is a parameter of the experiment (delay), a field of its spec
 (topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
 (net.ipv4.tcp_reordering), or `kernel`.
 
-A single run has one value for each name."""
+A single run has one value for each name. A quantity of flows may be drawn by each seed:
+flows.*.start=0s..100ms uniformly, flows.*.amount=exp:1MiB with that mean."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ from typing import Any
 
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
-from experiments.spec import ExperimentSpec
+from experiments.spec import Draw, ExperimentSpec
 from testbed.lab.kernel import choice
 from topologies.foundation.data import digest, from_data, kind_at, replaced, to_data
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
 
 KERNEL = "kernel"
+_DRAWN = re.compile(r"(?:exp:(?P<mean>\S+)|(?P<low>\S+)\.\.(?P<high>\S+))")
 _SYSCTL = re.compile(r"net(\.[A-Za-z0-9_-]+)+")
 _MOST = 1_000_000  # combinations; a typing error should not fill the memory
 _SHOWN = 5  # impossible combinations that a message names
@@ -99,6 +101,8 @@ class Combination:
 def factor(named: Experiment, name: str, values: Sequence[str]) -> Factor:
     """Return the factor of that name with its levels in shortest form. Raises UsageError."""
     kind, meaning = _meant(named, name)
+    if not field_name(named, name) and any(map(_DRAWN.fullmatch, values)):
+        kind = str
     written = tuple(str(value_of(name, kind, value)) for value in values or ("",))
     if twice := next((value for value in written if written.count(value) > 1), None):
         raise UsageError(f"{name} has the value {twice} twice.", "Name each value once.")
@@ -212,10 +216,28 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
             condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
                 [name, value]
             ]
+    elif draw := _DRAWN.fullmatch(value):
+        data = _with_draw(data, name, draw)
     else:
         data = replaced(data, name.split("."), value)
+        data["draws"] = [each for each in data["draws"] if each["field"] != name]
     changed: ExperimentSpec = from_data(ExperimentSpec, data)
     return changed
+
+
+def _with_draw(data: Any, name: str, draw: re.Match[str]) -> Any:
+    """Return the data of a spec in which each seed draws the field `name`. Raises UsageError."""
+    kind = kind_at(ExperimentSpec, name.split("."))
+    if draw["mean"]:
+        low, spread = kind(1), kind.parse(draw["mean"])
+    else:
+        low = kind.parse(draw["low"])
+        spread = kind(max(0, kind.parse(draw["high"]).base - low.base))
+    if not spread.base:
+        raise UsageError(f"{name} has no values from {draw[0]}.", "Write it like 0s..100ms.")
+    drawn = Draw(name, str(spread), "exponential" if draw["mean"] else "uniform")
+    others = [each for each in data["draws"] if each["field"] != name]
+    return replaced(data, name.split("."), str(low)) | {"draws": [*others, to_data(drawn)]}
 
 
 def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -244,5 +266,7 @@ def single(named: Experiment, texts: Iterable[str], parameters: Any = None) -> C
         raise UsageError(
             f"{several} has several values.", "A run takes one; ./tcplab sweep takes many."
         )
-    values = {name: value_of(name, kind_of(named, name), text) for name, (text,) in settings}
+    values = {
+        name: value_of(name, factor(named, name, (text,)).kind, text) for name, (text,) in settings
+    }
     return combination(named, values, parameters)

@@ -10,16 +10,61 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from experiments.spec import Condition, ExperimentSpec, Flow, LinkParameters, claim_of, words
+from experiments.spec import (
+    Condition,
+    Draw,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    parameter,
+    words,
+)
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration
+from topologies.foundation.units import Count, Duration, Share
+from topologies.topology_spec import Channel, Link
 from topologies.two_hosts import two_hosts
 
 NONE = "none"
 MEANING = "Connections that begin late and end with the others, such as 16x3s, or 9x9s+13x6s; none."
 _GROUP = re.compile(r"(\d{1,4})x(.+)")
+
+
+@dataclass(frozen=True)
+class DrawnPhases:
+    """Parameters of flows that share a bottleneck: when they start and how steadily hosts work.
+
+    Without draws, such flows lock into phases, and every seed repeats the same trajectory (Floyd
+    and Jacobson, On traffic phase effects in packet-switched gateways, 1992).
+    """
+
+    spread: Duration = parameter(
+        "1s",
+        Duration,
+        "Several flows start at times drawn by the seed, within this time: a round trip or more.",
+    )
+    processing: Share = parameter(
+        "90%",
+        Share,
+        "With several flows, up to this share of a packet's time on the link is added to the delay"
+        " of each packet, drawn by the seed.",
+    )
+
+    def with_phases(self, spec: ExperimentSpec) -> ExperimentSpec:
+        """Return the spec with draws, if several flows share its network."""
+        if len(spec.flows) < 2:
+            return spec
+        links = tuple(map(self._processed, spec.topology.links))
+        starts = (Draw("flows.*.start", str(self.spread)),) if self.spread.base else ()
+        return replace(spec, topology=replace(spec.topology, links=links), draws=starts)
+
+    def _processed(self, link: Link) -> Link:
+        def processed(channel: Channel | None) -> Channel | None:
+            return channel and replace(channel, processing=self.processing)
+
+        return replace(link, rightward=processed(link.rightward), leftward=processed(link.leftward))
 
 
 def late_starts(text: str, streams: int, duration: Duration) -> tuple[Duration, ...]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.harness.definition.kernel_needs import without_what_always_holds
+from experiments.harness.running.draws import drawn, note_draws
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
 from testbed.jobs.following import Limits, Progress, Usage
@@ -141,7 +142,7 @@ def carry_seed(
 
     It runs on the spec's kernel, which must be built.
     """
-    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    spec, values = drawn(from_data(ExperimentSpec, data), seed)
     lab = with_kernel(lab, spec.kernel)
     carried = to_data(without_what_always_holds(spec).for_guest())
     modules = build_all(spec.modules, lab)
@@ -156,12 +157,14 @@ def carry_seed(
         return run_in_guest(on, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud)
 
     try:
-        return run(Path(out))
+        usage = run(Path(out))
     except TcplabError as error:
         if says_too_little(error, Path(out), lab.choice):
             telling = telling_lab(Path(out), lab, progress)
             hear_again(Path(out), lambda place: run(place, telling, loud=True))
         raise explained(error, Path(out), modules, lab.choice) from None
+    note_draws(Path(out), values)
+    return usage
 
 
 def known_before(spec: ExperimentSpec) -> ExperimentSpec:

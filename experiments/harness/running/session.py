@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import testbed
+from experiments.harness.running.draws import drawn, note_draws
 from experiments.harness.running.lab import facts_of, ready_lab
 from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
@@ -135,9 +136,12 @@ def _alone(
     try:
         if ready:
             return carry_seed(request.data, seed, str(out), request.limits, ready, progress)
-        return carry_natively(
-            request.spec, out, request.limits, progress, load_modules=request.load_modules
+        spec, values = drawn(request.spec, seed)
+        usage = carry_natively(
+            spec, out, request.limits, progress, load_modules=request.load_modules
         )
+        note_draws(out, values)
+        return usage
     except TcplabError as error:
         return error
 

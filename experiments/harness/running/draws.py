@@ -1,0 +1,55 @@
+"""Draws of a seed: random amounts that a spec's flows get, the same under all conditions.
+
+Each has a name made of the seed, the flow and the field, so another flow or another draw changes
+none of the others.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from experiments.spec import Draw, ExperimentSpec, Flow
+from topologies.foundation.data import from_data, kind_at, replaced, to_data
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Quantity
+
+DRAWN = "drawn.json"
+"""File of a seed's folder: drawn fields with their values."""
+
+
+def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, str]]:
+    """Return the spec of one seed, without draws, and the drawn values by their places.
+
+    Raises UsageError for a field that cannot be drawn or a value that is impossible.
+    """
+    data, values = to_data(spec), dict[str, str]()
+    for draw in spec.draws:
+        for number, flow in enumerate(spec.flows):
+            if draw.path[1] in ("*", str(number)):
+                place = f"flows.{flow.name}.{draw.path[2]}"
+                values[place] = str(_value(draw, flow, random.Random(f"{seed} {place}")))
+                data = replaced(data, ["flows", str(number), draw.path[2]], values[place])
+    resolved: ExperimentSpec = from_data(ExperimentSpec, data | {"draws": []})
+    return resolved, values
+
+
+def note_draws(folder: Path, values: dict[str, str]) -> None:
+    """Write DRAWN into the seed's folder, if something was drawn."""
+    if values:
+        (folder / DRAWN).write_text(json.dumps(values, indent=1) + "\n")
+
+
+def _value(draw: Draw, flow: Flow, source: random.Random) -> Quantity:
+    kind: Any = kind_at(Flow, draw.path[2:])
+    base = getattr(flow, draw.path[2])
+    if not (isinstance(kind, type) and issubclass(kind, Quantity) and base is not None):
+        raise UsageError(
+            f"{draw.field} is no quantity of flow {flow.name}.", "Draw its start or its amount."
+        )
+    amount = kind.parse(draw.amount).base
+    uniform = draw.kind == "uniform"
+    share = source.random() if uniform else source.expovariate(1.0)
+    return kind(base.base + int(share * amount))
