@@ -26,7 +26,7 @@ from analysis.statistics.paired_tests import (
     median_interval,
     paired,
 )
-from analysis.statistics.wording import decimals, fixed, in_a_row, with_unit
+from analysis.statistics.wording import COPIES, decimals, fixed, in_a_row, with_unit
 
 Values = dict[tuple[str, str], dict[int, float]]
 """By condition and metric: a value for each seed."""
@@ -279,7 +279,7 @@ def _difference(pair: Paired | None, unit: str) -> str:
         return NOTHING
     what = " times" if pair.scale == "ratio" else f" {unit}".rstrip()
     if pair.low is None or pair.high is None:
-        return f"{written(pair.estimate)}{what}"
+        return f"{written(pair.estimate)}{what}" + (f", {COPIES}" if pair.copies else "")
     verdict = "differs" if _differs(pair) else "not shown to differ"
     if pair.low == pair.high:
         return f"{written(pair.estimate)}{what}, {verdict}"

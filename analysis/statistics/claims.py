@@ -13,8 +13,23 @@ from statistics import median
 from typing import Any, Literal
 
 from analysis.measures.results import written
-from analysis.statistics.paired_tests import FEWEST, MedianInterval, Paired, median_interval, paired
-from analysis.statistics.wording import decimals, estimate, fixed, interval, probability, signed
+from analysis.statistics.paired_tests import (
+    FEWEST,
+    MedianInterval,
+    Paired,
+    are_copies,
+    median_interval,
+    paired,
+)
+from analysis.statistics.wording import (
+    COPIES,
+    decimals,
+    estimate,
+    fixed,
+    interval,
+    probability,
+    signed,
+)
 
 
 class ClaimWord(StrEnum):
@@ -94,6 +109,8 @@ def judge_direction(
     claim, pair = compared.is_of_first(direction), compared.paired
     if pair is None or pair.count < FEWEST:
         return _undecided(question, claim, pair)
+    if pair.copies:
+        return _of_copies(question, claim, pair, compared.unit)
     evidence = _evidence(pair, compared.unit)
     if not pair.shows_difference:
         sentence = f"it is open whether {claim}: {evidence}. No difference would fit that too."
@@ -107,6 +124,8 @@ def judge_equal(question: str, compared: ComparedSamples, margin: float) -> Clai
     """The verdict on the claim that the samples are the same but for `margin`, a share of 1."""
     alike = f"the same {compared.names[0]} and {compared.names[1]} but for {100 * margin:g} %"
     claim, pair = f"{compared.what} is {alike}", compared.paired
+    if pair and pair.copies:
+        return _of_copies(question, claim, pair, compared.unit)
     if pair is None or pair.low is None or pair.high is None:
         return _undecided(question, claim, pair)
     word = _lies(pair.low, pair.high, *_margins(pair, compared, margin))
@@ -179,12 +198,14 @@ def judge_within(question: str, what: str, values: Samples, claimed: ClaimedRang
     most = inf if claimed.high is None else claimed.high
     word = _lies(around.low, around.high, least, most)
     ends = f"{_figure(around, around.low)} to {_figure(around, around.high)}"
-    sentence = (
-        f"{what} is {claimed.of(_figure(around, around.median))} (median of {around.count}"
-        f" repetitions, 95 % interval {ends}; {claimed.claimed})."
-    )
+    found = f"median of {around.count} repetitions, 95 % interval {ends}"
+    ends_of: tuple[float | None, float | None] = (around.low, around.high)
+    if are_copies(measured):
+        found, ends_of = f"all {around.count} repetitions, {COPIES}", (None, None)
+    figure = claimed.of(_figure(around, around.median))
+    sentence = f"{what} is {figure} ({found}; {claimed.claimed})."
     scale: Literal["ratio", "difference"] = "ratio" if claimed.expectation else "difference"
-    figures = (around.median, around.low, around.high, None, around.count)
+    figures = (around.median, *ends_of, None, around.count)
     return ClaimVerdict(question, claim, word, sentence, scale, *figures)
 
 
@@ -213,6 +234,17 @@ def _decided(
 ) -> ClaimVerdict:
     figures = (pair.estimate, pair.low, pair.high, pair.p, pair.count)
     return ClaimVerdict(question, claim, word, sentence, pair.scale, *figures)
+
+
+def _of_copies(question: str, claim: str, pair: Paired, unit: str) -> ClaimVerdict:
+    """Not shown: seeds that repeat one trajectory are no sample."""
+    large = " as large" if pair.scale == "ratio" else ""
+    sentence = (
+        f"the seeds cannot show whether {claim}: {estimate(pair, unit)}{large} in all"
+        f" {pair.count} repetitions, {COPIES}."
+    )
+    verdict = _decided(question, claim, ClaimWord.NOT_SHOWN, sentence, pair)
+    return replace(verdict, p=None)
 
 
 def _evidence(pair: Paired, unit: str) -> str:

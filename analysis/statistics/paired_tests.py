@@ -5,7 +5,7 @@ docs/concepts/statistics.md explains each method in plain words and says what wa
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, lgamma, sqrt
 from typing import Literal
@@ -24,6 +24,7 @@ FEWEST = 6
 SIGNIFICANT = 1 - CONFIDENCE
 
 _NEGLIGIBLE = 1e-12
+_SMALL_COUNT = 100
 _DIGITS = 12
 """Decimals of a difference or logarithm: equal measurements must give equal ranks."""
 
@@ -47,7 +48,8 @@ class Paired:
 
     `estimate` is the typical ratio second / first, or difference second - first in its unit, after
     Hodges and Lehmann; `low` and `high` are its interval, None below `FEWEST` seeds. `p` is that of
-    the signed-rank test, not yet corrected, which the interval is the inversion of.
+    the signed-rank test, not yet corrected, which the interval is the inversion of. Seeds with the
+    same values are `copies`: they are no sample, so there is no interval, and p is 1.
     """
 
     scale: Literal["ratio", "difference"]
@@ -56,6 +58,7 @@ class Paired:
     high: float | None
     count: int
     p: float
+    copies: bool = False
 
     @property
     def neutral(self) -> float:
@@ -204,8 +207,27 @@ def paired(first: Sequence[float] | Numbers, second: Sequence[float] | Numbers) 
         return None
     if min(before.min(), after.min()) > 0:
         logarithms: Numbers = np.log(after) - np.log(before)
-        return _compared("ratio", logarithms)
-    return _compared("difference", after - before)
+        found = _compared("ratio", logarithms)
+    else:
+        found = _compared("difference", after - before)
+    if are_copies(np.column_stack((before, after))):
+        return replace(found, low=None, high=None, p=1.0, copies=True)
+    return found
+
+
+def are_copies(values: Sequence[float] | Numbers) -> bool:
+    """Return whether seeds repeat each other: a row for each seed, its values side by side.
+
+    Rows that agree to three digits, as iperf prints rates, are one result. `FEWEST` seeds or more
+    with fewer results are copies; small counts may agree by chance, unless all do.
+    """
+    rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    if len(rows) < FEWEST:
+        return False
+    scale = 10.0 ** (np.floor(np.log10(np.maximum(np.abs(rows), 1e-300))) - 2)
+    results = len(np.unique(np.round(rows / scale) * scale, axis=0))
+    counts = bool(np.all((rows == np.round(rows)) & (np.abs(rows) < _SMALL_COUNT)))
+    return results == 1 or (results < FEWEST and not counts)
 
 
 def _compared(scale: Literal["ratio", "difference"], unrounded: Numbers) -> Paired:

@@ -106,8 +106,13 @@ def estimate(paired: Paired, unit: str) -> str:
     return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
 
 
+COPIES = "one trajectory: the seeds change nothing"
+
+
 def interval(paired: Paired) -> str:
-    """The interval in words, empty where there is none."""
+    """The interval in words, or why seeds have none; empty for too few seeds."""
+    if paired.copies:
+        return COPIES
     if paired.low is None or paired.high is None:
         return ""
     return f"95 % interval {_figure(paired, paired.low)} to {_figure(paired, paired.high)}"

@@ -120,3 +120,31 @@ def test_without_a_difference_at_most_one_claim_in_twenty_is_decided() -> None:
         samples = ComparedSamples("", "", ("", ""), (list(values[0]), list(values[1])))
         decided += judge_direction("Is it?", samples, "larger").word != "not shown"
     assert decided <= 0.05 * 400 + 3 * (0.05 * 0.95 * 400) ** 0.5
+
+
+def alone(first: tuple[float, ...], second: tuple[float, ...]) -> ComparedSamples:
+    return ComparedSamples("the rate", "kbit/s", ("of one", "of two"), (first, second))
+
+
+def test_seeds_that_repeat_each_other_decide_nothing() -> None:
+    """Two equal flows without loss: six copies of one trajectory gave p = 0.031."""
+    copies = alone((4200.0,) * 6, (5700.0,) * 6)
+    for verdict in (
+        judge_direction("Is it?", copies, "smaller"),
+        judge_equal("Is it?", alone((4200.0,) * 6, (4210.0,) * 6), 0.05),
+    ):
+        assert verdict.word == "not shown" and "one trajectory" in verdict.sentence
+        assert verdict.p is verdict.low is verdict.high is None
+    within = judge_within("Is it?", "the rate", [4200.0] * 6, ClaimedRange(4000, 4500))
+    assert within.word == "shown" and "one trajectory" in within.sentence
+    assert within.low is within.high is None
+
+
+def test_two_results_that_alternate_are_copies_too() -> None:
+    few = alone((4200.0, 5700.0) * 4, (5700.0, 5710.0) * 4)
+    assert "one trajectory" in judge_direction("Is it?", few, "smaller").sentence
+
+
+def test_small_counts_may_agree_by_chance() -> None:
+    counts = alone((1.0, 2.0, 1.0, 2.0, 1.0, 1.0), (5.0, 6.0, 6.0, 5.0, 6.0, 5.0))
+    assert judge_direction("Is it?", counts, "smaller").word == "shown"

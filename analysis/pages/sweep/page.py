@@ -37,6 +37,7 @@ from analysis.statistics.comparisons import (
 from analysis.statistics.published import judge_row
 from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
 from analysis.statistics.wording import (
+    COPIES,
     DifferenceVerdict,
     decimals,
     fixed,
@@ -73,7 +74,7 @@ def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
     if interval is None:
         return signed(float(samples.median[place])), NOTHING, NOTHING
     if interval.low == interval.high:
-        return signed(float(samples.median[place])), signed(interval.low), "0 %"
+        return signed(float(samples.median[place])), COPIES, NOTHING
     places = decimals(interval.low, interval.high)
     median, low, high = (
         fixed(value, places) for value in (interval.median, interval.low, interval.high)
