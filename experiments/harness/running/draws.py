@@ -1,7 +1,7 @@
 """Draws of a seed: random amounts that a spec's flows get, the same under all conditions.
 
-Each has a name made of the seed, the flow and the field, so another flow or another draw changes
-none of the others.
+Each has a name made of the seed, the study, the flow and the field, so another flow or another draw
+changes none of the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
         for number, flow in enumerate(spec.flows):
             if draw.path[1] in ("*", str(number)):
                 place = f"flows.{flow.name}.{draw.path[2]}"
-                values[place] = str(_value(draw, flow, random.Random(f"{seed} {place}")))
+                values[place] = str(_value(draw, flow, random.Random(f"{seed} {spec.name} {place}")))
                 data = replaced(data, ["flows", str(number), draw.path[2]], values[place])
     resolved: ExperimentSpec = from_data(ExperimentSpec, data | {"draws": []})
     return resolved, values
