@@ -79,6 +79,11 @@ class Sfq(Discipline):
         return f"limit {queue} depth {min(queue, 127)}"
 
 
+class Codel(Discipline):
+    name, title, trial = "codel", "codel: short waits", "codel"
+    since, early_drops = "3.5", ("drops", "drop_overlimit")
+
+
 class FqCodel(Discipline):
     name, title, trial = "fq_codel", "fq_codel: fair, and short waits", "fq_codel"
     since, is_fair = "3.5", True
@@ -138,7 +143,7 @@ class Red(Discipline):
 
 
 _BUILT_IN: dict[str, Discipline] = {
-    each.name: each for each in (Fifo(), Sfq(), FqCodel(), Fq(), Cake(), Pie(), Red())
+    each.name: each for each in (Fifo(), Sfq(), Codel(), FqCodel(), Fq(), Cake(), Pie(), Red())
 }
 OFFERED: dict[str, str] = {}
 """Places, as MODULE:CLASS, of the disciplines of other packages; the job fills it in a guest."""

@@ -14,7 +14,7 @@ from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate
 from topologies.topology_spec import Channel
 
-UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, fq_codel, fq, cake"
+UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, codel, fq_codel, fq, cake"
 
 
 @pytest.mark.parametrize("name", disciplines())
@@ -38,13 +38,22 @@ def test_early_drops_are_those_despite_room() -> None:
         return QdiscsFile(after={"s1-eth1": (queue,)}).managed_drops("s1-eth1")
 
     kinds = {each.kind: drops(each.kind) for each in disciplines().values()}
-    assert kinds == {"pfifo": 0, "sfq": 0, "fq_codel": 4, "fq": 0, "cake": 9, "pie": 5, "red": 2}
+    assert kinds == {
+        "pfifo": 0,
+        "sfq": 0,
+        "codel": 4,
+        "fq_codel": 4,
+        "fq": 0,
+        "cake": 9,
+        "pie": 5,
+        "red": 2,
+    }
     with pytest.raises(UsageError, match=UNKNOWN):
         drops("wrr")
 
 
 def test_kernels_lack_what_came_later() -> None:
-    younger = {"fq_codel": "3.5", "fq": "3.12", "cake": "4.19", "pie": "3.14"}
+    younger = {"codel": "3.5", "fq_codel": "3.5", "fq": "3.12", "cake": "4.19", "pie": "3.14"}
     assert {name: each.since for name, each in disciplines().items() if name in younger} == younger
     lacks = {series: set(kernel_version(series).lacks) for series in ("2.6.32", "3.13", "4.4")}
     assert lacks["2.6.32"] >= set(younger)
