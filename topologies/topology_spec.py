@@ -63,7 +63,7 @@ class Channel:
 
     @property
     def variation(self) -> Duration:
-        """How far a packet's delay may be from `delay`."""
+        """Greatest difference of a packet's delay from `delay`."""
         return self.jitter + self.processing_time
 
     def __post_init__(self) -> None:

@@ -106,7 +106,7 @@ def estimate(paired: Paired, unit: str) -> str:
     return f"{'+' if paired.estimate > 0 else ''}{figure} {unit}".strip()
 
 
-COPIES = "one trajectory: the seeds change nothing"
+COPIES = "one trajectory, whatever the seed"
 
 
 def interval(paired: Paired) -> str:

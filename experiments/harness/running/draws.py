@@ -30,7 +30,8 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
         for number, flow in enumerate(spec.flows):
             if draw.path[1] in ("*", str(number)):
                 place = f"flows.{flow.name}.{draw.path[2]}"
-                values[place] = str(_value(draw, flow, random.Random(f"{seed} {spec.name} {place}")))
+                source = random.Random(f"{seed} {spec.name} {place}")
+                values[place] = str(_value(draw, flow, source))
                 data = replaced(data, ["flows", str(number), draw.path[2]], values[place])
     resolved: ExperimentSpec = from_data(ExperimentSpec, data | {"draws": []})
     return resolved, values
