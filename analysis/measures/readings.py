@@ -40,9 +40,15 @@ class FlowReadings:
         flow: RunFlow,
         samples: Sequence[SocketSample],
         problems: Problems | None,
+        start: float,
     ) -> None:
-        self.flow, self.samples = flow, samples
+        self.flow, self.samples, self.start = flow, samples, start
         self._trial, self._problems = trial, problems
+
+    @property
+    def connected(self) -> float:
+        """When the server accepted, in seconds: a SYN waits in the queue of earlier flows."""
+        return self.start + next((sample.rtt for sample in self.samples if sample.rtt > 0), 0.0)
 
     @cached_property
     def server(self) -> Values:
@@ -127,9 +133,16 @@ class TrialReadings:
             else read_samples(trial, host, problems)
             for host in self.hosts_sending
         }
+        starts = trial.starts(run.flows, self.problems)
         self.by_flow = [
-            FlowReadings(trial, flow, samples[flow.sender].get(str(flow.port), ()), problems)
-            for flow in run.flows
+            FlowReadings(
+                trial,
+                flow,
+                samples[flow.sender].get(str(flow.port), ()),
+                problems,
+                start,
+            )
+            for flow, start in zip(run.flows, starts, strict=True)
         ]
 
     @cached_property
@@ -153,14 +166,15 @@ class TrialReadings:
         rates = [flow.server["rate"] for flow in self.by_flow if "rate" in flow.server]
         if len(rates) < len(self.by_flow):
             return {}
-        return {"total": sum(rates)} | ({"jain": jain(rates)} if any(rates) else {})
+        return {"total": _combined(self.by_flow)} | ({"jain": jain(rates)} if any(rates) else {})
 
     @cached_property
     def senders(self) -> Values:
         """TCP's counters of all senders."""
         grown = [self._counters.growth(host) for host in self.hosts_sending]
         sent, again = _sum(grown, "TcpOutSegs"), _sum(grown, "TcpRetransSegs")
-        values = {"resent": 100 * again / sent} if sent else {}
+        # OutSegs leaves out segments with nothing but resent bytes (RFC 4022, tcpOutSegs).
+        values = {"resent": 100 * again / (sent + again)} if sent else {}
         timeouts = "TcpExtTCPTimeouts"
         if all(timeouts in host for host in grown):  # else the kernel does not count all of them
             values["timeouts"] = _sum(grown, timeouts)
@@ -353,9 +367,21 @@ def _together(flows: Sequence[FlowReadings]) -> Values:
         return {}
     values = {"least": min(rates), "most": max(rates)}
     if len(rates) == len(flows) and any(rates):
-        values |= {"total": sum(rates)} | ({"jain": jain(rates)} if len(rates) > 1 else {})
+        values |= {"total": _combined(flows)} | ({"jain": jain(rates)} if len(rates) > 1 else {})
     sent = [flow.client["rate"] for flow in flows if "rate" in flow.client]
     return values | ({"sent": sum(sent)} if len(sent) == len(flows) else {})
+
+
+def _combined(flows: Sequence[FlowReadings]) -> float:
+    """Return the rate of all flows in kbit/s: their bytes from the first start to the last end.
+
+    The sum of rates over each flow's time could exceed the link's, where some start later.
+    """
+    if len(flows) == 1:
+        return flows[0].server["rate"]
+    end = max(flow.connected + flow.server["interval"] for flow in flows)
+    kbit = sum(flow.server["rate"] * flow.server["interval"] for flow in flows)
+    return kbit / (end - min(flow.start for flow in flows))
 
 
 def jain(rates: Sequence[float]) -> float:

@@ -4,10 +4,13 @@ Names found in its files are checked before they are used as paths.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from analysis.records.json_reader import Problems, read, require_known_format, typed
 from analysis.records.manifest import RunManifest
@@ -15,7 +18,10 @@ from analysis.records.spec_file import RunCondition, RunFlow, SpecFile
 from analysis.records.trial_files import TrialFiles
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import Duration
 
+DRAWN = "drawn.json"
+"""File next to a seed's conditions: what the seed drew."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 
@@ -31,6 +37,25 @@ class Trial:
     def name(self) -> str:
         """Its path inside the run."""
         return f"raw/seed-{self.seed}/{self.condition.name}"
+
+    def starts(self, flows: Sequence[RunFlow], problems: Problems) -> list[float]:
+        """Return when each flow starts, in seconds, as the seed drew it or the spec says.
+
+        All are 0 if one cannot be read, which is noted.
+        """
+        try:
+            drawn = self._drawn()
+            texts = (drawn.get(f"flows.{flow.name}.start", flow.start) for flow in flows)
+            return [Duration.parse(text).seconds for text in texts]
+        except (OSError, ValueError, untrusted.StrangeFile, UsageError) as error:
+            problems.add(f"The starts of the flows of seed {self.seed} are unknown: {error}")
+            return [0.0] * len(flows)
+
+    def _drawn(self) -> dict[str, str]:
+        if not untrusted.is_file(self.folder.parent, DRAWN):
+            return {}
+        content = untrusted.content(self.folder.parent, DRAWN)
+        return msgspec.json.decode(content, type=dict[str, str])
 
     @cached_property
     def files(self) -> TrialFiles:

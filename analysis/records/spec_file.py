@@ -49,6 +49,7 @@ class RunFlow(Struct, frozen=True):
     port: int = 5001
     rate: Any = None
     window: Any = None
+    start: str = "0s"
 
     @property
     def protocol(self) -> str:

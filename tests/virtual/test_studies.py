@@ -119,9 +119,8 @@ def test_with_segmentation_on_losses_come_together_and_cost_less(
         for line in lines
         if "segments" in line
     )
-    assert on["resent_percent"] == pytest.approx(
-        100 * (after[1] - before[1]) / (after[0] - before[0])
-    )
+    again, new = after[1] - before[1], after[0] - before[0]
+    assert on["resent_percent"] == pytest.approx(100 * again / (new + again))
 
 
 def test_only_the_way_to_the_receiver_is_delayed(ready_lab: Lab, tmp_path: Path) -> None:
@@ -166,11 +165,12 @@ def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Pa
         udp="10mbit",
         delay="100ms",
         streams="1",
+        spread="0s",
         duration="3s",
         **{"topology.links.0.rightward.line": ["20", "1000"]},
     )
     short, long = table.filter(flow="udp")["goodput_kbit_s"]
-    assert short < 2400 * 1.1 < 9000 < long
+    assert short < 2400 * 1.1 < 8500 < long
 
 
 def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:

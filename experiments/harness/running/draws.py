@@ -16,9 +16,6 @@ from topologies.foundation.data import from_data, kind_at, replaced, to_data
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Quantity
 
-DRAWN = "drawn.json"
-"""File of a seed's folder: drawn fields with their values."""
-
 
 def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, str]]:
     """Return the spec of one seed, without draws, and the drawn values by their places.
@@ -38,9 +35,9 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
 
 
 def note_draws(folder: Path, values: dict[str, str]) -> None:
-    """Write DRAWN into the seed's folder, if something was drawn."""
+    """Write drawn.json into the seed's folder, if something was drawn."""
     if values:
-        (folder / DRAWN).write_text(json.dumps(values, indent=1) + "\n")
+        (folder / "drawn.json").write_text(json.dumps(values, indent=1) + "\n")
 
 
 def _value(draw: Draw, flow: Flow, source: random.Random) -> Quantity:
