@@ -47,7 +47,7 @@ class FlowReadings:
 
     @property
     def connected(self) -> float:
-        """When the server accepted, in seconds: a SYN waits in the queue of earlier flows."""
+        """Second in which the server accepted: a SYN waits in the queue of earlier flows."""
         return self.start + next((sample.rtt for sample in self.samples if sample.rtt > 0), 0.0)
 
     @cached_property

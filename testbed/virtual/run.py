@@ -5,6 +5,9 @@ A guest compiles the modules that guests import; the cache keeps them.
 
 from __future__ import annotations
 
+import functools
+import tempfile
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +20,31 @@ from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.virtual.guest import GuestSettings, guest, lacking
 from testbed.virtual.sandbox import Sandbox
+from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
 _JOB = "testbed.guest.compiling"
+_COMPILING = threading.Lock()  # a sweep starts guests in several threads
 
 
 def compiled_code(lab: Lab) -> Path:
-    """Return the program that runs jobs in guests of this lab. Raises TcplabError."""
-    return compiled_entry(lab).folder / COMPILED
+    """Return the program that runs jobs in guests of this lab. Raises TcplabError.
+
+    If the cache cannot be written to, it is compiled for this process alone.
+    """
+    try:
+        return compiled_entry(lab).folder / COMPILED
+    except TcplabError as error:
+        if not isinstance(error.__cause__, OSError):
+            raise
+    with _COMPILING:
+        folder = Path(_own_folder(lab.image).name)
+        if not (folder / COMPILED).exists():
+            _compile(lab, folder)
+    return folder / COMPILED
 
 
 def compiled_entry(lab: Lab) -> cache.Entry:
@@ -40,6 +57,12 @@ def compiled_entry(lab: Lab) -> cache.Entry:
     image = lab.digests.get("image") or digest_of(lab.image)
     recipe = cache.Recipe("code", (), (COMPILED,), build, f"{image} {code_digest()}")
     return cache.ready(recipe, BuildReport())
+
+
+@functools.cache
+def _own_folder(_image: Path) -> tempfile.TemporaryDirectory[str]:
+    """Return a folder for guests of an image, which goes when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="tcplab-code-")
 
 
 def _compile(lab: Lab, folder: Path) -> None:

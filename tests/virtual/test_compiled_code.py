@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from testbed.recipes import cache
+from testbed.virtual import run
 from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
@@ -30,3 +32,13 @@ def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> No
     log = (tmp_path / "job.log").read_text()
     assert 'File "/lab/job.pyz/testbed/guest/job_entry.py"' in log
     assert "return _from(self.archive, ATTACHED + name)" in log
+
+
+def test_without_a_cache_to_write_to_it_is_compiled_for_the_process(
+    ready_lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = run.compiled_code(ready_lab).read_bytes()
+    monkeypatch.setattr(cache, "folder", lambda: Path("/proc/1/none"))
+    own = run.compiled_code(ready_lab)
+    assert own == run.compiled_code(ready_lab)
+    assert own.read_bytes() == kept
