@@ -26,10 +26,10 @@ from topologies.foundation.errors import TcplabError
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"
 """Folder of the archive with the files that a job brings along."""
-ORDER, NONE_YET = "order", "none yet"
-"""The symbolic link whose target tells a guest that was started ahead what to do."""
-AHEAD, BEGUN, SAMPLE = "started ahead", "begun ", "sample "
-"""What such a guest prints: that it waits; before the time when its flows begin (seconds since
+ORDER = "order.json"
+"""The attached file with the order of a guest whose kernel takes none later."""
+BEGUN, SAMPLE = "begun ", "sample "
+"""What a guest that was started ahead prints: before the time when its flows begin (seconds since
 1970); before each sample of a sender's sockets."""
 _APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC | os.O_CLOEXEC
 _PIECE = 1 << 20  # bytes
@@ -77,19 +77,18 @@ class JobContext:
         return os.open(self.delivery / EVENTS, _APPENDED)
 
     def awaited(self, data: Any) -> Any:
-        """Return what to do: `data`, or if the guest was started ahead, what has been ordered
-        since.
+        """Return what to do: `data`, or if the guest was started ahead, what is ordered then.
 
-        It waits without a pause: neither to read a link nor to print takes virtual time, to open a
-        file would. So the packets are those of a guest that has known it all along. The host
-        stops the guest's kernel meanwhile (testbed.virtual.ahead).
+        To wait for an order takes no virtual time (testbed.guest.orders). A kernel of an older
+        series takes none: its guests have the order in their archive.
         """
         if not self.ahead:
             return data
-        print(AHEAD)
-        while (order := os.readlink(self.delivery / ORDER)) == NONE_YET:
-            pass
-        return unpacked(order)
+        from testbed.guest.orders import DEVICE, WAITING, OrderLine  # one more would move packets
+
+        if not DEVICE.exists():
+            return json.loads(self.attached(ORDER))
+        return OrderLine().next(WAITING)
 
     def attached(self, name: str) -> bytes:
         """Return a file that came with the job. Raises KeyError if there is none of that name."""
@@ -101,14 +100,14 @@ class JobContext:
         if self.work == self.delivery or not source.exists():
             return
         if source.is_dir():
-            shutil.copytree(source, partial, copy_function=_copy_out)
+            shutil.copytree(source, partial, copy_function=copy_out)
             shutil.rmtree(source)
         else:
-            _copy_out(source, partial)
+            copy_out(source, partial)
         partial.rename(self.delivery / name)
 
 
-def _copy_out(source: str | Path, target: str | Path) -> None:
+def copy_out(source: str | Path, target: str | Path) -> None:
     """Copy a file to the host, without keeping its pages in memory (posix_fadvise(2))."""
     with open(source, "rb") as read, open(target, "wb") as written:
         while piece := read.read(_PIECE):
@@ -129,22 +128,6 @@ def main(arguments: list[str]) -> int:
         json.dumps(result | {"elapsed": time.monotonic() - job._started})
     )
     return 0 if result["ok"] else 1
-
-
-def packed(data: Any) -> str:
-    """Data as the target of a symbolic link, which has 4095 characters at most (symlink(7))."""
-    from binascii import b2a_base64
-    from zlib import compress
-
-    return b2a_base64(compress(json.dumps(data).encode(), 9), newline=False).decode()
-
-
-def unpacked(text: str) -> Any:
-    """Return the data that `packed` made a text of."""
-    from binascii import a2b_base64  # both are there already, for the archive
-    from zlib import decompress
-
-    return json.loads(decompress(a2b_base64(text)))
 
 
 def _preload(clock: str) -> Path | None:

@@ -23,7 +23,7 @@ from testbed.lab.image.recipe import IMAGE
 from testbed.lab.kernel.built import kernel_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL
-from testbed.lab.kernel.version import OPEN_VSWITCH, kernel_version
+from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.parts import digests_of_parts, parts, release_of
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
@@ -39,9 +39,9 @@ class Lab:
     (testbed.lab.kernel.recipe); `selftests` are the kernel's own packetdrill scripts and
     `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
-    whatever it is told; without `open_vswitch` its switches are bridges. `digests` are SHA-256 of
-    kernel, init, image and modules, and `whole`, which stands for all of them. `choice` is how the
-    kernel was asked for.
+    whatever it is told; without `open_vswitch` its switches are bridges; only with `takes_orders`
+    it has /dev/orders (testbed.guest.orders). `digests` are SHA-256 of kernel, init, image and
+    modules, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
     """
 
     kernel: Path
@@ -57,6 +57,7 @@ class Lab:
     tunnel: Path = Path()
     time_travel: bool = True
     open_vswitch: bool = True
+    takes_orders: bool = True
     choice: KernelChoice = LAB_KERNEL
 
 
@@ -128,6 +129,7 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
     seccomp = bool(kernel.facts["seccomp"])
     files = digests_of_parts({**kernel.files, **init.files, **image.files})
     whole = hashlib.sha256(repr((sorted(files.items()), seccomp)).encode()).hexdigest()
+    version = kernel_version(choice.series)
     return Lab(
         kernel=kernel.folder / "linux",
         confine=init.folder / "confine",
@@ -141,7 +143,8 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         digests={**files, "whole": whole},
         packages=image.facts["packages"],
         time_travel=bool(kernel.facts["time_travel"]),
-        open_vswitch=OPEN_VSWITCH not in kernel_version(choice.series).lacks,
+        open_vswitch=OPEN_VSWITCH not in version.lacks,
+        takes_orders=ORDERS_PATCH in version.patches,
         choice=choice,
     )
 

@@ -13,16 +13,18 @@ import os
 import resource
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import Popen
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from testbed.host.processes import ProcessUsage, taken_by
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
-from testbed.jobs.following import CONSOLE, JobEnd, Limits, Progress, follow, started
+from testbed.jobs.following import CONSOLE, JobEnd, Limits, Progress, follow, started, usage_of
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
+from testbed.virtual.line import NUMBER, GuestLine, LineClosed, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
@@ -122,11 +124,15 @@ _EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every gues
 
 @dataclass(frozen=True)
 class RunningGuest:
-    """A guest that has been started: its first process, and what all of them may take."""
+    """A guest that has been started: its first process, and what all of them may take.
+
+    `line` is for one that takes orders.
+    """
 
     process: Popen[bytes]
     processes: GuestProcesses
     bounds: GuestBounds
+    line: GuestLine | None = None
 
     def follow(self, progress: Progress) -> JobEnd:
         """Follow it to its end. Raises TcplabError beyond its limits."""
@@ -134,10 +140,35 @@ class RunningGuest:
         check, stop = self.bounds.check, self.processes.stop_kernel
         return follow(self.process, out, progress, limits, check, stop)
 
+    def heard(self, patience: float) -> Any:
+        """Return the next message of a guest that takes orders.
+
+        Raises LineSilent after `patience` seconds. Raises TcplabError beyond the guest's limits,
+        and with its last words if it has ended.
+        """
+        assert self.line
+        try:
+            return self.line.receive(patience, self._look)
+        except LineClosed:
+            return self.ended()
+
+    def ended(self) -> NoReturn:
+        """Raise TcplabError with the last words of a guest that has ended too early."""
+        status = self.process.wait()
+        usage_of(JobEnd(status, 0.0, ProcessUsage()), self.bounds.out)
+        raise TcplabError("The guest ended before it was told to.", "Its job.log may say why.")
+
+    def _look(self) -> None:
+        self.bounds.check(taken_by(self.process.pid))
+
 
 @dataclass(frozen=True)
 class GuestSettings:
-    """The settings of a guest; a processor of None is any, the options are `run_in_guest`'s."""
+    """The settings of a guest; a processor of None is any, the options are `run_in_guest`'s.
+
+    A guest that `takes_orders` has a line. Its programs see `folders` of this computer, read-only.
+    `clock` is its time at the start, in nanoseconds since 1970.
+    """
 
     lab: Lab
     seed: int
@@ -147,6 +178,9 @@ class GuestSettings:
     real_time: bool = False
     sandbox: type[Sandbox] | None = None
     loud: bool = False
+    takes_orders: bool = False
+    folders: tuple[Path, ...] = ()
+    clock: int = _EPOCH
 
 
 @contextmanager
@@ -162,16 +196,32 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
         job_file(archive) as job,
         (out / CONSOLE).open("wb") as console,
         GuestProcesses(kind.end) as processes,
+        guest_line() if settings.takes_orders else nullcontext() as line,
     ):
-        place = kind(lab, out, code, job.fileno(), processes.report, user, limits, folder)
-        command, descriptors = place.command() + _kernel(settings), [job.fileno(), processes.report]
+        given = [line.theirs.fileno()] if line else []
+        place = kind(
+            lab,
+            out,
+            code,
+            job.fileno(),
+            processes.report,
+            user,
+            limits,
+            folder,
+            line=given[0] if given else -1,
+            folders=settings.folders,
+        )
+        command = place.command() + _kernel(settings)
+        descriptors = [job.fileno(), processes.report, *given]
         with (
             started(command, console, descriptors, settings.processor) as process,
             processes.ended(),
         ):
             processes.started()
+            if line:
+                line.started()
             bounds = GuestBounds(out, limits, processes, place.second)
-            yield RunningGuest(process, processes, bounds)
+            yield RunningGuest(process, processes, bounds, line)
 
 
 def lacking(lab: Lab) -> dict[str, bool]:
@@ -202,14 +252,15 @@ def _kernel(settings: GuestSettings) -> list[str]:
     """Return the kernel's words, in which only the seed varies: they feed its random pool."""
     lab, memory = settings.lab, settings.limits.memory_mib
     travels = lab.time_travel and not settings.real_time
-    clock = f"time-travel=inf-cpu time-travel-start={_EPOCH}" if travels else ""
+    clock = f"time-travel=inf-cpu time-travel-start={settings.clock}" if travels else ""
     seccomp, volume = (
         "seccomp=on" if lab.seccomp else "",
         "loglevel=7" if settings.loud else "quiet",
     )
+    orders = f"orders={NUMBER}" if settings.takes_orders else ""
     words = (
         f"/lab/linux mem={memory}M root=none rootfstype=hostfs rootflags=/ ro init=/init"
         f" hostfs=/lab seed={settings.seed} {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab"
-        f" con=null con0=null console=stderr0 stderr=1 {volume}"
+        f" con=null con0=null console=stderr0 stderr=1 {volume} {orders}"
     )
     return words.split()

@@ -19,7 +19,7 @@ import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.jobs.following import Limits
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
 OUT = "/lab/out"
+HOST = "/lab/host"
+"""Where the guest's kernel finds the folders of this computer that its programs see."""
 MEMORY_FOLDER, KERNEL_FOLDER = "/dev/shm", "/tmp"
 """The folders of the file that is the guest's memory, and of its kernel's process number."""
 # glibc from 2.35 on registers memory with the host's kernel, which Linux before 6.13 takes away
@@ -57,7 +59,9 @@ class Sandbox(ABC):
     `code` is the program that it runs, `job` the descriptor of its archive; `report` is the one on
     which the process number of the guest's first process comes; `user` is the guest's user and
     group if the caller is root.
-    `scratch` is an empty folder that is gone after the run.
+    `scratch` is an empty folder that is gone after the run. `line` is the descriptor on which a
+    guest takes orders, -1 for one that takes none. Its programs see the `folders` of this computer,
+    read-only, below HOST.
     """
 
     lab: Lab
@@ -68,6 +72,8 @@ class Sandbox(ABC):
     user: tuple[int, int] | None
     limits: Limits
     scratch: Path
+    line: int = -1
+    folders: tuple[Path, ...] = ()
 
     name: ClassVar[str]
     """What doctor and manifests call it."""
@@ -92,12 +98,16 @@ class Sandbox(ABC):
             "/lab/code.pyc": self.code,
         }
 
+    def _host_folders(self) -> dict[str, Path]:
+        """Return the guest's path of each of the folders; those that are in others come later."""
+        return {f"{HOST}{folder}": folder for folder in sorted(self.folders)}
+
     def _limits(self) -> list[str]:
         """Return the arguments of `confine`: numbers, and how the kernel controls its processes."""
         limits = self.limits
         seconds = int(min(limits.wall_seconds, _FOREVER)) + _CPU_SLACK
         sizes = (limits.memory_mib << 20, limits.output_bytes, limits.processes, seconds)
-        numbers = map(str, (*(self.user or (0, 0)), *sizes))
+        numbers = map(str, (*(self.user or (0, 0)), *sizes, self.line))
         return [*numbers, "seccomp" if self.lab.seccomp else "ptrace"]
 
 
@@ -135,8 +145,22 @@ class Bubblewrap(Sandbox):
         options += ["--dir", "/lab/dev", "--dir", "/lab/image"]
         for place, file in {"/confine": self.lab.confine, **self._lab_files()}.items():
             options += ["--ro-bind", str(file), place]
+        options += self._bound_folders()
         options += ["--perms", "0444", "--ro-bind-data", str(self.job), "/lab/job.pyz"]
         return [*options, "--bind", str(self.out.resolve()), OUT, "--remount-ro", "/"]
+
+    def _bound_folders(self) -> list[str]:
+        """bwrap(1) would make the folders above for its own user alone, whom the guest is not."""
+        options: list[str] = []
+        made: set[PurePath] = set()
+        for place, folder in self._host_folders().items():
+            for above in reversed(PurePath(place).parents):
+                if above.is_relative_to(HOST) and above not in made:
+                    made.add(above)
+                    options += ["--perms", "0755", "--dir", str(above)]
+            options += ["--ro-bind", str(folder), place]
+            made.add(PurePath(place))
+        return options
 
 
 def _pairs(option: str, values: Mapping[str, str]) -> list[str]:
@@ -185,6 +209,7 @@ class Supervised(Sandbox):
             **self._lab_files(),
             "/lab/job.pyz": Path(f"/proc/self/fd/{self.job}"),
             "/proc/cpuinfo": Path("/proc/cpuinfo"),
+            **self._host_folders(),
         }
 
     def _written(self) -> dict[str, Path]:
@@ -198,6 +223,8 @@ class Supervised(Sandbox):
             (root / name).mkdir(parents=True)
         for name in _FILES:
             (root / name).touch()
+        for place in self._host_folders():
+            (root / place.lstrip("/")).mkdir(parents=True, exist_ok=True)
         own.mkdir()
         if self.user:
             os.chown(own, *self.user)

@@ -2,10 +2,10 @@
  * The last program before the lab kernel: it gives up whatever the kernel does not need of this computer, so that
  * a student's module, which is code of the kernel's process, cannot have it either.
  *
- *	confine [OPTION...] UID GID MEMORY FILE PROCESSES SECONDS seccomp|ptrace KERNEL ARGUMENT...
+ *	confine [OPTION...] UID GID MEMORY FILE PROCESSES SECONDS LINE seccomp|ptrace KERNEL ARGUMENT...
  *
  * becomes that user (0 0: stays who it is), with these limits of bytes of memory and of a file, of processes and of
- * CPU seconds, with a new session keyring, behind Landlock where the host has it and a seccomp filter, and then the
+ * CPU seconds, with the descriptor LINE (-1: none) to take orders from, with a new session keyring, behind Landlock where the host has it and a seccomp filter, and then the
  * kernel. That rules its processes by seccomp, or before Linux 6.16 by ptrace, for which it needs other system calls.
  *
  * Where nobody has made namespaces for the guest, options say what its paths lead to. Then this program stays, as
@@ -174,22 +174,34 @@ static void enter_landlock(int supervised_kernel)
 	close(ruleset);
 }
 
-static void start(char **arguments, int traces, int file, int *listener)
+/* The numbers of the command line after the options. */
+enum { UID, GID, MEMORY, FILE_SIZE, PROCESSES, SECONDS, ORDERS, WAY, GUEST };
+
+/* A guest that takes orders finds them under the same number everywhere, since its command line names that. */
+static void keep_line(int line)
 {
+	if (line < 0)
+		return;
+	check(dup2(line, LINE) < 0, "keep the descriptor of orders");
+	close(line);
+}
+
+static void start(char **arguments, int file, int *listener)
+{
+	int traces = !strcmp(arguments[WAY], "ptrace");
+
 	limit(RLIMIT_NOFILE, DESCRIPTORS + 1);
 	check(dup3(file, KERNEL, O_CLOEXEC) < 0, "keep a descriptor");
+	keep_line(atoi(arguments[ORDERS]));
 	limit(RLIMIT_NOFILE, DESCRIPTORS);
 	enter_landlock(listener ? file : -1);
 	if (listener)
 		*listener = enter_filter(traces, 1);
 	else
 		enter_filter(traces, 0);
-	syscall(SYS_execveat, KERNEL, "", arguments, environ, AT_EMPTY_PATH);
-	check(1, arguments[0]);
+	syscall(SYS_execveat, KERNEL, "", arguments + GUEST, environ, AT_EMPTY_PATH);
+	check(1, arguments[GUEST]);
 }
-
-/* The numbers of the command line after the options. */
-enum { UID, GID, MEMORY, FILE_SIZE, PROCESSES, SECONDS, WAY, GUEST };
 
 static rlim_t memory_of(char **arguments)
 {
@@ -206,7 +218,7 @@ static void become_supervised(char **arguments, pid_t parent, int *listener)
 {
 	check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != parent, "end with the supervisor");
 	set_given_limits(arguments);
-	start(arguments + GUEST, !strcmp(arguments[WAY], "ptrace"), place(arguments[GUEST]), listener);
+	start(arguments, place(arguments[GUEST]), listener);
 }
 
 /*
@@ -226,6 +238,7 @@ static int supervised(char **arguments)
 	if (!child)
 		become_supervised(arguments, self, listener);
 	close(KERNEL);
+	close(LINE); /* whose other end then hears when the kernel has ended */
 	if (*listener < 0)
 		return 1; /* the child has said why */
 	return supervise(child, memory_of(arguments) + (64 << 20), *listener);
@@ -278,6 +291,6 @@ int main(int count, char **arguments)
 	if (places)
 		return supervised(arguments);
 	set_given_limits(arguments);
-	start(arguments + GUEST, !strcmp(arguments[WAY], "ptrace"), opened(arguments[GUEST], O_RDONLY), NULL);
+	start(arguments, opened(arguments[GUEST], O_RDONLY), NULL);
 	return 1;
 }

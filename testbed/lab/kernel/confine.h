@@ -17,9 +17,9 @@
 /*
  * Descriptors. The kernel's file has the first number that is beyond the limit, so that nothing can ever have it
  * again; the lab kernel does the same with the program of its processes, one below (patches/confinement.patch,
- * pin_stub).
+ * pin_stub). Below that is the socket of a guest that takes orders (patches/orders.patch).
  */
-enum { DESCRIPTORS = 8192, KERNEL = DESCRIPTORS, STUB = DESCRIPTORS - 1 };
+enum { DESCRIPTORS = 8192, KERNEL = DESCRIPTORS, STUB = DESCRIPTORS - 1, LINE = DESCRIPTORS - 2 };
 
 /* Ends this program with `what` and errno's words if `failed`. */
 void check(int failed, const char *what);

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 static const char memory[] = "/dev/shm";
-enum { PLACES = 16, LONGEST = 4096 };
-static struct { char path[64]; int file, writable, is_folder; } places[PLACES];
+enum { PLACES = 64, LONGEST = 4096 };
+static struct { char path[512]; int file, writable, is_folder; } places[PLACES];
 static size_t known;
 
 /* PATH=HOST, of which HOST is opened before this program becomes another user. */

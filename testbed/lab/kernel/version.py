@@ -23,6 +23,8 @@ DEFAULT = "7.2"
 """The kernel of the lab unless another is asked for."""
 OPEN_VSWITCH = "Open vSwitch"
 """Who lacks it has bridges for switches (testbed.guest.switches)."""
+ORDERS_PATCH = "orders.patch"
+"""The patch of kernels that take orders (testbed.guest.orders)."""
 
 
 @dataclass(frozen=True)
