@@ -32,6 +32,9 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.harness.running.python import run as run
     from experiments.harness.sweep.python import SweepResult as SweepResult
     from experiments.harness.sweep.python import sweep as sweep
+    from experiments.programs import plugin as plugin
+    from experiments.programs import testing as testing
+    from experiments.programs.start import network as network
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow

@@ -26,6 +26,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "sweep": "Run an experiment over a grid and seeds, and compare the results.",
         "reproduce": "Run the published studies and compare their numbers with new runs.",
         "play": "Change a link with sliders and watch TCP: a live page on this computer.",
+        "exec": "Run your client and server over a bad network, in virtual time.",
         "shell": "Build TOPOLOGY and open Mininet's command line in it, in real time.",
     },
     "Look": {
@@ -67,6 +68,7 @@ GROUPS: dict[str, dict[str, str]] = {
 LINES = {name: line for group in GROUPS.values() for name, line in group.items()}
 _PLACES = {
     "run": f"{_CLI}.run:experiments",
+    "exec": f"{_CLI}.exec:execute",
     "open": f"{_CLI}.runs:open_index",
     "report": f"{_CLI}.machine:report",
     "analyze": f"{PREFIX}analysis.analyze.command:analyze",

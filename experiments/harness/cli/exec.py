@@ -1,0 +1,135 @@
+"""`tcplab exec -- COMMAND`: a command in h1 and a server in h2, with a bad network in between."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from experiments.harness.cli.options import FOLDER, parameter_options, with_kernel_option
+from experiments.programs.network import Network
+from experiments.programs.program import Program, ProgramFailed
+from experiments.programs.start import CLOCK, NetworkOptions, started
+from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import Duration, Rate, Share
+from topologies.two_hosts import two_hosts
+
+_OUT = Path(".tcplab/exec")
+_SERVER_STARTS = "30s"
+_TIMED_OUT = 124  # as timeout(1)
+
+
+@dataclass(frozen=True)
+class ExecLink(LinkParameters):
+    """A fast link without delay and loss, unless they are asked for."""
+
+    bw: Rate = parameter("100mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("0s", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+
+
+class _Outage(click.ParamType[tuple[Duration, Duration]]):
+    """AT,FOR: a time from the start of the command, and for how long."""
+
+    name = "AT,FOR"
+
+    def convert(
+        self, value: object, _parameter: click.Parameter | None, _context: click.Context | None
+    ) -> tuple[Duration, Duration]:
+        at, comma, lasts = str(value).partition(",")
+        if not comma:
+            raise UsageError(f"'{value}' is no outage.", "Write AT,FOR such as 1s,4s.")
+        return Duration.parse(at), Duration.parse(lasts)
+
+
+@click.command("exec")
+@click.argument("command", nargs=-1, required=True)
+@click.option("--server", metavar="COMMAND", help="Command in h2, in one word; it must listen.")
+@click.option(
+    "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option("--timeout", default="10min", show_default=True, help="Virtual time at most.")
+@click.option("--clock", default=CLOCK, show_default=True, help="Date and time at the start.")
+@click.option(
+    "--folder", "folders", multiple=True, type=FOLDER, help="Folder that the programs see as well."
+)
+@click.option(
+    "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
+)
+@with_kernel_option
+def execute(
+    command: tuple[str, ...],
+    server: str | None,
+    outages: tuple[tuple[Duration, Duration], ...],
+    seed: int,
+    timeout: str,
+    clock: str,
+    folders: tuple[Path, ...],
+    out: Path,
+    kernel: str | None,
+    **link: object,
+) -> None:
+    """Run COMMAND in host h1, with a server in h2, over a link with delay and loss.
+
+    Both see this computer's programs and this folder, read-only. Exits with the status of COMMAND.
+    """
+    options = NetworkOptions(folders=folders, clock=clock, kernel=kernel or DEFAULT_KERNEL)
+    begun = time.monotonic()
+    _clear(out)
+    channel = ExecLink(**link).channel()  # type: ignore[arg-type]
+    with started(two_hosts(channel), seed, out, options) as network:
+        status = _carried_out(network, command, server, outages, timeout)
+        now, spins = network.now, network.spins
+    wall = time.monotonic() - begun
+    click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
+    if spins:
+        click.echo(f"tcplab: this run is not repeatable: {spins}.", err=True)
+    sys.exit(status)
+
+
+execute.params += [option for option in parameter_options(ExecLink) if option.name != "duration"]
+
+
+def _carried_out(
+    network: Network,
+    command: tuple[str, ...],
+    server: str | None,
+    outages: tuple[tuple[Duration, Duration], ...],
+    timeout: str,
+) -> int:
+    """Run both programs, print what they printed, and return the status of the command."""
+    serving = network.h2.start(shlex.split(server)) if server else None
+    if serving and not network.h2.listens(None, _SERVER_STARTS):
+        raise TcplabError(str(serving.failed("does not listen")), "Try it without tcplab.")
+    for at, lasts in outages:
+        network.link.down(at=str(at), for_=str(lasts))
+    program = network.h1.start(command)
+    try:
+        program.wait(timeout)
+    except ProgramFailed as error:
+        click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
+    _print(program)
+    return _TIMED_OUT if program.status is None else program.status
+
+
+def _print(program: Program) -> None:
+    sys.stdout.write(program.stdout)
+    sys.stdout.flush()
+    sys.stderr.write(program.stderr)
+
+
+def _clear(out: Path) -> None:
+    """Remove the captures of the last time. Raises UsageError for a folder of anything else."""
+    if not out.exists():
+        return
+    known = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json")
+    if strange := [file for file in out.iterdir() if not any(map(file.match, known))]:
+        raise UsageError(f"{strange[0]} is in the way.", "Choose another --out.")
+    shutil.rmtree(out)

@@ -1,0 +1,123 @@
+"""The fixture `network` of tests: a network of which the files stay if the test fails."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from experiments.harness.running.verify import Difference, differences
+from experiments.programs.network import Host, Network, channel
+from experiments.programs.start import NetworkOptions, started
+from experiments.programs.story import story
+from testbed.host.scratch import scratch
+from topologies.foundation.errors import UsageError
+from topologies.topology_spec import TopologySpec
+from topologies.two_hosts import two_hosts
+
+SEED = "seed"
+"""The file with the seed of a failed test."""
+
+
+class NetworkFixture:
+    """A network that is not started yet, and then stands for the one that is.
+
+    Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails.
+    """
+
+    def __init__(self, project: Path, folders: tuple[Path, ...], kept: Path, seed: int) -> None:
+        self.network: Network | None = None
+        self.seed, self.has_failed = seed, False
+        self._project, self._folders, self._kept = project, folders, kept
+        self._stack, self._running = ExitStack(), ExitStack()
+        self._place = self._scratch = Path()
+
+    def __enter__(self) -> NetworkFixture:
+        shutil.rmtree(self._kept, ignore_errors=True)
+        self._scratch = self._stack.enter_context(scratch())
+        self._place = self._scratch / "run"
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        with self._stack:
+            self._running.close()
+            if self.has_failed:
+                self._keep()
+
+    def two_hosts(self, **link: str) -> tuple[Host, ...]:
+        """Start h1 and h2 with a link between them, and return both."""
+        return self.build(two_hosts(channel(**link))).hosts
+
+    def build(self, topology: TopologySpec, **options: Any) -> Network:
+        """Start a network with the options of NetworkOptions. Raises UsageError for a second."""
+        if self.network:
+            raise UsageError("This test has a network already.", "Use one network in a test.")
+        usual = {"project": self._project, "folders": self._folders}
+        chosen = NetworkOptions(**{**usual, **options})
+        self.network = self._running.enter_context(
+            started(topology, self.seed, self._place, chosen)
+        )
+        return self.network
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or self.network is None:
+            raise AttributeError(f"There is no {name}: call two_hosts() or build() first.")
+        return getattr(self.network, name)
+
+    def again(self) -> dict[str, str]:
+        """End the network, so that the test can run once more; return what was printed."""
+        self._running.close()
+        outputs = self._outputs()
+        self._place, self.network = self._scratch / "again", None
+        return outputs
+
+    def differences(self, before: dict[str, str]) -> list[str]:
+        """Return what differs from the first time, in sentences. Ends the network."""
+        self._running.close()
+        first = self._scratch / "run"
+        names = sorted(file.name for file in first.glob("*.pcap"))
+        found = [Difference(**row) for row in differences(str(first), str(self._place), names)]
+        found.sort(key=lambda difference: difference.seconds)
+        now = self._outputs()
+        texts = [_first_line(name, before[name], now.get(name, "")) for name in before]
+        return [f"{difference.sentence}." for difference in found] + [
+            text for text in texts if text
+        ]
+
+    def _outputs(self) -> dict[str, str]:
+        programs = self.network.programs.values() if self.network else ()
+        return {
+            f"{number}. {program.host}: {' '.join(program.argv)}": program.stdout + program.stderr
+            for number, program in enumerate(programs, 1)
+        }
+
+    def _keep(self) -> None:
+        """Keep captures and logs, what programs printed, and the seed."""
+        shutil.copytree(self._scratch, self._kept, dirs_exist_ok=True)
+        (self._kept / SEED).write_text(f"{self.seed}\n")
+        for name, text in self._outputs().items():
+            (self._kept / f"program-{name.partition('.')[0]}.log").write_text(f"{name}\n{text}")
+
+    @property
+    def story(self) -> str:
+        """The orders and the outputs, for the message of a failed test."""
+        return story(self.network) if self.network else "No network was started."
+
+    @property
+    def properties(self) -> list[tuple[str, object]]:
+        """The properties of the test in JUnit's file."""
+        if not self.network:
+            return [("tcplab_seed", self.seed)]
+        return [("tcplab_seed", self.seed), ("virtual_seconds", round(self.network.now, 6))]
+
+
+def _first_line(name: str, before: str, now: str) -> str:
+    """Return the first line of a program's output that differs, in a sentence, if any does."""
+    if before == now:
+        return ""
+    pairs = zip(f"{before}\n".splitlines(), f"{now}\n".splitlines(), strict=False)
+    for number, (old, new) in enumerate(pairs, 1):
+        if old != new:
+            return f"{name}: line {number} was {old[:80]!r} and is {new[:80]!r}."
+    return f"{name}: one output is longer."

@@ -1,0 +1,248 @@
+"""A network whose hosts run programs, driven step by step: virtual time stands still in between."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from analysis.flows.reader import Reading, read
+from experiments.programs.call import RUNNER, answered, asked
+from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
+from testbed.jobs.following import CONSOLE, usage_of
+from testbed.virtual.guest import RunningGuest
+from testbed.virtual.line import LineClosed, LineSilent
+from topologies.foundation import untrusted
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.topology_spec import Channel, TopologySpec
+
+BANDWIDTH = "100mbit"
+_SPINS = "tcplab: "
+"""What the kernel's sentence about a program that spins begins with."""
+
+
+def channel(**values: str) -> Channel:
+    """Return a direction of a link from text, such as delay="150ms". Raises UsageError."""
+    made: Channel = from_data(Channel, {"bandwidth": BANDWIDTH, **values}, "link")
+    return made
+
+
+@dataclass(frozen=True)
+class Step:
+    """An order: the virtual time after it in ns, what it was, and the wall seconds it took."""
+
+    now_ns: int
+    do: str
+    arguments: dict[str, Any]
+    wall: float
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host: programs are started in it."""
+
+    network: Network
+    name: str
+
+    def start(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        port: int | None = None,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | str | None = None,
+        user: tuple[int, int] = (0, 0),
+        input: str = "",
+    ) -> Program:
+        """Start a program; with `port` return when something listens there.
+
+        `user` is a user's and a group's number. Raises ProgramFailed if the port stays closed.
+        """
+        words = tuple(map(str, argv))
+        program = Program(self.network, len(self.network.programs), self.name, words)
+        # Before the order: a short program has ended when the guest rests again.
+        self.network.programs[program.number] = program
+        self.network.order(
+            "start",
+            host=self.name,
+            argv=list(words),
+            environment=list({**self.network.environment, **(env or {})}.items()),
+            folder=str(cwd or self.network.project),
+            user=user[0],
+            group=user[1],
+            input=input,
+        )
+        if port is not None and not self.listens(port):
+            raise program.failed(f"does not listen on port {port}")
+        return program
+
+    def listens(self, port: int | None, timeout: str | float = "10s") -> bool:
+        """Wait until a program listens on the port, None: any; return whether one does in time."""
+        waits = {"port": port, "timeout": nanoseconds(timeout)}
+        return bool(self.network.order("wait_port", host=self.name, **waits))
+
+    def run(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        timeout: str | float = "1min",
+        check: bool = True,
+        **options: Any,
+    ) -> Program:
+        """Run a program to its end. Raises ProgramFailed unless it ends well, or at all."""
+        program = self.start(argv, **options).wait(timeout)
+        return program.check() if check else program
+
+    def call(self, function: Callable[..., Any], *given: Any, timeout: str | float = "1min") -> Any:
+        """Return what a function of a module returns in this host; an async one is awaited.
+
+        Raises what it raised, if that is one of Python's exceptions, or else ProgramFailed.
+        """
+        path = [str(self.network.project)]
+        words = [sys.executable, "-c", RUNNER]
+        return answered(
+            self.run(words, input=asked(function, given, path), timeout=timeout, check=False)
+        )
+
+
+@dataclass(frozen=True)
+class NetworkLink:
+    """All shaped ports of the network, changed together."""
+
+    network: Network
+
+    def down(self, at: str | float = 0.0, for_: str | float | None = None) -> None:
+        """Let no packet pass, `at` a time from now, until the link changes or `for_` is over."""
+        self._change(None, at, for_)
+
+    def change(self, at: str | float = 0.0, for_: str | float | None = None, **values: str) -> None:
+        """Give every port a channel, such as loss="10%", from a moment on or for a time."""
+        ports = [port.name for port in self.network.topology.ports if port.channel]
+        self._change(dict.fromkeys(ports, to_data(channel(**values))), at, for_)
+
+    def _change(self, channels: Any, at: str | float, for_: str | float | None) -> None:
+        lasts = None if for_ is None else nanoseconds(for_)
+        self.network.order("link", channels=channels, at=nanoseconds(at), lasts=lasts)
+
+
+@dataclass
+class Network:
+    """A running network. `out` has the captures as soon as they were asked for, and at the end.
+
+    `patience` are wall seconds that an order may take.
+    """
+
+    running: RunningGuest
+    topology: TopologySpec
+    seed: int
+    out: Path
+    project: Path
+    environment: dict[str, str]
+    patience: float
+    now_ns: int = 0
+    programs: dict[int, Program] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    over: str = ""
+    """Why it takes no more orders; empty if it does."""
+
+    @property
+    def now(self) -> float:
+        """Seconds of virtual time since the network was ready."""
+        return self.now_ns / SECOND
+
+    @property
+    def link(self) -> NetworkLink:
+        return NetworkLink(self)
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        return tuple(Host(self, name) for name in self.topology.named("host"))
+
+    @property
+    def h1(self) -> Host:
+        return self.host("h1")
+
+    @property
+    def h2(self) -> Host:
+        return self.host("h2")
+
+    def host(self, name: str) -> Host:
+        """Return the host of that name. Raises UsageError."""
+        names = self.topology.named("host")
+        if name not in names:
+            raise UsageError(f"There is no host {name}.", f"Choose from {', '.join(names)}.")
+        return Host(self, name)
+
+    def sleep(self, time: str | float) -> None:
+        """Let virtual time go on."""
+        self.order("sleep", timeout=nanoseconds(time))
+
+    def capture(self, host: Host | str = "h1") -> Reading:
+        """Return the packets of a host so far, read as `tcplab.read` does."""
+        return read(self.capture_file(host))
+
+    def capture_file(self, host: Host | str = "h1") -> Path:
+        """Return the file with the packets of a host so far."""
+        name = host.name if isinstance(host, Host) else self.host(host).name
+        if not self.over:
+            self.order("packets")
+        return self.out / f"{name}-eth0.pcap"
+
+    @property
+    def spins(self) -> str:
+        """The kernel's sentence on a program that computed instead of waiting; often empty.
+
+        With one the run is not repeatable.
+        """
+        lines = untrusted.tail(self.out, CONSOLE, 1 << 16).splitlines()
+        said = (line.partition(_SPINS) for line in lines)
+        return next((words for _time, sign, words in said if sign), "")
+
+    def end(self) -> None:
+        """Kill the programs, and wait for the captures; then no more orders are taken."""
+        if self.over or not self.running.line:
+            return
+        self.over = "The network has ended."
+        self.running.line.send({"do": "end"})
+        usage_of(self.running.follow(lambda *_: None), self.out)
+
+    def order(self, do: str, **arguments: Any) -> Any:
+        """Tell the guest to do something, and return its answer when it rests again.
+
+        Raises TcplabError if it refuses, and from then on if it does not answer.
+        """
+        if self.over:
+            raise TcplabError(self.over, "Start a new network.")
+        begun = time.monotonic()
+        reply = self._answer({"do": do, **arguments})
+        self.now_ns = int(reply["now"])
+        self.steps.append(Step(self.now_ns, do, arguments, time.monotonic() - begun))
+        for number, news in reply["news"].items():
+            if program := self.programs.get(int(number)):
+                program.hear(news)
+        if "error" in reply:
+            raise TcplabError(f"{do}: {reply['error']}.", "See the network's story.")
+        return reply["ok"]
+
+    def _answer(self, order: dict[str, Any]) -> dict[str, Any]:
+        assert self.running.line
+        try:
+            self.running.line.send(order)
+            reply: dict[str, Any] = self.running.heard(self.patience)
+        except LineClosed:
+            self.over = "The guest has ended."
+            self.running.ended()
+        except LineSilent:
+            self.over = (
+                f"Virtual time stood still at {self.now:.6f} s for {self.patience:g} s of this"
+                " computer's: perhaps a program computes without end."
+            )
+            raise ProgramFailed(self.over) from None
+        except TcplabError as error:
+            self.over = str(error)
+            raise
+        return reply

@@ -1,0 +1,123 @@
+"""The plugin of pytest: a fixture `network`, seeds, and the story of a failed test.
+
+Every start of pytest imports it, so it imports the rest when a test has a network.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from experiments.programs.fixture import NetworkFixture
+
+_FOLDER, _SEED = ".tcplab", "seed"
+_FIXTURES = pytest.StashKey["NetworkFixture"]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tcplab")
+    group.addoption(
+        "--tcplab-seed",
+        metavar="N|last",
+        help="The seed of every network, or that of the test's last failure.",
+    )
+    group.addoption(
+        "--tcplab-seeds", type=int, default=0, metavar="N", help="Run each test with N seeds."
+    )
+    group.addoption(
+        "--tcplab-twice",
+        action="store_true",
+        help="Run each test twice, and fail where packets or output differ.",
+    )
+    group.addoption(
+        "--tcplab-folder",
+        action="append",
+        default=[],
+        type=Path,
+        help="Another folder of this computer that programs see, read-only.",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "tcplab(seeds=N): run the test with N seeds")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "tcplab_seed" not in metafunc.fixturenames:
+        return
+    one = metafunc.config.getoption("--tcplab-seed")
+    marker = metafunc.definition.get_closest_marker("tcplab")
+    marked = marker.kwargs.get("seeds", 1) if marker else 1
+    count = metafunc.config.getoption("--tcplab-seeds") or marked
+    seeds = list(range(1, count + 1))
+    if one == "last":
+        seeds = _failed_seeds(metafunc.config, metafunc.definition.nodeid) or seeds
+    elif one is not None:
+        seeds = [int(one)]
+    metafunc.parametrize("tcplab_seed", seeds, ids=[f"seed={seed}" for seed in seeds])
+
+
+@pytest.fixture
+def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[NetworkFixture]:
+    """A network that `two_hosts` or `build` starts; after that it is a `Network`."""
+    from experiments.programs.fixture import NetworkFixture
+
+    config, test = request.config, request.node.nodeid
+    folders = tuple(config.getoption("--tcplab-folder"))
+    fixture = NetworkFixture(config.rootpath, folders, _folder(config, test), tcplab_seed)
+    request.node.stash[_FIXTURES] = fixture
+    with fixture:
+        yield fixture
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Run a test with a network twice, if that is asked for."""
+    result = yield
+    fixture = pyfuncitem.stash.get(_FIXTURES, None)
+    if fixture and fixture.network and pyfuncitem.config.getoption("--tcplab-twice"):
+        before = fixture.again()
+        wanted = pyfuncitem._fixtureinfo.argnames
+        pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted})
+        if texts := fixture.differences(before):
+            pytest.fail("\n".join(["The second time differs.", *texts]), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add seed and time to the reports of a test, and its story if it failed."""
+    fixture = item.stash.get(_FIXTURES, None) if call.when == "call" else None
+    if fixture:
+        item.user_properties.extend(fixture.properties)
+    report = yield
+    if fixture and report.failed:
+        fixture.has_failed = True
+        report.sections += _sections(item, fixture)
+    return report
+
+
+def _sections(item: pytest.Item, fixture: NetworkFixture) -> list[tuple[str, str]]:
+    test = re.sub(r"\[seed=\d+\]$|(?<=\[)seed=\d+-|-seed=\d+(?=\])", "", item.nodeid)
+    again = f"pytest {test} --tcplab-seed {fixture.seed}"
+    return [
+        ("tcplab: story of the network", fixture.story),
+        ("tcplab: the same packets again", again),
+    ]
+
+
+def _folder(config: pytest.Config, test: str) -> Path:
+    return config.rootpath / _FOLDER / re.sub(r"\W+", "_", test)
+
+
+def _failed_seeds(config: pytest.Config, test: str) -> list[int]:
+    """Return the seeds with which a test failed last."""
+    files = config.rootpath.glob(f"{_FOLDER}/{re.sub(r'[^0-9A-Za-z_]+', '_', test)}*/{_SEED}")
+    return sorted({int(file.read_text()) for file in files})

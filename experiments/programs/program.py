@@ -1,0 +1,96 @@
+"""A program in a host, as the test that started it sees it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from topologies.foundation.units import Duration
+
+Order = Callable[..., Any]
+_TAIL = 800  # characters of output in a message
+_WAITS = "1min"
+SECOND = 10**9
+
+
+class ProgramFailed(AssertionError):
+    """A program that failed, or did not do in time what was waited for."""
+
+
+class Ordered(Protocol):
+    """A network that takes orders, and its time in ns."""
+
+    now_ns: int
+
+    def order(self, do: str, **arguments: Any) -> Any: ...
+
+
+def nanoseconds(time: str | float) -> int:
+    """Return a time given as text with a unit or as seconds. Raises UsageError."""
+    return Duration.parse(time).base if isinstance(time, str) else round(time * SECOND)
+
+
+@dataclass
+class Program:
+    """A program that was started. What it printed is as of the last order.
+
+    `status` is its exit status as a shell says it, and `ended` the seconds at which it ended; both
+    are None while it runs.
+    """
+
+    network: Ordered
+    number: int
+    host: str
+    argv: tuple[str, ...]
+    status: int | None = None
+    ended: float | None = None
+    _printed: dict[str, bytearray] = field(
+        default_factory=lambda: {"stdout": bytearray(), "stderr": bytearray()}
+    )
+
+    @property
+    def stdout(self) -> str:
+        return self._printed["stdout"].decode(errors="replace")
+
+    @property
+    def stderr(self) -> str:
+        return self._printed["stderr"].decode(errors="replace")
+
+    def wait(self, timeout: str | float = _WAITS) -> Program:
+        """Wait for its end. Raises ProgramFailed if it still runs after so much virtual time."""
+        if not self.network.order("wait", program=self.number, timeout=nanoseconds(timeout)):
+            raise self.failed(f"still runs after {timeout} of virtual time")
+        return self
+
+    def wait_for(self, text: str, timeout: str | float = _WAITS) -> Program:
+        """Wait until it has printed a text. Raises ProgramFailed if it has not in time."""
+        waits = {"program": self.number, "timeout": nanoseconds(timeout)}
+        if not self.network.order("wait_text", text=text, **waits):
+            raise self.failed(f"has not printed {text!r} within {timeout}")
+        return self
+
+    def signal(self, name: str = "SIGTERM") -> None:
+        """Send it a signal by its name."""
+        self.network.order("signal", program=self.number, name=name)
+
+    def check(self) -> Program:
+        """Raise ProgramFailed unless it has ended well."""
+        if self.status != 0:
+            raise self.failed(f"ended with status {self.status}")
+        return self
+
+    def failed(self, what: str) -> ProgramFailed:
+        """Return the error with what it printed last."""
+        now = self.network.now_ns / SECOND
+        words = [f"{self.host}: {shlex.join(self.argv)} {what}, at {now:.6f} s."]
+        words += [f"{name}: {getattr(self, name)[-_TAIL:]}" for name in self._printed]
+        return ProgramFailed("\n".join(words))
+
+    def hear(self, news: dict[str, Any]) -> None:
+        """Take what a reply says of it."""
+        for name, printed in self._printed.items():
+            printed += str(news[name]).encode("latin-1")
+        if news["ended_at"] is not None:
+            self.status, self.ended = int(news["status"]), news["ended_at"] / SECOND

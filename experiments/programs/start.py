@@ -1,0 +1,143 @@
+"""Start a network of the lab kernel for programs of the user's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from experiments.harness.running.lab import lab_on
+from experiments.programs.folders import environment, folders_for
+from experiments.programs.network import Network, channel
+from testbed.guest.driven import DrivenSpec
+from testbed.host.capacity import claimed_processor
+from testbed.host.scratch import scratch
+from testbed.jobs.archive import job_archive
+from testbed.jobs.following import Limits
+from testbed.lab.kernel.version import DEFAULT
+from testbed.lab.ready import Lab
+from testbed.virtual.guest import GuestSettings, guest
+from testbed.virtual.line import LineSilent
+from testbed.virtual.run import compiled_code
+from testbed.virtual.sandbox import Sandbox
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.topology_spec import TopologySpec
+from topologies.two_hosts import two_hosts
+
+_JOB = "testbed.guest.driven"
+CLOCK = "2026-12-01"
+"""The day that programs see unless another is named: certificates of this year are valid."""
+_BOOT = 120.0  # wall seconds
+_FOREVER = 1e9  # wall seconds of a debugger's session
+_SECOND = 10**9
+
+
+@dataclass(frozen=True)
+class NetworkOptions:
+    """Settings of a network other than topology and seed.
+
+    `project` is a folder that programs see and may write to, for the guest alone; `folders` are
+    more that they see. `sysctls` are of all hosts. `clock` is the time at the start, in ISO 8601.
+    `patience` are wall seconds that an order may take.
+    """
+
+    project: Path = field(default_factory=Path.cwd)
+    folders: tuple[Path, ...] = ()
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+    kernel: str = DEFAULT
+    clock: str = CLOCK
+    memory_mib: int = 1024
+    patience: float = 120.0
+    sandbox: type[Sandbox] | None = None
+
+
+@contextmanager
+def network(
+    topology: TopologySpec | None = None,
+    *,
+    seed: int = 1,
+    out: Path | str | None = None,
+    project: Path | str | None = None,
+    folders: Iterable[Path | str] = (),
+    sysctls: Mapping[str, str] | None = None,
+    **link: str,
+) -> Iterator[Network]:
+    """Provide a network; without a topology two hosts with a link such as delay="150ms".
+
+    Its captures stay in `out`, an empty folder or none yet. Raises TcplabError.
+    """
+    options = NetworkOptions(
+        project=Path(project or Path.cwd()),
+        folders=tuple(map(Path, folders)),
+        sysctls=dict(sysctls or {}),
+    )
+    with started(topology or two_hosts(channel(**link)), seed, out, options) as running:
+        yield running
+
+
+@contextmanager
+def started(
+    topology: TopologySpec, seed: int, out: Path | str | None, options: NetworkOptions
+) -> Iterator[Network]:
+    """Provide a network with options. Raises TcplabError."""
+    with ExitStack() as stack:
+        place = Path(out) if out else stack.enter_context(scratch())
+        place.mkdir(parents=True, exist_ok=True)
+        running = stack.enter_context(_running(topology, seed, place.resolve(), options))
+        yield running
+        running.end()
+
+
+@contextmanager
+def _running(
+    topology: TopologySpec, seed: int, out: Path, options: NetworkOptions
+) -> Iterator[Network]:
+    project = options.project.resolve()
+    folders = folders_for(project, options.folders)
+    spec = DrivenSpec(topology, folders, tuple(options.sysctls.items()))
+    ready = _lab(options.kernel)
+    archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
+    with claimed_processor() as processor:
+        settings = GuestSettings(
+            ready,
+            seed,
+            out,
+            Limits(wall_seconds=_FOREVER, memory_mib=options.memory_mib),
+            processor,
+            sandbox=options.sandbox,
+            takes_orders=True,
+            folders=tuple(map(Path, folders.seen)),
+            clock=_clock(options.clock),
+        )
+        with guest(settings, compiled_code(ready), archive) as running:
+            try:
+                running.heard(_BOOT)
+            except LineSilent:
+                raise TcplabError(
+                    f"The network was not ready within {_BOOT:g} s.", "The machine is too busy."
+                ) from None
+            known = (topology, seed, out, project, environment(), options.patience)
+            yield Network(running, *known)
+
+
+def _lab(kernel: str) -> Lab:
+    ready = lab_on(kernel)
+    if not ready.takes_orders:
+        raise UsageError(
+            f"Linux {kernel} runs no programs of users: it takes no orders.",
+            f"Choose {DEFAULT}, or a kernel of your own that is like it.",
+        )
+    return ready
+
+
+def _clock(text: str) -> int:
+    """Return nanoseconds since 1970. Raises UsageError."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"'{text[:40]}' is no time.", "Write 2026-12-01T12:00.") from error
+    seconds = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+    return round(seconds) * _SECOND

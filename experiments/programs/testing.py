@@ -1,0 +1,17 @@
+"""Names for tests of programs in a network: `from tcplab import testing`."""
+
+from experiments.programs.fixture import NetworkFixture
+from experiments.programs.network import Host, Network, NetworkLink
+from experiments.programs.program import Program, ProgramFailed
+from experiments.programs.start import NetworkOptions, started
+
+__all__ = [
+    "Host",
+    "Network",
+    "NetworkFixture",
+    "NetworkLink",
+    "NetworkOptions",
+    "Program",
+    "ProgramFailed",
+    "started",
+]

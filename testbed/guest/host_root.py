@@ -1,0 +1,104 @@
+"""The root that programs of the user's see in a host: this computer's folders, at their own paths.
+
+They come over hostfs, read-only and without access times, which would be this computer's. Folders
+that programs may write to are overlays: what they write is the guest's alone. /etc is one, with
+hosts, names and resolver of the network.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/run/host")
+"""The root of programs in the guest."""
+LAYERS = Path("/run/layers")
+"""What overlays are made of."""
+_SCRATCH = ("tmp", "var/tmp", "var/log", "var/lib", "run", "root", "home", "mnt")
+_RDONLY, _NOSUID, _NODEV, _NOATIME, _NODIRATIME = 1, 2, 4, 1024, 2048
+_QUIET = _RDONLY | _NOSUID | _NODEV | _NOATIME | _NODIRATIME
+_DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
+_DEVICES |= {"tty": (5, 0)}
+_LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx"}
+_LINKS |= {name: f"/proc/self/fd/{number}" for number, name in enumerate(("stdin", "stdout"))}
+_LINKS |= {"stderr": "/proc/self/fd/2"}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class HostFolders:
+    """Folders that programs see: all of them, those they may write to, and links of the root."""
+
+    seen: tuple[str, ...]
+    written: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+
+
+def make_root(folders: HostFolders, addresses: Mapping[str, str]) -> None:
+    """Mount the root; `addresses` are those of the hosts by name. Raises OSError."""
+    for place in (ROOT, LAYERS):
+        place.mkdir(exist_ok=True)
+        _mount("tmpfs", place, "tmpfs", 0, "mode=0755")
+    for name in _SCRATCH:
+        place = ROOT / name
+        place.mkdir(parents=True)
+        place.chmod(0o1777)
+    for link, target in folders.links:
+        (ROOT / link.lstrip("/")).symlink_to(target)
+    for folder in folders.seen:
+        _show(folder, folder in folders.written)
+    _make_devices(ROOT / "dev")
+    for kind, name in (("proc", "proc"), ("sysfs", "sys")):
+        (ROOT / name).mkdir(exist_ok=True)
+        _mount(kind, ROOT / name, kind, _NOSUID | _NODEV)
+    _name_hosts(ROOT / "etc", addresses)
+
+
+def _show(folder: str, is_written: bool) -> None:
+    """Mount one of this computer's folders at its path, below an overlay if it is written to."""
+    place = ROOT / folder.lstrip("/")
+    place.mkdir(parents=True, exist_ok=True)
+    if not is_written:
+        _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
+        return
+    lower, upper, work = (LAYERS / name / folder.lstrip("/") for name in ("lower", "upper", "work"))
+    for layer in (lower, upper, work):
+        layer.mkdir(parents=True)
+    _mount("none", lower, "hostfs", _QUIET, f"/host{folder}")
+    options = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    _mount("overlay", place, "overlay", _NOATIME | _NODIRATIME, options)
+
+
+def _make_devices(dev: Path) -> None:
+    """Make the devices of an ordinary program; the guest's own are not among them."""
+    dev.mkdir(exist_ok=True)
+    for name, numbers in _DEVICES.items():
+        os.mknod(dev / name, 0o20666, os.makedev(*numbers))
+        (dev / name).chmod(0o666)
+    for name, target in _LINKS.items():
+        (dev / name).symlink_to(target)
+    for name, kind, options in (("pts", "devpts", "ptmxmode=0666"), ("shm", "tmpfs", "mode=1777")):
+        (dev / name).mkdir()
+        _mount(kind, dev / name, kind, _NOSUID, options)
+
+
+def _name_hosts(etc: Path, addresses: Mapping[str, str]) -> None:
+    hosts = "".join(f"{address} {name}\n" for name, address in addresses.items())
+    files = {
+        "hosts": f"127.0.0.1 localhost\n::1 localhost ip6-localhost\n{hosts}",
+        "resolv.conf": "",
+        "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\n",
+    }
+    for name, text in files.items():
+        (etc / name).unlink(missing_ok=True)  # which may be a link out of /etc
+        (etc / name).write_text(text)
+
+
+def _mount(source: str, target: Path, kind: str, flags: int, data: str = "") -> None:
+    words = [text.encode() for text in (source, str(target), kind, data)]
+    if _libc.mount(words[0], words[1], words[2], flags, words[3]) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"mount {kind} on {target}: {os.strerror(number)}")

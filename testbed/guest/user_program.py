@@ -1,0 +1,114 @@
+"""A program of the user's in a host: started in its root, followed by its pipes and its end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from testbed.guest.event_loop import EventLoop
+from testbed.guest.host_root import ROOT
+
+_ENTER = "/lab/init"
+"""It enters a host and a root before it becomes the program (testbed/lab/kernel/init.c)."""
+_PIECE = 1 << 16
+
+
+@dataclass(frozen=True)
+class ProgramStart:
+    """A start: program and arguments, environment, folder, user and group, its input."""
+
+    argv: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    folder: str
+    user: int = 0
+    group: int = 0
+    input: str = ""
+
+
+class UserProgram:
+    """A started program. `news` is what it printed since it was asked last."""
+
+    def __init__(self, pid: int, host: str, start: ProgramStart, loop: EventLoop) -> None:
+        self.ended_at: int | None = None
+        self._told = False
+        self._loop = loop
+        self._printed = {"stdout": bytearray(), "stderr": bytearray()}
+        self._fresh = {"stdout": 0, "stderr": 0}
+        self._process = _started(pid, host, start)
+        self._pipes = {name: getattr(self._process, name).fileno() for name in self._printed}
+        for name, pipe in self._pipes.items():
+            loop.watch(pipe, self._reader(name))
+        self._end = os.pidfd_open(self._process.pid)
+
+    def watch(self, now: Callable[[], int]) -> None:
+        """Notice its end, with the time `now`."""
+
+        def ended() -> None:
+            self._loop.forget(self._end)
+            os.close(self._end)
+            self._process.wait()
+            self.ended_at = now()
+
+        self._loop.watch(self._end, ended)
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status as a shell says it; None while it runs."""
+        code = self._process.returncode
+        return code if code is None or code >= 0 else 128 - code
+
+    def has_printed(self, text: bytes) -> bool:
+        return any(text in printed for printed in self._printed.values())
+
+    def news(self) -> dict[str, Any]:
+        """Return what is new, if anything: text of its streams, its status once it has ended."""
+        texts: dict[str, Any] = {}
+        for name, printed in self._printed.items():
+            texts[name] = printed[self._fresh[name] :].decode("latin-1")
+            self._fresh[name] = len(printed)
+        ended, self._told = self.ended_at is not None and not self._told, self.ended_at is not None
+        if not ended and not any(texts.values()):
+            return {}
+        return {**texts, "status": self.status, "ended_at": self.ended_at}
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it, unless it has ended."""
+        if self.ended_at is None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """Kill it and all that it started in its session."""
+        if self.ended_at is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _reader(self, name: str) -> Callable[[], None]:
+        def read() -> None:
+            pipe = self._pipes[name]
+            if piece := os.read(pipe, _PIECE):
+                self._printed[name] += piece
+            else:
+                self._loop.forget(pipe)
+                getattr(self._process, name).close()
+
+        return read
+
+
+def _started(pid: int, host: str, start: ProgramStart) -> subprocess.Popen[bytes]:
+    where = [f"/proc/{pid}/ns/net", host, str(ROOT), start.folder]
+    words = [_ENTER, *where, str(start.user), str(start.group), *start.argv]
+    with tempfile.TemporaryFile() as given:
+        given.write(start.input.encode())
+        given.seek(0)
+        return subprocess.Popen(
+            words,
+            stdin=given,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(start.environment),
+            start_new_session=True,
+        )

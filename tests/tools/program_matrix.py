@@ -1,0 +1,190 @@
+"""Programs of many kinds in a network with loss: each twice, in both sandboxes, with equal packets.
+
+    python -m tests.tools.program_matrix [NAME...]
+
+Prints a row for each: virtual seconds, wall seconds, and whether packets and output are the same
+the second time, when there are pauses between the orders, and in the sandbox without namespaces. A
+program that is not installed has a row that says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.programs.network import Network, channel
+from experiments.programs.start import NetworkOptions, started
+from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
+from topologies.two_hosts import two_hosts
+
+SOURCES = Path(__file__).with_name("programs")
+PYTHON = sys.executable
+NOBODY = (65534, 65534)
+CURL = "curl -sS -w %{http_code}_%{time_total}_%{size_download} -o /dev/null"
+
+
+@dataclass(frozen=True)
+class MatrixCase:
+    """A server and a client: `needs` are their programs, `prepare` makes files before the boot."""
+
+    server: str
+    client: str
+    needs: tuple[str, ...] = ()
+    prepare: str = ""
+    port: int = 7000
+    user: tuple[int, int] = (0, 0)
+
+
+PAGES = "head -c 100000 /dev/zero >page"
+CASES = {
+    "asyncio": MatrixCase(f"{PYTHON} echo_server.py", f"{PYTHON} echo_client.py"),
+    "threads": MatrixCase(f"{PYTHON} threads.py server", f"{PYTHON} threads.py"),
+    "http.server, curl": MatrixCase(
+        f"{PYTHON} -m http.server 7000", f"{CURL} http://h2:7000/page", ("curl",), PAGES
+    ),
+    "nginx, curl": MatrixCase(
+        "nginx -p /tmp -e stderr -c $PWD/nginx.conf",
+        f"{CURL} http://h2:7000/page",
+        ("nginx", "curl"),
+        f"{PAGES}; printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
+        " server { listen 7000; root %s; } }' $PWD >nginx.conf",
+    ),
+    "Go": MatrixCase("./probe server", "./probe", ("go",), "go build -o probe probe.go"),
+    "Node": MatrixCase("node probe.js server", "node probe.js", ("node",)),
+    "Rust": MatrixCase("./probe server", "./probe", ("rustc",), "rustc -O probe.rs"),
+    "Java": MatrixCase("java Probe server", "java Probe", ("javac",), "javac Probe.java"),
+    "git over HTTP": MatrixCase(
+        f"{PYTHON} -m http.server 7000",
+        "git clone -q http://h2:7000/made.git /tmp/made && git -C /tmp/made log --oneline",
+        ("git",),
+        "git init -q made && cd made && cp ../*.py . && git add . &&"
+        " git -c user.name=a -c user.email=a@b commit -qm one --date=2026-01-01T00:00 && cd .. &&"
+        " git clone -q --bare made made.git && git -C made.git update-server-info",
+    ),
+    "rsync": MatrixCase(
+        "rsync --daemon --no-detach --port=7000 --config=rsyncd.conf",
+        "rsync -a rsync://h2:7000/all/ /tmp/all && ls /tmp/all",
+        ("rsync",),
+        f"{PAGES}; printf '[all]\\npath = %s\\nuse chroot = no\\n' $PWD >rsyncd.conf",
+    ),
+    "rsync over ssh": MatrixCase(
+        "$(command -v sshd) -D -e -p 7000 -f $PWD/sshd_config",
+        "cp -r ssh /tmp/ssh && chmod -R go= /tmp/ssh && rsync -a -e 'ssh -p 7000 -i /tmp/ssh/key"
+        " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null' h2:$PWD/ /tmp/all",
+        ("rsync", "sshd", "ssh"),
+        f"{PAGES}; mkdir ssh && ssh-keygen -qt ed25519 -N '' -f ssh/key; printf 'HostKey %s/ssh/key"
+        "\\nAuthorizedKeysFile %s/ssh/key.pub\\nStrictModes no\\n' $PWD $PWD >sshd_config",
+    ),
+    "PostgreSQL, psql": MatrixCase(
+        "initdb -A trust -D /tmp/data >/dev/null && echo 'host all all 10.0.0.0/8 trust'"
+        " >>/tmp/data/pg_hba.conf && postgres -D /tmp/data -k /tmp -p 7000 -h 0.0.0.0",
+        "psql -h h2 -p 7000 -U nobody postgres -c 'select sum(n) from generate_series(1, 1000) n'",
+        ("postgres", "initdb", "psql"),
+        user=NOBODY,
+    ),
+    "Redis": MatrixCase(
+        "redis-server --port 7000 --protected-mode no --save ''",
+        "redis-benchmark -h h2 -p 7000 -n 20 -c 4 -t set,get -q",
+        ("redis-server", "redis-benchmark"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class MatrixRun:
+    """What a case came to: digests of the captures and of the output, and times."""
+
+    digests: tuple[str, ...]
+    output: str
+    virtual: float
+    wall: float
+    note: str
+
+
+def carried_out(case: MatrixCase, project: Path, sandbox: type[Sandbox], pause: float) -> MatrixRun:
+    options = NetworkOptions(project=project, sandbox=sandbox, folders=_toolchains(case))
+    with tempfile.TemporaryDirectory() as place:
+        out, begun = Path(place) / "out", time.monotonic()
+        link = channel(delay="150ms", loss="5%")
+        with started(two_hosts(link), 1, out, options) as network:
+            output, note = _conversation(network, case, pause)
+            virtual = network.now
+        files = sorted(out.glob("*.pcap"))
+        digests = tuple(hashlib.sha256(file.read_bytes()).hexdigest()[:12] for file in files)
+    return MatrixRun(digests, output, virtual, time.monotonic() - begun - 2 * pause, note)
+
+
+def _conversation(network: Network, case: MatrixCase, pause: float) -> tuple[str, str]:
+    paths = {"PATH": f"{network.environment['PATH']}:{':'.join(map(str, _toolchains(case)))}"}
+    server = network.h2.start(["sh", "-c", case.server], user=case.user, env=paths)
+    if not network.h2.listens(case.port, "2min"):
+        raise server.failed("does not listen")
+    time.sleep(pause)
+    client = network.h1.start(["sh", "-c", case.client], env=paths)
+    network.sleep("100ms")
+    time.sleep(pause)
+    client.wait("30min").check()
+    return client.stdout + client.stderr, network.spins
+
+
+def _toolchains(case: MatrixCase) -> tuple[Path, ...]:
+    """Return the folders of programs that are in none that every program sees."""
+    found = (shutil.which(need) for need in case.needs)
+    return tuple({Path(file).resolve().parent for file in found if file})
+
+
+def row(name: str, case: MatrixCase) -> Sequence[str]:
+    if absent := [need for need in case.needs if not shutil.which(need)]:
+        return (name, "", "", f"{absent[0]} is not installed")
+    with tempfile.TemporaryDirectory() as place:
+        project = Path(place) / "project"
+        shutil.copytree(SOURCES, project)
+        project.chmod(0o755)
+        if case.prepare:
+            subprocess.run(case.prepare, cwd=project, shell=True, check=True)
+        try:
+            runs = [
+                carried_out(case, project, sandbox, pause)
+                for sandbox, pause in ((Bubblewrap, 0.0), (Bubblewrap, 0.5), (Supervised, 0.0))
+            ]
+        except (AssertionError, Exception) as error:
+            return (name, "", "", " ".join(str(error).split())[:300])
+    first = runs[0]
+    same = [
+        f"{what} {_same(runs, get)}" for what, get in (("packets", _digests), ("output", _output))
+    ]
+    notes = [*same, *dict.fromkeys(run.note for run in runs if run.note)]
+    return (name, f"{first.virtual:.3f}", f"{first.wall:.1f}", ", ".join(notes))
+
+
+def _digests(run: MatrixRun) -> object:
+    return run.digests
+
+
+def _output(run: MatrixRun) -> object:
+    return run.output
+
+
+def _same(runs: Sequence[MatrixRun], get: Callable[[MatrixRun], object]) -> str:
+    names = ("again", "supervised")
+    differing = [
+        name for name, run in zip(names, runs[1:], strict=True) if get(run) != get(runs[0])
+    ]
+    return f"differ ({', '.join(differing)})" if differing else "same"
+
+
+def main(names: Sequence[str]) -> None:
+    print("| program | virtual s | wall s | three runs |\n| --- | --- | --- | --- |")
+    for name in names or CASES:
+        print("| " + " | ".join(row(name, CASES[name])) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
