@@ -38,6 +38,7 @@ MEASURING = (
     "browsing",
     "documentation",
     "reporting",
+    "programs",
 )
 """Folders of experiments that compare or show what was measured."""
 

@@ -76,9 +76,10 @@ def execute(
     kernel: str | None,
     **link: object,
 ) -> None:
-    """Run COMMAND in host h1, with a server in h2, over a link with delay and loss.
+    """Run your client and server over a bad network, in virtual time.
 
-    Both see this computer's programs and this folder, read-only. Exits with the status of COMMAND.
+    COMMAND runs in host h1, the server in h2. Both see this computer's programs and this folder,
+    read-only. Exits with the status of COMMAND.
     """
     options = NetworkOptions(folders=folders, clock=clock, kernel=kernel or DEFAULT_KERNEL)
     begun = time.monotonic()
