@@ -12,12 +12,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from analysis.analyze import files
+from analysis.analyze import files, short_numbers
 from analysis.analyze.connections import only
 from analysis.analyze.files import json_pieces
 from analysis.analyze.listed import ListedCapture, of_engine, of_reading
 from analysis.analyze.options import AnalyzeOptions, check
-from analysis.flows.reader import FileFacts, Reading, columns, read
+from analysis.flows.reader import FileFacts, Reading, columns, read, write_without_copies
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.match:
         return _both(paths, options, console)
+    if options.dedup:
+        _dedup(paths[0], options.dedup)
     labels, faults = files.labels(paths), list[str]()
     data = list[dict[str, Any]]()
     for path, label in zip(paths, labels, strict=True):
@@ -58,6 +60,13 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
             _print_written(written, console)
             _print_rest([reading], options, console)
     return _end(data, faults, options)
+
+
+def _dedup(path: Path, to: Path) -> None:
+    with _telling(path):
+        copies = write_without_copies(path, to)
+    left_out = short_numbers.counted(copies, "copy", "copies")
+    click.echo(f"Written: {to}, without {left_out} of packets.", err=True)
 
 
 def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:

@@ -12,7 +12,7 @@ from analysis.analyze.options import AnalyzeOptions
 from topologies.foundation.errors import TcplabError, UsageError
 
 _GROUPS = {
-    "Output": ("out", "write", "as_json", "events", "columns", "compatible"),
+    "Output": ("out", "write", "as_json", "events", "columns", "compatible", "dedup"),
     "Choice of packets and connections": ("since", "until", "connection", "host", "port", "where"),
     "Two captures of one flow": ("match", "align", "mss"),
     "Growing captures": ("live", "interval"),
@@ -103,6 +103,12 @@ class _Grouped(click.Command):
     type=click.IntRange(1, 2**16),
     metavar="BYTES",
     help="With --match: split packets larger than this (segmentation in the network card).",
+)
+@click.option(
+    "--dedup",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the capture to FILE, as pcap, without copies by a mirror port or second interface.",
 )
 @click.option(
     "--live",

@@ -61,11 +61,10 @@ _OF_BOTH_WAYS = (
     "unique_bytes_sent",
     "zwnd_probe_bytes",
     "missed_data",
-    "copies",
+    "mirrored",
 )
 _COLUMNS = (
     "connection",
-    "vantage",
     *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")),
 )
 
@@ -95,13 +94,11 @@ def _unseen(row: Values) -> bool:
 
 
 def _mirrored(row: Values) -> bool:
-    """Many copies of segments; they are usual only if data is captured at its receiver."""
-    copies, data = _both(row, "copies"), _both(row, "actual_data_pkts")
-    many = [
-        copies[way] * 5 > data[way] and row["vantage"] != receiver
-        for way, receiver in enumerate("ba")
-    ]
-    return any(many) and sum(copies) >= 3
+    """Many copies of packets, and not a few that a network doubled."""
+    copies, packets = _both(row, "mirrored"), _both(row, "total_packets")
+    return sum(copies) >= 3 and any(
+        number * 5 > of for number, of in zip(copies, packets, strict=True)
+    )
 
 
 _OF_CONNECTIONS = {
@@ -113,7 +110,7 @@ _OF_CONNECTIONS = {
     " says how many; -B gives it a larger buffer), left out by its filter, or are in IP fragments"
     " that are not whole.",
     _mirrored: "many segments are in the capture twice, as from a mirror port or two interfaces."
-    " Round trips of them are not measured: Wireshark's editcap -d IN OUT takes the copies out.",
+    " The second ones are counted as copies only; --dedup FILE writes the capture without them.",
 }
 
 

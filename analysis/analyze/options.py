@@ -57,6 +57,7 @@ class AnalyzeOptions:
     match: bool
     mss: int | None
     align: bool
+    dedup: Path | None
     live: bool
     interval: float
 
@@ -100,6 +101,8 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         )
     if not options.match and (options.align or options.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
+    if options.dedup:
+        _check_dedup(paths, options.dedup)
     for path in paths:
         if str(path) == "/dev/stdin" and sys.stdin.isatty():
             raise UsageError(
@@ -116,3 +119,11 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
             raise TcplabError(
                 f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U."
             )
+
+
+def _check_dedup(paths: Sequence[Path], to: Path) -> None:
+    """Check that one file, which can be read twice, is written to another."""
+    if len(paths) != 1 or not paths[0].is_file():
+        raise UsageError("--dedup takes one capture, in a file.", "Call it for each file.")
+    if to.exists() and to.samefile(paths[0]):
+        raise UsageError(f"--dedup would overwrite {to} while it is read.", "Name another file.")

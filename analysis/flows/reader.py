@@ -173,6 +173,27 @@ def columns(
     return results, facts
 
 
+def write_without_copies(path: Path, to: Path) -> int:
+    """Write the capture at `path` to `to` without copies of packets; returns their number.
+
+    Raises TcplabError as `read`, and if `to` cannot be written.
+    """
+    engine = load_engine()
+    copies: list[int] = columns(path, packets=True)[0]["copies"]
+    try:
+        engine.write_without(str(path), str(to), copies)
+    except OSError as error:
+        raise TcplabError(
+            f"{to} cannot be written ({error.strerror or error}).", "Check the folder and its disk."
+        ) from error
+    except ValueError as error:
+        raise TcplabError(
+            f"{path} has packets of several link types, which one pcap file cannot hold.",
+            "Split it by interface first, with Wireshark: -Y frame.interface_id==0.",
+        ) from error
+    return len(copies)
+
+
 @contextmanager
 def _seekable(path: Path) -> Iterator[Path]:
     """Copy a pipe to a temporary file first: the engine goes back in its file."""

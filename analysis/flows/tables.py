@@ -37,6 +37,7 @@ _PACKET_TYPES: dict[str, DTypeLike] = {
     "ttl": np.uint8,
     "kind": np.uint8,
     "in_flight": np.uint64,
+    "peer_in_flight": np.uint64,
     "rtt": np.int64,
 }
 

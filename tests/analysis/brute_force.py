@@ -1,8 +1,9 @@
 """A brute-force reader of small captures, which the engine's counts are compared with.
 
-It keeps every byte that was sent and looks at all of them again for each segment, so it shares no
-idea with the engine. It reads pcap files with nanoseconds or microseconds, Ethernet, IPv4 and IPv6,
-and takes the ends of a connection to be used once.
+It leaves out the copies that the engine names, and keeps every byte that was sent. It looks at all
+of them again for each segment, so it shares no idea with the engine. It reads pcap files with
+nanoseconds or microseconds, Ethernet, IPv4 and IPv6, and takes the ends of a connection to be used
+once.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from analysis import flows
+from analysis.flows.reader import columns
 
 _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16
 _HALF = 2**31
@@ -43,7 +45,8 @@ class SentWay:
 
 def _segments(path: Path) -> Iterator[tuple[int, tuple[bytes, int], tuple[bytes, int], bytes, int]]:
     """Give the time, both ends, TCP header and payload's length of each segment."""
-    content = path.read_bytes()
+    content, copies = path.read_bytes(), set(columns(path, packets=True)[0]["copies"])
+    number = 0
     order = "<" if content[0] != 0xA1 else ">"
     tick = 1 if b"\x3c" in content[1:3] else 1000
     at = 24
@@ -51,7 +54,12 @@ def _segments(path: Path) -> Iterator[tuple[int, tuple[bytes, int], tuple[bytes,
         seconds, fraction, captured, _ = struct.unpack_from(order + "4I", content, at)
         kind, packet = content[at + 28 : at + 30], content[at + 30 : at + 16 + captured]
         at += 16 + captured
-        if kind not in (b"\x08\x00", b"\x86\xdd") or 6 not in (packet[6], packet[9]):
+        number += 1
+        if (
+            number in copies
+            or kind not in (b"\x08\x00", b"\x86\xdd")
+            or 6 not in (packet[6], packet[9])
+        ):
             continue
         if packet[0] >> 4 == 4:
             head, source = (packet[0] & 15) * 4, 12

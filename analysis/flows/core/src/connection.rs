@@ -2,6 +2,7 @@
 //! which its figures rest.
 
 use crate::acks::{acknowledge, used};
+use crate::copies::is_copy;
 use crate::counting::{count, options, outstanding, payload, windows};
 use crate::direction::{self, Direction};
 use crate::handshake::{vantage, Handshake};
@@ -100,6 +101,14 @@ impl Connection {
         forward: bool,
         mut place: Place,
     ) {
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        let mut step = numbers(segment, flags, this, other);
+        let handshake = (&self.handshake, forward);
+        if !place.compatible && is_copy(segment, rare, this, other, &step, handshake) {
+            self.copy(segment, step, forward, place);
+            return;
+        }
         let now = segment.time;
         self.last_time = now;
         self.clock = self.clock.max(now);
@@ -111,10 +120,9 @@ impl Connection {
         }
         let (this, other) =
             if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
-        let mut step = numbers(segment, flags, this, other);
         count(segment, this, other, &step, place.compatible);
         let sacks = options(segment, rare, this, other, &mut step, place.compatible);
-        payload(segment, rare, this, &mut step);
+        payload(segment, rare, this, &mut step, place.compatible);
         transmit(this, other, &mut step, place.compatible);
         step.kind = classify(segment, this, other, &step, (&self.handshake, forward), &place);
         advance(this, other, &step, segment.flags & PSH != 0);
@@ -132,7 +140,26 @@ impl Connection {
         used(other, this, self.clock, false);
         if let Some(rows) = place.rows {
             let place = (place.number, place.connection, forward);
-            rows.push(segment, &row(segment, &step, &sacks, place, this.in_flight()));
+            let in_flight = (this.in_flight(), other.in_flight());
+            rows.push(segment, &row(segment, &step, &sacks, place, in_flight));
+        }
+    }
+
+    /// A copy of a packet changes nothing but the number of copies.
+    #[cold]
+    fn copy(&mut self, segment: &Segment, mut step: Step, forward: bool, place: Place) {
+        let (this, other) = if forward { (&mut self.a, &self.b) } else { (&mut self.b, &self.a) };
+        step.kind = kind::COPY;
+        let counters = this.rare();
+        counters.kinds[usize::from(kind::COPY)] += 1;
+        counters.kind_bytes[usize::from(kind::COPY)] += step.payload as u64;
+        counters.mirrored += 1;
+        counters.hardware_duplicates += u64::from(segment.ip_id.unwrap_or(0) != 0);
+        if let Some(rows) = place.rows {
+            let place = (place.number, place.connection, forward);
+            rows.copies.push(place.0);
+            let in_flight = (this.in_flight(), other.in_flight());
+            rows.push(segment, &row(segment, &step, &Sacks::default(), place, in_flight));
         }
     }
 
@@ -190,7 +217,7 @@ fn row<'a>(
     step: &Step,
     sacks: &'a Sacks,
     place: (u64, u32, bool),
-    in_flight: i64,
+    in_flight: (i64, i64),
 ) -> Row<'a> {
     Row {
         number: place.0,

@@ -299,6 +299,7 @@ impl Part<'_> {
             (kind::COPY, "copies"),
         ];
         others.iter().for_each(|(kind, name)| self.unsigned(name, rare.kinds[usize::from(*kind)]));
+        self.unsigned("mirrored", rare.mirrored);
     }
 
     fn reordering(&mut self, rare: &RareCounters) {

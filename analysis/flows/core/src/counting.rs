@@ -109,9 +109,18 @@ fn selective(blocks: &[(u32, u32)], other: &Direction, step: &mut Step) -> Sacks
 }
 
 #[inline(always)]
-pub fn payload(segment: &Segment, rare: &RareFields, this: &mut Direction, step: &mut Step) {
-    if let Some(id) = segment.ip_id {
-        step.copy = duplicate(this, segment.sequence, id);
+pub fn payload(
+    segment: &Segment,
+    rare: &RareFields,
+    this: &mut Direction,
+    step: &mut Step,
+    compatible: bool,
+) {
+    if let (true, Some(id)) = (compatible, segment.ip_id) {
+        step.copy = this.is_hardware_duplicate(segment.sequence, id);
+        if step.copy {
+            this.rare().hardware_duplicates += 1;
+        }
     }
     if step.payload == 0 {
         return;
@@ -140,35 +149,6 @@ pub fn payload(segment: &Segment, rare: &RareFields, this: &mut Direction, step:
         this.truncated_bytes += u64::from(segment.missing);
         this.truncated_packets += 1;
     }
-}
-
-/// Same sequence number and identification as one of the eight remembered, neither being 0.
-#[inline(always)]
-fn duplicate(this: &mut Direction, number: u32, id: u16) -> bool {
-    // Nearly always no identification is the same.
-    if alike(&this.duplicate_ids, id) && number != 0 && id != 0 && both(this, number, id) {
-        this.rare().hardware_duplicates += 1;
-        return true;
-    }
-    this.duplicate_numbers[usize::from(this.duplicate_slot)] = number;
-    this.duplicate_ids[usize::from(this.duplicate_slot)] = id;
-    this.duplicate_slot = (this.duplicate_slot + 1) & 7;
-    false
-}
-
-/// Whether one of these is `id`. Compiles to a comparison of all at once.
-#[inline(always)]
-fn alike(known: &[u16; 8], id: u16) -> bool {
-    let mut same = [0u16; 8];
-    for (same, known) in same.iter_mut().zip(known) {
-        *same = u16::from(*known == id);
-    }
-    same.iter().fold(0, |any, same| any | same) != 0
-}
-
-#[cold]
-fn both(this: &Direction, number: u32, id: u16) -> bool {
-    this.duplicate_numbers.iter().zip(&this.duplicate_ids).any(|known| known == (&number, &id))
 }
 
 /// Windows, ACK counts and SACK counts of a segment without RST.

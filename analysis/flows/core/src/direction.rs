@@ -36,6 +36,7 @@ pub struct RareCounters {
     pub repeated_packets: u64,
     pub repeated_bytes: u64,
     pub hardware_duplicates: u64,
+    pub mirrored: u64,
     pub sack_packets: u64,
     pub sacks_sent: u64,
     pub dsacks: u64,
@@ -108,7 +109,7 @@ pub struct Direction {
     pub last_received: i64,
     pub mss: u16,
     pub scale: u8,
-    pub duplicate_slot: u8,
+    pub recent_slot: u8,
     pub known: bool,
     /// Whether `scale` is for the windows after the SYNs. A SYN-ACK asks for it only if the SYN did
     /// (RFC 7323, section 2.2), though the capture may lack that.
@@ -130,8 +131,9 @@ pub struct Direction {
     pub window_sum: u64,
     pub window_max: u32,
     pub window_min: u32,
-    pub duplicate_numbers: [u32; 8],
-    pub duplicate_ids: [u16; 8],
+    /// What tells the latest packets from others, and their identifications.
+    pub recent_marks: [u32; 8],
+    pub recent_ids: [u16; 8],
     pub owin_last: i64,
     pub owin_since: i64,
     pub owin_max: i64,

@@ -120,6 +120,7 @@ impl SenderSituation {
             && self.again == 0
             && self.next > probed
             && !self.sign()
+            && self.passed() > self.rtt.unwrap_or(0).max(MILLISECOND)
             && (!self.head() || self.passed() <= waited)
     }
 

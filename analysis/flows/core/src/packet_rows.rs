@@ -15,7 +15,8 @@ pub struct Row<'a> {
     pub sacks: &'a [(i64, i64)],
     pub dsack: bool,
     pub kind: u8,
-    pub in_flight: i64,
+    /// Of this direction, and of the other.
+    pub in_flight: (i64, i64),
     pub rtt: Option<i64>,
 }
 
@@ -45,6 +46,7 @@ pub struct Piece {
     pub ttl: Vec<u8>,
     pub kind: Vec<u8>,
     pub in_flight: Vec<u64>,
+    pub peer_in_flight: Vec<u64>,
     pub rtt: Vec<i64>,
     pub has_rtt: Vec<u8>,
 }
@@ -53,6 +55,8 @@ pub struct Piece {
 pub struct Rows {
     pub pieces: Vec<Piece>,
     pub count: usize,
+    /// The numbers of the records that are copies.
+    pub copies: Vec<u64>,
 }
 
 impl Rows {
@@ -98,7 +102,8 @@ impl Piece {
         self.ecn.push(segment.ecn);
         self.ttl.push(segment.ttl);
         self.kind.push(row.kind);
-        self.in_flight.push(row.in_flight as u64);
+        self.in_flight.push(row.in_flight.0 as u64);
+        self.peer_in_flight.push(row.in_flight.1 as u64);
         self.rtt.push(row.rtt.unwrap_or(0));
         self.has_rtt.push(u8::from(row.rtt.is_some()));
     }

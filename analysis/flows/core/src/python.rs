@@ -3,6 +3,7 @@
 
 use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::{Table, TableEntry};
+use crate::deduplication::Unwritten;
 use crate::growing::GrowingCapture;
 use crate::link_layer::NAMES;
 use crate::networks::Networks;
@@ -12,7 +13,7 @@ use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
 use crate::text_lines::{TextCells, TextColumn};
 use crate::whole_packets::Identity;
-use crate::{connection_rows, read, text_lines, Reading, Refused};
+use crate::{connection_rows, deduplication, read, text_lines, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -58,6 +59,7 @@ fn analyse(
             pieces.append(packets_piece(py, &piece)?)?;
         }
         facts.set_item("packets_pieces", pieces)?;
+        facts.set_item("copies", rows.copies)?;
     }
     Ok(facts)
 }
@@ -222,6 +224,7 @@ fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyD
     always("ttl", "uint8", bytes(py, &piece.ttl))?;
     always("kind", "uint8", bytes(py, &piece.kind))?;
     always("in_flight", "uint64", bytes(py, &piece.in_flight))?;
+    always("peer_in_flight", "uint64", bytes(py, &piece.peer_in_flight))?;
     maybe("rtt", "int64", bytes(py, &piece.rtt), &piece.has_rtt)?;
     Ok(made)
 }
@@ -253,9 +256,22 @@ fn numbers<T>(values: &Bound<'_, PyAny>, number: fn([u8; 8]) -> T) -> PyResult<V
     Ok(bytes.chunks_exact(8).map(eight).collect())
 }
 
+/// Writes the capture at `path` to `to` without the records of these numbers. Raises OSError if
+/// either file fails, ValueError for one that is no capture or has several link types.
+#[pyfunction]
+fn write_without(py: Python<'_>, path: PathBuf, to: PathBuf, left_out: Vec<u64>) -> PyResult<()> {
+    py.allow_threads(|| deduplication::write_without(&path, &to, left_out)).map_err(|why| match why
+    {
+        Unwritten::Refused(why) => refused(why),
+        Unwritten::Output(error) => PyOSError::new_err(error),
+        Unwritten::LinkTypes => PyValueError::new_err("several link types"),
+    })
+}
+
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Follower>()?;
     module.add_function(wrap_pyfunction!(lines, module)?)?;
+    module.add_function(wrap_pyfunction!(write_without, module)?)?;
     module.add_function(wrap_pyfunction!(analyse, module)?)
 }

@@ -133,6 +133,14 @@ impl Scoreboard {
         sent.time = now;
     }
 
+    /// When just these numbers were sent last, if they await their ACK.
+    pub fn sent_at(&self, first: i64, end: i64) -> Option<i64> {
+        let list = self.list.all();
+        let sent = list.get(list.partition_point(|known| known.end <= first))?;
+        let is_same = sent.first() == first && sent.end == end && sent.acks() == 0;
+        is_same.then_some(sent.time)
+    }
+
     /// Whether an ACK changes nothing, unless it is a duplicate.
     #[inline(always)]
     pub fn is_settled(&self, ack: i64) -> bool {

@@ -25,6 +25,11 @@ impl UnansweredStamps {
         self.latest = value;
     }
 
+    /// Whether a value is later than all that were sent, of which there must be one.
+    pub fn is_newer(&self, value: u32) -> bool {
+        value.wrapping_sub(self.latest) as i32 > 0
+    }
+
     /// The first echo of a value: when it was sent. Older ones will not be echoed any more.
     #[inline(always)]
     pub fn echoed(&mut self, echo: u32) -> Option<i64> {
