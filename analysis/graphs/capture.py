@@ -67,6 +67,8 @@ class Acknowledgements:
     window: Whole
     number: Whole
     rtt: Whole
+    in_flight: Whole
+    """Bytes that are left in flight."""
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,7 @@ def _answers(answers: ColumnTable, start: int) -> Acknowledgements:
         window=window,
         number=answers.whole("number"),
         rtt=answers.whole("rtt", missing=-1),
+        in_flight=answers.whole("peer_in_flight"),
     )
 
 

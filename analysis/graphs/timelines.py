@@ -147,13 +147,13 @@ IN_FLIGHT_AT_RECEIVER = (
 
 
 def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] = ()) -> Graph:
-    """Draw bytes in flight after each segment sent, and windows as stairs.
+    """Draw bytes in flight, which segments raise and ACKs lower, and windows as stairs.
 
     `samples` are of the sending socket. Without packets of the other direction no arrival is
     known, so the graph is empty.
     """
     caption = IN_FLIGHT_AT_RECEIVER * direction.at_receiver + IN_FLIGHT_CAPTION
-    count = len(direction.sent.time) if len(direction.answers.time) else 0
+    time, in_flight, number = _flight(direction)
     segment = int((direction.sent.high - direction.sent.low).max(initial=0))
     at = _at(samples, direction)
     windows = np.array([sample.cwnd for sample in samples], dtype=np.float64)
@@ -168,13 +168,25 @@ def draw_in_flight(direction: CaptureDirection, samples: Sequence[SocketSample] 
         Layer(
             "in_flight",
             "stairs",
-            direction.sent.time[:count],
-            direction.sent.in_flight[:count],
-            fields={"record": direction.sent.number[:count]},
+            time,
+            in_flight,
+            fields={"record": number},
         ),
         Layer("ssthresh", "stairs", at[has_threshold], thresholds[has_threshold] * segment),
         Layer("cwnd", "stairs", at, windows * segment),
     )
+
+
+def _flight(direction: CaptureDirection) -> tuple[Whole, Whole, Whole]:
+    """Return time, bytes in flight and number of the packets of both ways, in order of time."""
+    sent, answers = direction.sent, direction.answers
+    if not len(answers.time):
+        return sent.time[:0], sent.in_flight[:0], sent.number[:0]
+    number = np.concatenate([sent.number, answers.number])
+    time = np.concatenate([sent.time, answers.time])
+    in_flight = np.concatenate([sent.in_flight, answers.in_flight])
+    order = np.lexsort((number, time))
+    return time[order], in_flight[order], number[order]
 
 
 STEVENS_CAPTION = (

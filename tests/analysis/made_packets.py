@@ -43,6 +43,7 @@ SCHEMA: dict[str, Any] = {
     "ttl": pl.UInt8,
     "kind": pl.UInt8,
     "in_flight": pl.UInt64,
+    "peer_in_flight": pl.UInt64,
     "rtt": pl.Int64,
 }
 Row = dict[str, Any]
@@ -116,6 +117,7 @@ class Made:
             "ttl": 64,
             "kind": 0,
             "in_flight": 0,
+            "peer_in_flight": 0,
             "rtt": None,
         } | more
         self._count += 1
@@ -302,6 +304,7 @@ def large(segments: int = 1_000_000, again: int = 2000, seed: int = 1) -> Captur
         "ttl": np.full(segments, 64),
         "kind": kind,
         "in_flight": np.where(data, after - acked, 0),
+        "peer_in_flight": np.where(data, 0, after - acked),
     }
     made = pl.DataFrame(columns).with_columns(
         sacks=pl.lit([], dtype=pl.List(pl.UInt64)),
@@ -353,6 +356,7 @@ def read_sample(path: Path) -> Capture:
                 "ttl": ip.ttl,
                 "kind": kind,
                 "in_flight": 0,
+                "peer_in_flight": 0,
                 "rtt": None,
             }
         )
