@@ -22,6 +22,7 @@ CALLED = {
     "tlp": "as tail loss probe",
     "spurious": "needless",
     "other": "without a sign",
+    "fastopen": "as the SYN's data were refused",
 }
 """The kinds of retransmissions in a student's words."""
 LIMITS = {"receiver": "receive window", "network": "network", "application": "application"}
@@ -124,6 +125,8 @@ class ConnectionFacts:
         syns, answers = int(self.row["syns_a2b"]), int(self.row["syns_b2a"])
         if not syns or not answers:
             return ""
+        if all(self.row[f"syns_{way}"] > self.row[f"syn_acks_{way}"] for way in ("a2b", "b2a")):
+            return "Opened by both ends at once: their SYNs crossed."
         took, again = self.row["connect_time"], []
         again += [f"its SYN was sent {syns} times"] if syns > 1 else []
         again += [f"the answer was sent {answers} times"] if answers > 1 else []

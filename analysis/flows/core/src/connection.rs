@@ -189,6 +189,10 @@ impl Connection {
         if handshake.inner.is_some() {
             return;
         }
+        handshake.crossed |= !forward && flags & (SYN | ACK) == SYN;
+        if handshake.crossed {
+            return;
+        }
         match (flags & (SYN | ACK), forward) {
             (SYN, true) => {
                 handshake.first_syn.get_or_insert(segment.time);

@@ -14,13 +14,14 @@ const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
 const PERCENTILES: [(u64, &str); 6] =
     [(5, "p5"), (25, "p25"), (50, "p50"), (75, "p75"), (95, "p95"), (99, "p99")];
-const CLASSES: [(u8, &str); 6] = [
+const CLASSES: [(u8, &str); 7] = [
     (kind::FAST, "fast"),
     (kind::SACK, "sack"),
     (kind::RTO, "rto"),
     (kind::TLP, "tlp"),
     (kind::SPURIOUS, "spurious"),
     (kind::OTHER, "other"),
+    (kind::FASTOPEN, "fastopen"),
 ];
 
 /// Adds the connection as the next row.
@@ -109,6 +110,8 @@ impl Part<'_> {
             format!("{}/{}", self.small(this.syns), self.small(this.fins)),
         );
         self.unsigned("syns", u64::from(this.syns));
+        self.unsigned("syn_acks", u64::from(this.syn_acks));
+        self.unsigned("resets_ignored", u64::from(rare.resets_ignored));
         self.unsigned("fins", u64::from(this.fins));
     }
 
@@ -166,7 +169,7 @@ impl Part<'_> {
 
     fn stream(&mut self) {
         let this = self.this;
-        let last = if this.resets > 0 { Some(this.latest_end) } else { this.fin_end };
+        let last = if this.believed_resets() > 0 { Some(this.latest_end) } else { this.fin_end };
         let length = match (this.syns > 0 && this.fins > 0, last) {
             (true, Some(last)) if self.compatible => Some((last - 1).max(0)),
             // A reset may tell less than was sent, and so may a second FIN.

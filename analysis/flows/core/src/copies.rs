@@ -74,7 +74,8 @@ fn is_too_soon(
 
 /// What is sent again carries the clock of then.
 fn is_stamped_anew(segment: &Segment, this: &Direction) -> bool {
-    matches!(segment.timestamps(), Some((value, _)) if this.timestamped && this.stamps.is_newer(value))
+    let stamp = segment.timestamps().map(|stamps| stamps.0);
+    this.timestamped && stamp.map_or(false, |value| this.stamps.is_newer(value))
 }
 
 /// The shortest time after which a sender may repeat a segment. At the receiver an ACK follows its

@@ -24,6 +24,10 @@ pub fn count(
     this.last_time = step.now.into();
     if flags & (SYN | FIN | RST) != 0 {
         this.syns += u32::from(flags & SYN != 0);
+        this.syn_acks += u32::from(flags & (SYN | ACK) == SYN | ACK);
+        if flags & SYN != 0 && step.payload > 0 {
+            this.rare().syn_data = step.end + 1;
+        }
         this.fins += u32::from(flags & FIN != 0);
         this.resets += u32::from(flags & RST != 0);
         if flags & SYN != 0 {
@@ -33,8 +37,12 @@ pub fn count(
         if flags & FIN != 0 {
             this.fin_end = Some(step.end);
         }
-        this.has_ended |= flags & (FIN | RST) != 0;
-        other.has_ended |= flags & RST != 0;
+        let resets = flags & RST != 0 && (compatible || is_believed(this, step));
+        if flags & RST != 0 && !resets {
+            this.rare().resets_ignored += 1;
+        }
+        this.has_ended |= flags & FIN != 0 || resets;
+        other.has_ended |= resets;
     }
     if flags & (SYN | FIN | RST) != 0 || flags & ACK == 0 {
         this.without_payload += u64::from(step.payload == 0);
@@ -55,6 +63,14 @@ pub fn count(
         rare.ece += u64::from(established && flags & ECE != 0);
         rare.cwr += u64::from(established && flags & CWR != 0);
     }
+}
+
+/// Whether a reset lies in the window of its receiver, which ignores others (RFC 5961, section 3.2).
+fn is_believed(this: &Direction, step: &Step) -> bool {
+    let begins = this.packets == 1;
+    let is_below = step.first < this.acknowledged - 1;
+    let is_above = step.first > this.reference() && this.offer.room(step.first) < 0;
+    begins || !(is_below || is_above)
 }
 
 #[inline(always)]
@@ -174,10 +190,14 @@ pub fn windows(rare: &RareFields, this: &mut Direction, other: &mut Direction, s
     if let Some(ack) = step.ack {
         this.last_ack = ack.into();
         // One that is not believed, or older, says nothing.
-        if ack <= other.acknowledged {
-            other.offer.update(step.first, ack, offered(this, other, u64::from(window)));
+        let is_believed = ack <= other.acknowledged;
+        let offer = offered(this, other, u64::from(window));
+        if is_believed && other.offer.update(step.first, ack, offer) {
+            zero_window(this, step.now, window == 0);
         }
-        zero_window(this, step.now, window == 0);
+        if window == 0 {
+            this.rare().zero_windows += 1;
+        }
         if rare.block_count > 0 {
             let counters = this.rare();
             counters.sack_packets += 1;
@@ -206,7 +226,6 @@ fn zero_window(this: &mut Direction, now: i64, zero: bool) {
     }
     this.advertises_zero = zero;
     let rare = this.rare();
-    rare.zero_windows += u64::from(zero);
     match (rare.zero_window_since, zero) {
         (None, true) => rare.zero_window_since = Some(now),
         (Some(since), false) => {

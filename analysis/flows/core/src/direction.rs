@@ -37,6 +37,9 @@ pub struct RareCounters {
     pub repeated_bytes: u64,
     pub hardware_duplicates: u64,
     pub mirrored: u64,
+    pub resets_ignored: u32,
+    /// The end of the data that a SYN carried.
+    pub syn_data: i64,
     pub sack_packets: u64,
     pub sacks_sent: u64,
     pub dsacks: u64,
@@ -171,6 +174,8 @@ pub struct Direction {
 
     // What few packets need, and the end.
     pub syns: u32,
+    /// Those with ACK.
+    pub syn_acks: u32,
     pub fins: u32,
     pub resets: u32,
     pub scaled: bool,
@@ -232,6 +237,11 @@ impl Direction {
     pub fn sum_up(&mut self, clock: i64) {
         self.usage.advance(clock, &mut self.limited);
         self.rtts.sum_up();
+    }
+
+    /// Resets that end the connection.
+    pub fn believed_resets(&self) -> u32 {
+        self.resets - self.rare.as_deref().map_or(0, |rare| rare.resets_ignored)
     }
 
     pub fn acks(&self) -> u64 {

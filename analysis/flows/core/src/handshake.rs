@@ -26,6 +26,8 @@ pub struct Handshake {
     /// From the first SYN to the ACK of the SYN-ACK.
     pub whole: Option<i64>,
     pub vantage: Vantage,
+    /// Both ends sent a SYN before they saw the other's: its halves are no round trips.
+    pub crossed: bool,
 }
 
 impl Handshake {

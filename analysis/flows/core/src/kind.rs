@@ -14,4 +14,5 @@ pub const OTHER: u8 = 10;
 pub const LATE: u8 = 11;
 pub const COPY: u8 = 12;
 pub const FIN: u8 = 13;
-pub const COUNT: usize = 14;
+pub const FASTOPEN: u8 = 14;
+pub const COUNT: usize = 15;

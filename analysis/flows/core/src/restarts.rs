@@ -50,7 +50,8 @@ impl Connection {
 /// Ours: a SYN with another number than this direction's begins a new connection, a SYN-ACK only
 /// after a close.
 fn begins(segment: &Segment, this: &Direction, other: &Direction) -> bool {
-    let closed = this.fins + other.fins + this.resets + other.resets > 0;
+    let resets = this.believed_resets() + other.believed_resets();
+    let closed = this.fins + other.fins + resets > 0;
     let another = this.known && segment.sequence != this.origin;
     another && (closed || segment.flags & ACK == 0)
 }

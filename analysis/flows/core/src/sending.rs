@@ -4,7 +4,7 @@ use crate::direction::{new_counters, Direction};
 use crate::handshake::Handshake;
 use crate::kind;
 use crate::losses::{Retransmission, SenderSituation, SequenceGap};
-use crate::segment::{Segment, FIN, RST, SYN};
+use crate::segment::{Segment, ACK, FIN, RST, SYN};
 use crate::step::{Place, Step};
 
 /// The segment enters the scoreboard; what it repeats is counted as tcptrace does.
@@ -15,7 +15,13 @@ pub fn transmit(this: &mut Direction, other: &Direction, step: &mut Step, compat
     if length == 0 {
         return;
     }
-    if other.last_window == 0 && other.packets > 0 && syn == 0 {
+    let is_probe = if compatible {
+        other.last_window == 0 && other.packets > 0 && syn == 0
+    } else {
+        // More than a byte was in flight when the window closed.
+        other.advertises_zero && length == 1 && step.payload == 1 && step.end > this.acknowledged
+    };
+    if is_probe {
         step.probe = true;
         let rare = this.rare();
         rare.probe_packets += 1;
@@ -61,13 +67,16 @@ pub fn classify(
     }
     if flags & SYN != 0 {
         let first = if step.payload > 0 { kind::NEW } else { kind::NONE };
-        return again_or(this, step, this.syns > 1, kind::SYN, first);
+        // With crossing SYNs the answer has the number of the SYN.
+        let is_answer = flags & ACK != 0;
+        let alike = if is_answer { this.syn_acks } else { this.syns - this.syn_acks };
+        return again_or(this, step, alike > 1, kind::SYN, first);
     }
     if step.payload == 0 {
         gap(segment, this, step);
         return again_or(this, step, this.fins > 1, kind::FIN, kind::NONE);
     }
-    if step.first >= this.next && !(other.advertises_zero && step.end > this.acknowledged) {
+    if step.first >= this.next && !step.probe {
         gap(segment, this, step);
         return kind::NEW;
     }
@@ -130,7 +139,7 @@ fn repetition(
     let timestamp = segment.timestamps().map(|pair| pair.0);
     let chosen = if keepalive {
         kind::KEEPALIVE
-    } else if step.probe || (other.advertises_zero && step.end > this.acknowledged) {
+    } else if step.probe {
         kind::PROBE
     } else if again == 0 {
         let (next, packets) = (this.next, this.data_packets - 1);
@@ -144,6 +153,8 @@ fn repetition(
         kind::LATE
     } else if step.copy || handshake.at_receiver(forward) {
         kind::COPY
+    } else if is_refused(this, other, &step) {
+        kind::FASTOPEN
     } else {
         let about = situation(this, other, &step);
         this.rare().losses.classify(&about)
@@ -151,7 +162,10 @@ fn repetition(
     let rare = this.rare();
     rare.kinds[usize::from(chosen)] += 1;
     rare.kind_bytes[usize::from(chosen)] += again as u64;
-    if matches!(chosen, kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER) {
+    if matches!(
+        chosen,
+        kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER | kind::FASTOPEN
+    ) {
         rare.losses.remember(Retransmission {
             first: step.first,
             end: step.end,
@@ -168,6 +182,13 @@ fn repetition(
     chosen
 }
 
+/// Whether the SYN carried the segment's data, and its answer left them out (RFC 7413).
+fn is_refused(this: &Direction, other: &Direction, step: &Step) -> bool {
+    let syn_data = this.rare.as_deref().map_or(0, |rare| rare.syn_data);
+    let is_first_repeat = matches!(step.added.earlier, Some((_, 0)));
+    step.first < syn_data && is_first_repeat && other.syn_acks > 0 && this.acknowledged < syn_data
+}
+
 fn situation(this: &Direction, other: &Direction, step: &Step) -> SenderSituation {
     let (sent, again) = step.added.earlier.unwrap_or((step.now, 0));
     SenderSituation {
@@ -180,7 +201,9 @@ fn situation(this: &Direction, other: &Direction, step: &Step) -> SenderSituatio
         last_received: this.last_received,
         sent,
         again,
-        sack: this.sack_permitted && other.sack_permitted,
+        // Blocks prove it where the capture lacks the SYNs.
+        sack: (this.sack_permitted && other.sack_permitted)
+            || other.rare.as_deref().map_or(false, |rare| rare.sacks_sent > 0),
         sacked_top: this.sacked.top(),
         duplicates: this.duplicates,
         size: i64::from(this.segment_size(other)).max(1),

@@ -16,7 +16,10 @@ pub struct Identity {
 pub fn whole(frame: &mut Frame, identity: Identity, connection: &Connection) {
     let Identity { number, ends, network } = identity;
     let (a, b) = (&connection.a, &connection.b);
-    let complete = match (a.resets + b.resets > 0, a.syns.min(b.syns).min(a.fins).min(b.fins) > 0) {
+    let complete = match (
+        a.believed_resets() + b.believed_resets() > 0,
+        a.syns.min(b.syns).min(a.fins).min(b.fins) > 0,
+    ) {
         (true, _) => "reset",
         (_, true) => "yes",
         _ => "no",

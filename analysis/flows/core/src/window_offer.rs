@@ -12,16 +12,18 @@ pub struct WindowOffer {
 }
 
 impl WindowOffer {
-    /// A segment of the peer with its numbers and window.
+    /// Takes a segment of the peer with its numbers and window; false if it says nothing new, for
+    /// example as it was overtaken.
     #[inline(always)]
-    pub fn update(&mut self, sequence: i64, acknowledgement: i64, window: u64) {
+    pub fn update(&mut self, sequence: i64, acknowledgement: i64, window: u64) -> bool {
         let edge = acknowledgement + window as i64;
         let order = (acknowledgement, sequence).cmp(&(self.acknowledgement, self.sequence));
         match self.edge.get() {
-            Some(known) if order.is_lt() || (order.is_eq() && window > 0 && edge <= known) => {}
+            Some(known) if order.is_lt() || (order.is_eq() && window > 0 && edge <= known) => false,
             _ => {
                 (self.edge, self.acknowledgement, self.sequence) =
                     (edge.into(), acknowledgement, sequence);
+                true
             }
         }
     }
