@@ -260,6 +260,8 @@ impl Part<'_> {
         marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
         self.unsigned("ece_packets", rare.ece);
         self.unsigned("cwr_packets", rare.cwr);
+        self.unsigned("marks_reported", rare.reported_marks);
+        self.text("ecn_counter", if this.counts_marks { "accurate" } else { "" }.to_string());
         let limited = |state: u8| this.limited[usize::from(state)];
         let (receiver, network) = (limited(limit::RECEIVER), limited(limit::NETWORK));
         let (idle, waiting) = (limited(limit::IDLE), limited(limit::APPLICATION));

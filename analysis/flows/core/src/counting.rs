@@ -1,10 +1,12 @@
 //! The steps that count: packets, options, payload, windows, and tcptrace's outstanding window.
 
 use crate::direction::Direction;
-use crate::segment::{Segment, ACK, CWR, ECE, FIN, PSH, RST, SYN, URG};
+use crate::segment::{Segment, ACK, AE, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
 use crate::tcp_options::RareFields;
 
+/// What the counter of marks begins with.
+const FIRST_ACE: u16 = 5;
 /// More than any window: 2^16 scaled by 14 bits (RFC 7323, section 2.2).
 const UNBOUNDED: u64 = 1 << 32;
 
@@ -54,14 +56,48 @@ pub fn count(
     if this.has_ended {
         this.latest_end = step.end;
     }
+    if flags & SYN != 0 {
+        negotiate(segment, this, other);
+    }
+    let counts_marks = this.counts_marks && flags & SYN == 0;
     if segment.ecn != 0 || flags & (ECE | CWR) != 0 {
         let established = flags & SYN == 0;
         let rare = this.rare();
         rare.ect1 += u64::from(segment.ecn == 1);
         rare.ect0 += u64::from(segment.ecn == 2);
         rare.ce += u64::from(segment.ecn == 3);
-        rare.ece += u64::from(established && flags & ECE != 0);
-        rare.cwr += u64::from(established && flags & CWR != 0);
+        let is_classic = established && !counts_marks;
+        rare.ece += u64::from(is_classic && flags & ECE != 0);
+        rare.cwr += u64::from(is_classic && flags & CWR != 0);
+    }
+    if counts_marks {
+        count_marks(segment, this);
+    }
+}
+
+/// A SYN asks with all three flags, and its answer has one of four others (AccECN, section 3.1).
+fn negotiate(segment: &Segment, this: &mut Direction, other: &mut Direction) {
+    let asked = segment.flags & (AE | CWR | ECE);
+    this.rare().syn_ecn = asked;
+    let peer = other.rare.as_deref().map_or(0, |rare| rare.syn_ecn);
+    let answers = [CWR, CWR | ECE, AE, AE | CWR];
+    let is_agreed = segment.flags & ACK != 0 && peer == AE | CWR | ECE && answers.contains(&asked);
+    if is_agreed {
+        (this.counts_marks, other.counts_marks) = (true, true);
+        (this.rare().last_ace, other.rare().last_ace) = (FIRST_ACE, FIRST_ACE);
+    }
+}
+
+/// The three flags count CE marks of the other direction, modulo 8. The first ACK of the handshake
+/// tells of the SYN-ACK instead.
+#[cold]
+fn count_marks(segment: &Segment, this: &mut Direction) {
+    let is_handshake = this.packets == u64::from(this.syns) + 1 && this.syn_acks == 0;
+    let ace = (segment.flags & (AE | CWR | ECE)) / ECE;
+    let rare = this.rare();
+    if !is_handshake {
+        rare.reported_marks += u64::from(ace.wrapping_sub(rare.last_ace) & 7);
+        rare.last_ace = ace;
     }
 }
 

@@ -52,6 +52,11 @@ pub struct RareCounters {
     pub ce: u64,
     pub ece: u64,
     pub cwr: u64,
+    /// By its counter (AccECN): marks that it reported, and the counter of three bits.
+    pub reported_marks: u64,
+    pub last_ace: u16,
+    /// The ECN flags of its SYN.
+    pub syn_ecn: u16,
     pub retransmission_times: Samples,
     pub last_times: Samples,
     pub most_again: u32,
@@ -124,6 +129,8 @@ pub struct Direction {
     pub short: bool,
     /// Whether a FIN or RST of this side or an RST of the other ended what is sent.
     pub has_ended: bool,
+    /// Whether its flags count marks (AccECN), as both SYNs agreed.
+    pub counts_marks: bool,
     /// The largest payload.
     pub largest: u32,
 

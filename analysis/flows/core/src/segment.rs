@@ -15,6 +15,7 @@ pub const ACK: u16 = 16;
 pub const URG: u16 = 32;
 pub const ECE: u16 = 64;
 pub const CWR: u16 = 128;
+pub const AE: u16 = 256;
 
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
