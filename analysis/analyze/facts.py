@@ -25,6 +25,8 @@ CALLED = {
     "fastopen": "as the SYN's data were refused",
 }
 """The kinds of retransmissions in a student's words."""
+_MANY = 20
+"""A direction with less than this part of the other's bytes has requests only."""
 LIMITS = {"receiver": "receive window", "network": "network", "application": "application"}
 
 
@@ -58,6 +60,11 @@ class DirectionFacts:
     def carried(self) -> int:
         """Bytes of payload, each once."""
         return int(self["unique_bytes_sent"])
+
+    @property
+    def is_request(self) -> bool:
+        """True if it asks for the data of the other direction: no limit of it matters."""
+        return self.carried * _MANY < int(self.back("unique_bytes_sent"))
 
     @property
     def kinds(self) -> dict[str, int]:

@@ -89,6 +89,7 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
     again, episodes, gaps = _again(direction)
     probes = short_numbers.counted(direction["probes"], "probe")
     is_limit_seen = direction.place != "receiver" and direction.answered
+    has_limit = is_limit_seen and not direction.is_request
     return {
         "Bytes (each once)": short_numbers.size(direction.carried),
         "Segments with data": count(direction["actual_data_pkts"]),
@@ -103,7 +104,7 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
         if closed or direction["probes"]
         else "",
         "Keep-alives": count(direction["keepalives"]) if direction["keepalives"] else "",
-        "Limited by": _limited(direction) if is_limit_seen else "",
+        "Limited by": _limited(direction) if has_limit else "",
     }
 
 

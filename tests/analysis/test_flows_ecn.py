@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.analysis.captures import MadeCapture
-from tests.analysis.frames import ACK, CWR, ECE, NS, PSH, SYN
+from tests.analysis.frames import ACK, CWR, ECE, NS, PSH
 from tests.analysis.looking import Look, only_connection
 
 HOSTS = [("10.0.0.1", "10.0.0.2"), ("fd00::1", "fd00::2")]

@@ -8,6 +8,7 @@ import pytest
 
 from analysis import flows
 from analysis.analyze import facts
+from analysis.analyze.terminal import figures
 from analysis.graphs.capture import Capture, directions
 from analysis.graphs.timelines import draw_in_flight
 from tests.analysis.captures import MadeCapture, MadeFlow, opened
@@ -131,3 +132,14 @@ def test_refused_data_of_a_syn_are_sent_again_without_a_loss(look: Look) -> None
     assert repetitions(read) == ["fastopen"]
     row = only_connection(read)
     assert (row["retransmissions_fastopen_a2b"], row["loss_episodes_a2b"]) == (1, 0)
+
+
+def test_a_request_of_a_download_has_no_limit(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=0.04, seen_at_b=False)
+    flow.a.send(0.1, 100)
+    for number in range(20):
+        flow.b.send(0.14 + number * 0.001)
+        flow.a.ack(0.1401 + number * 0.001)
+    main, request = facts.connection(only_connection(look(flow))).directions
+    assert (main.is_request, request.is_request) == (False, True)
+    assert not figures(request)["Limited by"]
