@@ -101,7 +101,8 @@ fn count_marks(segment: &Segment, this: &mut Direction) {
     }
 }
 
-/// Whether a reset lies in the window of its receiver, which ignores others (RFC 5961, section 3.2).
+/// Whether a reset lies in the window of its receiver, which ignores others (RFC 5961, section
+/// 3.2).
 fn is_believed(this: &Direction, step: &Step) -> bool {
     let begins = this.packets == 1;
     let is_below = step.first < this.acknowledged - 1;
