@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.flows.reader import Reading, read
 from experiments.programs.call import RUNNER, answered, asked
+from experiments.programs.capture import HostCapture
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
 from testbed.jobs.following import CONSOLE, usage_of
 from testbed.virtual.guest import RunningGuest
@@ -181,9 +181,9 @@ class Network:
         """Let virtual time go on."""
         self.order("sleep", timeout=nanoseconds(time))
 
-    def capture(self, host: Host | str = "h1") -> Reading:
-        """Return the packets of a host so far, read as `tcplab.read` does."""
-        return read(self.capture_file(host))
+    def capture(self, host: Host | str = "h1") -> HostCapture:
+        """Return the packets of a host so far."""
+        return HostCapture(self.capture_file(host))
 
     def capture_file(self, host: Host | str = "h1") -> Path:
         """Return the file with the packets of a host so far."""

@@ -1,12 +1,15 @@
 """Names for tests of programs in a network: `from tcplab import testing`."""
 
+from experiments.programs.capture import CapturedConnection, HostCapture
 from experiments.programs.fixture import NetworkFixture
 from experiments.programs.network import Host, Network, NetworkLink
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import NetworkOptions, started
 
 __all__ = [
+    "CapturedConnection",
     "Host",
+    "HostCapture",
     "Network",
     "NetworkFixture",
     "NetworkLink",
