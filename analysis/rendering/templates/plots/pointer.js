@@ -37,7 +37,8 @@ function showAll(plot) {
 
 function onWheel(plot, event) {
   const frame = plot.current;
-  if (!frame || event.offsetX < frame.x) return; // outside the graph the page scrolls
+  // Without Ctrl the page scrolls; a pinch on a touchpad comes as a wheel with Ctrl.
+  if (!frame || !(event.ctrlKey || event.metaKey)) return;
   event.preventDefault();
   const factor = 1.0015 ** (event.deltaY || event.deltaX);
   if (!event.shiftKey) {
