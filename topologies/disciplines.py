@@ -21,7 +21,10 @@ _CAKE_MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame 
 
 
 class Discipline:
-    """A discipline whose queue tc limits in packets; subclasses override what differs."""
+    """A discipline whose queue tc limits in packets; subclasses override what differs.
+
+    All that can mark packets of flows with ECN do so (RFC 3168).
+    """
 
     name: str
     """Its name in specs and options."""
@@ -83,6 +86,9 @@ class Codel(Discipline):
     name, title, trial = "codel", "codel: short waits", "codel"
     since, early_drops = "3.5", ("drops", "drop_overlimit")
 
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        return f"limit {queue} ecn"
+
 
 class FqCodel(Discipline):
     name, title, trial = "fq_codel", "fq_codel: fair, and short waits", "fq_codel"
@@ -124,6 +130,9 @@ class Pie(Discipline):
     name, title, trial = "pie", "pie: drops early by the wait", "pie"
     since, early_drops = "3.14", ("drops", "overlimit")
 
+    def words(self, queue: int, frame: int, rate: int) -> str:
+        return f"limit {queue} ecn"
+
 
 class Red(Discipline):
     """Random early detection between a sixth and half of the queue, as tc-red(8) advises."""
@@ -136,7 +145,7 @@ class Red(Discipline):
         size = queue * frame
         burst = max(1, (2 * queue // 6 + queue // 2) // 3 + 1)  # (2 min + max) / (3 avpkt)
         average = f"min {size // 6} max {size // 2} avpkt {frame} burst {burst}"
-        return f"limit {size} {average} probability 0.02 bandwidth {rate}bit"
+        return f"limit {size} {average} probability 0.02 bandwidth {rate}bit ecn"
 
     def packets(self, options: Mapping[str, Any], frame: int) -> int:
         return int(options.get("limit", 0)) // frame

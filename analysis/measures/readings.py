@@ -188,7 +188,9 @@ class TrialReadings:
         lost, dropped = (sum(port.lost for port in ports), sum(port.dropped for port in ports))
         offered = lost + dropped + sum(port.passed for port in ports)
         known = offered and self.run.counts_segments
-        return {"dropped": dropped} | ({"lost": 100 * lost / offered} if known else {})
+        marked = sum(map(qdiscs.marks, qdiscs.after))
+        counted = {"dropped": dropped, "marked": marked}
+        return counted | ({"lost": 100 * lost / offered} if known else {})
 
     @cached_property
     def reordered(self) -> Values:

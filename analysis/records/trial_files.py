@@ -56,6 +56,12 @@ _LINE, _RATE, _QUEUE = "1:", "2:", "3:"
 _OF_HOST = "10:"  # handle of netem on a host's own port
 
 
+class CakeTin(Struct, frozen=True):
+    """A class of traffic of cake."""
+
+    ecn_mark: float = 0
+
+
 class Qdisc(Struct, frozen=True):
     """One queueing discipline with what it has counted; `options` as tc names them.
 
@@ -72,7 +78,15 @@ class Qdisc(Struct, frozen=True):
     early: float | None = None
     overlimit: float | None = None
     drop_overlimit: float | None = None
+    marked: float | None = None
+    ecn_mark: float | None = None
+    tins: tuple[CakeTin, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def marks(self) -> float:
+        """Packets that got a CE mark: of red, of others, of cake."""
+        return (self.marked or 0) + (self.ecn_mark or 0) + sum(tin.ecn_mark for tin in self.tins)
 
 
 @dataclass(frozen=True)
@@ -126,6 +140,10 @@ class QdiscsFile(Struct, frozen=True):
         counters = of_kind(queue.kind).early_drops if queue else ()
         drops = [self._grown(port, _QUEUE, counter) for counter in counters]
         return sum(drops[:1]) - sum(drops[1:])
+
+    def marks(self, port: str) -> float:
+        """Packets that the port's queue marked with CE during the trial."""
+        return self._grown(port, _QUEUE, "marks")
 
     def carried(self, port: str) -> float:
         """Bytes that passed a port during the trial."""

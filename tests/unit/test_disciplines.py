@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from analysis.records.trial_files import Qdisc, QdiscsFile
+from analysis.records.trial_files import CakeTin, Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
 from topologies.disciplines import discipline, disciplines, of_kind
 from topologies.foundation.errors import UsageError
@@ -59,3 +60,17 @@ def test_kernels_lack_what_came_later() -> None:
     assert lacks["2.6.32"] >= set(younger)
     assert {*younger} & lacks["3.13"] == {"cake", "pie"}
     assert {*younger} & lacks["4.4"] == {"cake"}
+
+
+@pytest.mark.parametrize(
+    "counted",
+    [{"marked": 3}, {"ecn_mark": 3}, {"tins": (CakeTin(ecn_mark=1), CakeTin(ecn_mark=2))}],
+)
+def test_marks_are_counted_by_the_name_that_each_discipline_gives_them(counted: Any) -> None:
+    before, after = Qdisc(handle="3:"), Qdisc(handle="3:", **counted)
+    assert QdiscsFile({"s1-eth1": (before,)}, {"s1-eth1": (after,)}).marks("s1-eth1") == 3
+
+
+@pytest.mark.parametrize("name", ["red", "pie", "codel"])
+def test_disciplines_mark_that_do_so_on_request_only(name: str) -> None:
+    assert discipline(name).words(50, 1514, 10**6).endswith(" ecn")

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from analysis.measures.readings import TrialReadings
 from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
@@ -84,6 +85,10 @@ def test_a_queue_that_marks_packets_is_good(in_guest: InGuest, algorithm: str) -
     assert counted["IpExtInCEPkts"] > 0
     verdict = judge_network(run_of(folder, to_data(spec)))
     assert verdict.verdict == Usability.GOOD, verdict.reasons
+    (trial,) = run_of(folder, to_data(spec)).trials
+    readings = TrialReadings(run_of(folder, to_data(spec)), trial)
+    assert readings.ports["marked"] == readings.receiver["ce_packets"] > 0
+    assert readings.sender["back.ece_packets"] > 0
 
 
 def test_a_wrong_network_is_not_good(in_guest: InGuest) -> None:
