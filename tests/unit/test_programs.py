@@ -157,7 +157,7 @@ def test_plain(network):
 def run_pytest(folder: Path, *options: str) -> str:
     (folder / "test_seeds.py").write_text(PLUGIN_TESTS)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    plugins = ["-p", "experiments.programs.plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    plugins = ["-p", "no:cacheprovider", "-p", "no:xdist"]
     command = [sys.executable, "-m", "pytest", *plugins, "-v", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr

@@ -170,7 +170,7 @@ def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Pa
         **{"topology.links.0.rightward.line": ["20", "1000"]},
     )
     short, long = table.filter(flow="udp")["goodput_kbit_s"]
-    assert short < 2400 * 1.1 < 8500 < long
+    assert short < 2400 * 1.1 < 8000 < long
 
 
 def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
 ) -> None:
     """The delay varies by 20 ms around 30, and who comes with others waits for them; none is lost.
 
-    Ten packets that come at once take 12 ms on the line.
+    No packet can be later than the delays of two differ.
     """
     options = {"bw": "10mbit", "delay": "30ms", "jitter": "20ms", "duration": "3s", "cc": "cubic"}
     point = single(find("reordering"), [f"{name}={value}" for name, value in options.items()])
@@ -228,8 +228,9 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
     values = report.results.measured[0].by_name
     assert values["order.lost"] == 0
     assert values["order.sent"] == values["order.arrived"] > 100
-    assert 10 <= values["order.delay_least"] < values["order.delay_most"] < 70
-    assert 0 < values["order.time_most"] <= 40 + 1
+    least, most = (values[f"order.delay_{end}"] for end in ("least", "most"))
+    assert 10 <= least < 50 < most
+    assert 0 < values["order.time_most"] <= most - least
     assert values["order.late"] > 10 and values["nstat.TcpExtTCPDSACKRecv"] > 0
     assert len(report.published.rows[0].row.today) == 1
     assert 'id="late_by_packets"' in report.page.read_text()

@@ -164,6 +164,7 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
     kernel = kernel_version(choice.series)
     files = (kernel.config_file, *kernel.patch_files)
     variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"
+    variant += "".join(f" without {option}" for option in kernel.without)
     own = (SYMBOLS,) if choice.digest else ()
     return Recipe(
         "kernel",
@@ -257,7 +258,11 @@ def apply(workshop: Workshop, patch: Path, source: ObtainedSource, kernel: Kerne
 def configure(build: KernelBuild) -> str:
     """Write .config and return the kernel's release; every line of lab.config must be in it."""
     workshop, fragment = build.workshop, build.kernel.config_file
-    wanted = [line for line in fragment.read_text().splitlines() if line.startswith("CONFIG_")]
+    wanted = [
+        line
+        for line in fragment.read_text().splitlines()
+        if line.startswith("CONFIG_") and line.partition("=")[0] not in build.kernel.without
+    ]
     (workshop.folder / "lab.config").write_bytes(fragment.read_bytes())
     command = [*build.make, "KCONFIG_ALLCONFIG=../lab.config", "allnoconfig"]
     workshop.run("Configuring the lab kernel", command, environment=FIXED)

@@ -34,10 +34,11 @@ class KernelVersion:
     `version` is what is pinned: a distribution's `package` of a `suite`, of which the tarball in it
     has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
     meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
-    lines that a build prints. `config` is a file of the folder, else lab.config. `make` are
-    variables for make. `accounting` is a patch with which the kernel can say who holds its memory.
-    `lacks` names what a kernel has not that another has, each with the reason. A setting among them
-    that the kernel behaves as if it had is in `always`, with that value.
+    lines that a build prints. `config` is a file of the folder, else lab.config, which the kernel
+    takes `without` some options that came later. `make` are variables for make. `accounting` is a
+    patch with which the kernel can say who holds its memory. `lacks` names what a kernel has not
+    that another has, each with the reason. A setting among them that the kernel behaves as if it
+    had is in `always`, with that value.
     """
 
     series: str
@@ -52,6 +53,7 @@ class KernelVersion:
     suite: str = ""
     sha256: str = ""
     config: str = "lab.config"
+    without: tuple[str, ...] = ()
     make: tuple[str, ...] = ()
     accounting: str = ""
     lacks: Mapping[str, str] = field(default_factory=dict)
