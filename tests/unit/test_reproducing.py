@@ -14,7 +14,13 @@ from experiments.harness.definition.grid import combinations as grid_of
 from experiments.harness.published import kernel as period_kernel
 from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
 from experiments.harness.published.points import combinations
-from experiments.harness.published.target import Target, chosen, published_study, targets
+from experiments.harness.published.target import (
+    Target,
+    chosen,
+    published_study,
+    study,
+    targets,
+)
 from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
@@ -296,3 +302,19 @@ def test_every_study_says_which_kernel_it_had_and_how_that_is_known() -> None:
     for name in {target.experiment for target in targets(True)}:
         kernel = published_study(name).kernel
         assert kernel and kernel.known and set(kernel.nearest) <= set(all_series()), name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[kernel]\nlinux = "2.4"', "missing required field `known`"),
+        ("order = first", "Invalid value"),
+    ],
+)
+def test_facts_of_a_study_that_cannot_be_read_are_one_sentence(
+    tmp_path: Path, text: str, words: str
+) -> None:
+    (tmp_path / "published.toml").write_text(text)
+    with pytest.raises(UsageError, match=words) as caught:
+        study(str(tmp_path / "targets.py"))
+    assert "own-studies.md" in str(caught.value)

@@ -85,7 +85,7 @@ class PublishedKernel:
 
     linux: str
     known: str
-    nearest: tuple[str, ...]
+    nearest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,13 +119,21 @@ def published(file: str, part: str = "") -> list[Row]:
 
 
 def study(file: str, **common: Any) -> PublishedStudy:
-    """Read published.toml next to a module's `file`; `common` are facts of several studies."""
+    """Read published.toml next to a module's `file`; `common` are facts of several studies.
+
+    Raises UsageError for one that is no TOML or has other fields.
+    """
     table = Path(file).with_name("published.toml")
-    content = tomllib.loads(table.read_text(encoding="utf-8"))
-    reasons = {
-        row: why.replace("{counts} ", _COUNTS) for row, why in content.pop("reasons", {}).items()
-    }
-    made = msgspec.convert(content, PublishedStudy)
+    try:
+        content = tomllib.loads(table.read_text(encoding="utf-8"))
+        reasons = {
+            row: why.replace("{counts} ", _COUNTS)
+            for row, why in content.pop("reasons", {}).items()
+        }
+        made = msgspec.convert(content, PublishedStudy)
+    except ValueError as error:
+        remedy = "docs/guides/own-studies.md lists its parts."
+        raise UsageError(f"{table} cannot be read: {error}.", remedy) from error
     return replace(made, reasons=tuple(reasons.items()), **common)
 
 
