@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from itertools import islice
+from queue import SimpleQueue
 from threading import Event
 from typing import Any, Protocol
 
@@ -86,6 +87,9 @@ class _ThreadEngine:
     slots: int
     listener: Listener
     stop: Event = field(default_factory=Event)
+    # Not concurrent.futures.wait: a Ctrl-C in it may leave the lock of a future taken, for which
+    # its thread then waits for ever.
+    _ended: SimpleQueue[Future[Any]] = field(default_factory=SimpleQueue)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield the results as they come (testbed.engine.tasks.Engine)."""
@@ -94,12 +98,11 @@ class _ThreadEngine:
         try:
             self._submit(pool, waiting, pending)
             while pending:
-                for future in wait(pending, return_when=FIRST_COMPLETED).done:
-                    task = pending.pop(future)
-                    self._submit(pool, waiting, pending)
-                    error = future.exception()
-                    key = task.key
-                    yield Done.failed(key, error) if error else Done(key, future.result())
+                future = self._ended.get()
+                key = pending.pop(future).key
+                self._submit(pool, waiting, pending)
+                error = future.exception()
+                yield Done.failed(key, error) if error else Done(key, future.result())
         finally:
             self.stop.set()
             pool.shutdown(cancel_futures=True)
@@ -108,7 +111,9 @@ class _ThreadEngine:
         self, pool: ThreadPoolExecutor, waiting: Iterator[Task], pending: dict[Future[Any], Task]
     ) -> None:
         for task in islice(waiting, _AHEAD * self.slots - len(pending)):
-            pending[pool.submit(self._perform, task)] = task
+            future = pool.submit(self._perform, task)
+            pending[future] = task
+            future.add_done_callback(self._ended.put)
 
     def _perform(self, task: Task) -> Any:
         def tell(phase: str, elapsed: float) -> None:

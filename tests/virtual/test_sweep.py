@@ -127,7 +127,10 @@ def test_a_stopped_sweep_keeps_what_is_done_and_goes_on(
     with start(tmp_path) as process:
         wait_for_points(tmp_path, 2, process)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=30)
+        try:
+            _, errors = process.communicate(timeout=300)
+        finally:
+            process.kill()
     guests = subprocess.run(
         ["pgrep", "--full", f"--bind {tmp_path}"], capture_output=True, check=False
     ).stdout
