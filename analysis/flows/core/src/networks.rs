@@ -85,6 +85,12 @@ fn name(tunnel: &Tunnel) -> String {
 pub fn address_name(address: &Address) -> String {
     if address[0] == FOUR {
         Ipv4Addr::from(address[1] as u32).to_string()
+    } else if address[0] == 0 && (2..1 << 32).contains(&address[1]) {
+        // Before Rust 1.70, its library wrote these as ::0.0.0.2.
+        match (address[1] >> 16, address[1] & 0xffff) {
+            (0, low) => format!("::{low:x}"),
+            (high, low) => format!("::{high:x}:{low:x}"),
+        }
     } else {
         Ipv6Addr::from(u128::from(address[0]) << 64 | u128::from(address[1])).to_string()
     }
