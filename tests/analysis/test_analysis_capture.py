@@ -131,7 +131,7 @@ def test_the_values_are_tcptraces_in_a_real_capture(
     (row,) = tcptrace.long_report(path)
     assert row["port_b"] == "5001"
     values = found.values()
-    for name in OF_DATA:
+    for name in {*OF_DATA} - {"ce_packets", "cwr_packets"}:  # tcptrace counts no marks
         if name != "RTT_min" or values["RTT_min"]:
             assert values[name] == pytest.approx(float(row[f"{name}_a2b"]), abs=0.51, rel=1e-3), (
                 name
