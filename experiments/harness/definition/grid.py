@@ -216,11 +216,12 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
             condition["sysctls"] = [pair for pair in condition["sysctls"] if pair[0] != name] + [
                 [name, value]
             ]
-    elif draw := _DRAWN.fullmatch(value):
-        data = _with_draw(data, name, draw)
     else:
-        data = replaced(data, name.split("."), value)
         data["draws"] = [each for each in data["draws"] if each["field"] != name]
+        if draw := _DRAWN.fullmatch(value):
+            data = _with_draw(data, name, draw)
+        else:
+            data = replaced(data, name.split("."), value)
     changed: ExperimentSpec = from_data(ExperimentSpec, data)
     return changed
 
@@ -236,8 +237,8 @@ def _with_draw(data: Any, name: str, draw: re.Match[str]) -> Any:
     if not spread.base:
         raise UsageError(f"{name} has no values from {draw[0]}.", "Write it like 0s..100ms.")
     drawn = Draw(name, str(spread), "exponential" if draw["mean"] else "uniform")
-    others = [each for each in data["draws"] if each["field"] != name]
-    return replaced(data, name.split("."), str(low)) | {"draws": [*others, to_data(drawn)]}
+    draws = [*data["draws"], to_data(drawn)]
+    return replaced(data, name.split("."), str(low)) | {"draws": draws}
 
 
 def settings_from(texts: Iterable[str]) -> tuple[tuple[str, tuple[str, ...]], ...]:
