@@ -83,7 +83,7 @@ def _kept(
     raw: str, data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
 ) -> None:
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
-    carry_seed(data, seed, raw, limits_for(spec, wall_seconds), lab, progress)
+    carry_seed(spec, seed, Path(raw), limits_for(spec, wall_seconds), lab, progress)
 
 
 def _carried(

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+LOCK = "lock"
+"""Name of the file in a folder that the folder's process locks."""
 _GONE = (FileNotFoundError, NotADirectoryError)
 
 
@@ -46,11 +48,23 @@ def gate(place: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def made(path: Path) -> IO[str]:
-    """Return a new file, locked by us until it is closed."""
-    file = path.open("w")
-    lock(file)
-    return file
+def new_folder(place: Path, make: Callable[[], Path]) -> tuple[Path, IO[str]]:
+    """Return the folder that `make` made behind the gate at `place`, and its lock, held."""
+    with gate(place):
+        folder = make()
+        file = (folder / LOCK).open("w")
+        lock(file)
+        return folder, file
+
+
+def orphans(place: Path, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the folders of dead processes behind the gate at `place`, each locked meanwhile."""
+    with gate(place):
+        for folder in folders:
+            if file := adopted(folder / LOCK, "r+"):
+                with file:
+                    if folder.exists():  # its process may have finished and renamed it meanwhile
+                        yield folder
 
 
 def adopted(path: Path, mode: str = "r") -> IO[str] | None:

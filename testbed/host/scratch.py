@@ -15,12 +15,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from testbed.host import locks
 from topologies.foundation.untrusted import remove
 
-_LOCK, _GATE = "lock", ".gate"
+_GATE = ".gate"
 _OTHERS = 0o077
 _MEMORY = Path("/dev/shm")
 
@@ -28,8 +27,11 @@ _MEMORY = Path("/dev/shm")
 @contextmanager
 def scratch(in_memory: bool = False) -> Iterator[Path]:
     """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
-    place, lock = _made(_base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk()))
+    base = _base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk())
+    _remove_orphans(base)
+    place, lock = locks.new_folder(base / _GATE, lambda: Path(tempfile.mkdtemp(dir=base)))
     with lock:
+        (place / "work").mkdir()
         try:
             yield place / "work"
         finally:
@@ -38,19 +40,7 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
 
 def remove_orphans() -> list[Path]:
     """Remove what killed processes of this user left; the folders that are gone."""
-    removed = []
-    for base in _all_bases():
-        with locks.gate(base / _GATE):
-            removed += _remove_orphans(base)
-    return removed
-
-
-def _made(base: Path) -> tuple[Path, IO[str]]:
-    with locks.gate(base / _GATE):
-        _remove_orphans(base)
-        place = Path(tempfile.mkdtemp(dir=base))
-        (place / "work").mkdir()
-        return place, locks.made(place / _LOCK)
+    return [place for base in _all_bases() for place in _remove_orphans(base)]
 
 
 def _disk() -> Path:
@@ -91,15 +81,13 @@ def _base(root: Path) -> Path:
 
 def _remove_orphans(base: Path) -> list[Path]:
     removed = []
-    for place in base.iterdir():
-        if lock := locks.adopted(place / _LOCK):
-            with lock:
-                remove(place)
-            removed.append(place)
+    for place in locks.orphans(base / _GATE, base.iterdir()):
+        remove(place)
+        removed.append(place)
     return removed
 
 
 def orphans() -> list[Path]:
     """Return the folders of this user's killed processes, without removing them."""
     places = [place for base in _all_bases() for place in base.iterdir()]
-    return [place for place in places if not locks.is_held(place / _LOCK)]
+    return [place for place in places if not locks.is_held(place / locks.LOCK)]

@@ -131,7 +131,7 @@ def judged(number: int, ready: Lab) -> JudgedNetwork:
     with scratch() as raw:
         try:
             limits = limits_for(spec, _WALL_SECONDS)
-            carry_seed(data, number, str(raw), limits, ready, lambda _phase, _elapsed: None)
+            carry_seed(spec, number, raw, limits, ready, lambda _phase, _elapsed: None)
         except TcplabError as error:
             return JudgedNetwork(number, words, None, str(error))
         return JudgedNetwork(number, words, judge_network(run_of(raw, data)))

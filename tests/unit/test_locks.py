@@ -13,7 +13,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from testbed.host import locks
-file = locks.made(Path(sys.argv[1]))
+path = Path(sys.argv[1])
+folder, file = locks.new_folder(path / "gate", lambda: path)
 print("held", flush=True)
 time.sleep(60)
 """
@@ -21,7 +22,7 @@ time.sleep(60)
 
 def test_a_file_is_adopted_once_and_only_from_the_dead(tmp_path: Path) -> None:
     path = tmp_path / "lock"
-    command = [sys.executable, "-c", HOLDER, str(path)]
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"

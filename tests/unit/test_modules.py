@@ -111,7 +111,7 @@ def test_natively_a_module_is_refused_in_one_sentence(
     assert not list(tmp_path.iterdir())
     with pytest.raises(UsageError, match="--load-module-into-this-kernel"):
         carry_natively(
-            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=False
+            experiment(CustomCcParameters()), 1, tmp_path, Limits(), print, load_modules=False
         )
 
 
@@ -123,7 +123,7 @@ def test_natively_it_wants_the_headers_of_this_kernel(
         TcplabError, match=r"headers of this kernel, 0\.1-none, .*linux-headers-0\.1-none"
     ):
         carry_natively(
-            experiment(CustomCcParameters()), tmp_path, Limits(), print, load_modules=True
+            experiment(CustomCcParameters()), 1, tmp_path, Limits(), print, load_modules=True
         )
 
 

@@ -18,7 +18,6 @@ from experiments.spec import Condition, ExperimentSpec
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab
-from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration
 
@@ -47,8 +46,9 @@ def carry(faulty: Lab, spec: ExperimentSpec, value: str, out: Path) -> None:
     condition = Condition("fault", "fault", ((SETTING, value),))
     spec = replace(spec, kernel=str(faulty.choice), conditions=(condition,), headline=None)
     flows = tuple(replace(flow, duration=Duration.parse("30s")) for flow in spec.flows)
-    data = to_data(replace(spec, flows=flows))
-    carry_seed(data, 3, str(out), Limits(60.0), faulty, lambda _phase, _elapsed: None)
+    carry_seed(
+        replace(spec, flows=flows), 3, out, Limits(60.0), faulty, lambda _phase, _elapsed: None
+    )
 
 
 @pytest.mark.parametrize("value", FAULTS)

@@ -40,7 +40,7 @@ def told_at_once(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[st
     out = tmp_path_factory.mktemp("told")
     spec = SETTINGS.spec()
     limits = limits_for(spec, 300.0)
-    carry_seed(to_data(spec), 5, str(out), limits, ready_lab, lambda *_: None)
+    carry_seed(spec, 5, out, limits, ready_lab, lambda *_: None)
     return captures(out)
 
 

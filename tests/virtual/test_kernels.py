@@ -18,7 +18,6 @@ from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.lab.ready import Lab, lab, lab_if_ready
 from tests.virtual.conftest import digests, read
-from topologies.foundation.data import to_data
 
 pytestmark = pytest.mark.virtual
 OTHERS = [series for series in all_series() if series != DEFAULT]
@@ -39,7 +38,7 @@ def other_lab(request: pytest.FixtureRequest) -> Lab:
 def carried(other: Lab, spec: ExperimentSpec, out: Path, seed: int = 7) -> Path:
     out.mkdir()
     spec = replace(spec, kernel=str(other.choice))
-    carry_seed(to_data(spec), seed, str(out), Limits(600), other, lambda _phase, _elapsed: None)
+    carry_seed(spec, seed, out, Limits(600), other, lambda _phase, _elapsed: None)
     assert judge(spec, seed, out).failures == ()
     return out
 

@@ -21,7 +21,7 @@ def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> 
     settings = PlaySettings.from_data({"change": "3s bw=2mbit loss=2%", "duration": "6s"})
     spec = settings.spec()
     data = to_data(spec)
-    carry_seed(data, 1, str(tmp_path), limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    carry_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
     folder = tmp_path / "as_set"
     begun = float((tmp_path / "job.log").read_text().partition("begun ")[2].split()[0])
     rates = next(f for f in packets(folder, begun) if f.kind == "rates").columns

@@ -18,7 +18,6 @@ from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import built
 from tests.virtual.conftest import digests, read
-from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration
 
@@ -49,7 +48,7 @@ def run(file: Path, lab: Lab, out: Path, seconds: str = "2s", limit: float = 60.
     )
     spec = dataclasses.replace(study, captures=("left-eth0",))
     out.mkdir()
-    carry_seed(to_data(spec), 3, str(out), Limits(limit), lab, lambda phase, elapsed: None)
+    carry_seed(spec, 3, out, Limits(limit), lab, lambda phase, elapsed: None)
     assert judge(spec, 3, out).failures == ()
 
 

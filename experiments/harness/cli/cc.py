@@ -126,7 +126,7 @@ def smoke(file: Path, lab: Lab, wall_seconds: float = SPIN_SECONDS) -> str:
     with scratch() as raw:
         try:
             limits = limits_for(spec, wall_seconds)
-            carry_seed(to_data(spec), 1, str(raw), limits, lab, lambda _phase, _elapsed: None)
+            carry_seed(spec, 1, raw, limits, lab, lambda _phase, _elapsed: None)
         except TcplabError as error:
             kept = cache.folder() / f"{spec.modules[0].name}.{CONSOLE}"
             kept.write_text(untrusted.tail(raw, CONSOLE, _MOST_CONSOLE))

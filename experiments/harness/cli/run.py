@@ -155,15 +155,15 @@ class RunProgress:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def _of_seed(self, index: int) -> Callable[[str, float], None]:
+    def _of_seed(self, seed: int) -> Callable[[str, float], None]:
         if self._printed_at is None:
             self._bar.start()
             self._print_share(many=len(self._request.seeds) > 1)
 
         def show(phase: str, elapsed: float) -> None:
-            self._passed[index] = min(elapsed, self._request.expected_seconds)
+            self._passed[seed] = min(elapsed, self._request.expected_seconds)
             kind = "virtual" if self._request.testbed == "virtual" else "real"
-            clock = f"{elapsed:.0f} s of {kind} time, seed {self._request.seeds[index]}"
+            clock = f"{elapsed:.0f} s of {kind} time, seed {seed}"
             completed = sum(self._passed.values())
             self._bar.update(self._task, description=phase, completed=completed, clock=clock)
             if time.monotonic() - (self._printed_at or 0.0) >= _BETWEEN:

@@ -64,10 +64,10 @@ class RunRequest:
         own = {"parameters": to_data(self.parameters), "settings": list(self.settings)}
         return {**own, "published": (), **self.data}
 
-    @cached_property
-    def needed_mib(self) -> int:
-        """The memory of a guest."""
-        return needed_mib(self.spec)
+    @property
+    def guests_at_once(self) -> int:
+        """The number of guests that run in parallel. Raises UsageError without memory for one."""
+        return min(len(self.seeds), guests_at_once(needed_mib(self.spec)))
 
     @cached_property
     def expected_seconds(self) -> float:

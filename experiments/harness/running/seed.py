@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from experiments.harness.definition.kernel_needs import without_what_always_holds
 from experiments.harness.running.draws import drawn, note_draws
@@ -22,7 +21,7 @@ from testbed.native.run import run_natively
 from testbed.virtual.ahead import run_told_later
 from testbed.virtual.run import run_in_guest
 from topologies.foundation import untrusted
-from topologies.foundation.data import from_data, to_data
+from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Duration, Rate
 from topologies.topology_spec import Channel
@@ -136,34 +135,34 @@ def _untimely(raw: Path) -> list[str]:
 
 
 def carry_seed(
-    data: Any, seed: int, out: str, limits: Limits, lab: Lab, progress: Progress
+    spec: ExperimentSpec, seed: int, out: Path, limits: Limits, lab: Lab, progress: Progress
 ) -> Usage:
-    """Run the spec that `data` describes once, with its raw files into the empty folder `out`.
+    """Run the spec once in a guest, with its raw files into the empty folder `out`.
 
     It runs on the spec's kernel, which must be built.
     """
-    spec, values = drawn(from_data(ExperimentSpec, data), seed)
+    spec, values = drawn(spec, seed)
     lab = with_kernel(lab, spec.kernel)
-    carried = to_data(without_what_always_holds(spec).for_guest())
     modules = build_all(spec.modules, lab)
+    order = to_data(without_what_always_holds(spec).for_guest())
 
     def run(place: Path, on: Lab = lab, loud: bool = False) -> Usage:
         if spec.told_later:
             known = to_data(known_before(spec))
             return run_told_later(
-                on, PROCEDURE, known, carried, seed, place, progress, limits, loud=loud
+                on, PROCEDURE, known, order, seed, place, progress, limits, loud=loud
             )
         files = attached(modules if on is lab else build_all(spec.modules, on))
-        return run_in_guest(on, PROCEDURE, carried, seed, place, progress, limits, files, loud=loud)
+        return run_in_guest(on, PROCEDURE, order, seed, place, progress, limits, files, loud=loud)
 
     try:
-        usage = run(Path(out))
+        usage = run(out)
     except TcplabError as error:
-        if says_too_little(error, Path(out), lab.choice):
-            telling = telling_lab(Path(out), lab, progress)
-            hear_again(Path(out), lambda place: run(place, telling, loud=True))
-        raise explained(error, Path(out), modules, lab.choice) from None
-    note_draws(Path(out), values)
+        if says_too_little(error, out, lab.choice):
+            telling = telling_lab(out, lab, progress)
+            hear_again(out, lambda place: run(place, telling, loud=True))
+        raise explained(error, out, modules, lab.choice) from None
+    note_draws(out, values)
     return usage
 
 
@@ -187,7 +186,13 @@ def known_before(spec: ExperimentSpec) -> ExperimentSpec:
 
 
 def carry_natively(
-    spec: ExperimentSpec, out: Path, limits: Limits, progress: Progress, *, load_modules: bool
+    spec: ExperimentSpec,
+    seed: int,
+    out: Path,
+    limits: Limits,
+    progress: Progress,
+    *,
+    load_modules: bool,
 ) -> Usage:
     """Run the spec once on the kernel of this computer, into the empty folder `out`.
 
@@ -195,13 +200,14 @@ def carry_natively(
     part of that kernel.
     """
     refuse_modules(spec, load_modules)
-    algorithms = _algorithms(spec)
+    spec, values = drawn(spec, seed)
     modules = attached([built_for_this_kernel(module) for module in spec.modules])
     contents = {name.removesuffix(".ko"): content for name, content in modules.items()}
-    wanted = KernelNeeds(contents, algorithms)
-    return run_natively(
-        PROCEDURE, to_data(spec.for_guest()), out, progress, limits, modules, wanted
-    )
+    needs = KernelNeeds(contents, _algorithms(spec))
+    order = to_data(spec.for_guest())
+    usage = run_natively(PROCEDURE, order, out, progress, limits, modules, needs)
+    note_draws(out, values)
+    return usage
 
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:

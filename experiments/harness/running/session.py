@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import IO, Any
 
 import testbed
-from experiments.harness.running.draws import drawn, note_draws
 from experiments.harness.running.lab import facts_of, ready_lab
 from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import SeedVerdict, carry_natively, carry_seed, judge
 from experiments.harness.running.store import RunFolder, hand_over, new_run
 from testbed.engine.tasks import Task, local_engine
-from testbed.host.capacity import guests_at_once
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress, Usage
 from testbed.lab.ready import Lab
@@ -32,10 +30,10 @@ Published = tuple[dict[str, Any], ...]
 Judge = Callable[[Path], dict[str, Any] | None]
 """Returns the verdict on the network of a run that lacks only its manifest, None without one."""
 SeedProgress = Callable[[int], Progress]
-"""Returns the callback of the seed at a place, which takes its phase and its clock in seconds."""
+"""Returns the callback of a seed, which takes its phase and its clock in seconds."""
 
 
-def no_progress(_index: int) -> Progress:
+def no_progress(_seed: int) -> Progress:
     """Show no progress."""
     return lambda _phase, _elapsed: None
 
@@ -118,54 +116,46 @@ Ended = Usage | TcplabError
 
 
 def carried(
-    request: RunRequest, ready: Lab | None, raw: Path, progress: SeedProgress
+    request: RunRequest, lab: Lab | None, raw: Path, progress: SeedProgress
 ) -> Iterator[tuple[int, Ended]]:
     """Carry out all seeds, in the lab kernel in parallel; yield each as it ends."""
-    for seed in request.seeds:
-        (raw / f"seed-{seed}").mkdir()
-    if ready and len(request.seeds) > 1:
-        yield from _at_once(request, ready, raw, progress)
-        return
-    for index, seed in enumerate(request.seeds):
-        yield seed, _alone(request, ready, seed, raw / f"seed-{seed}", progress(index))
+    folders = {seed: raw / f"seed-{seed}" for seed in request.seeds}
+    for folder in folders.values():
+        folder.mkdir()
+    if lab:
+        yield from _in_guests(request, lab, folders, progress)
+    else:
+        for seed, out in folders.items():
+            yield seed, _natively(request, seed, out, progress(seed))
 
 
-def _alone(
-    request: RunRequest, ready: Lab | None, seed: int, out: Path, progress: Progress
-) -> Ended:
-    try:
-        if ready:
-            return carry_seed(request.data, seed, str(out), request.limits, ready, progress)
-        spec, values = drawn(request.spec, seed)
-        usage = carry_natively(
-            spec, out, request.limits, progress, load_modules=request.load_modules
-        )
-        note_draws(out, values)
-        return usage
-    except TcplabError as error:
-        return error
-
-
-def _at_once(
-    request: RunRequest, ready: Lab, raw: Path, progress: SeedProgress
+def _in_guests(
+    request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: SeedProgress
 ) -> Iterator[tuple[int, Ended]]:
     class Followed:
         def running(self, key: str, phase: str, elapsed: float) -> None:
-            progress(places[key])(phase, elapsed)
+            progress(int(key))(phase, elapsed)
 
         def note(self, text: str) -> None:
             """This process is the only worker."""
 
-    places = {f"seed-{seed}": index for index, seed in enumerate(request.seeds)}
     tasks = [
-        Task(key, carry_seed, (request.data, request.seeds[index], str(raw / key), request.limits))
-        for key, index in places.items()
+        Task(str(seed), carry_seed, (request.spec, seed, out, request.limits))
+        for seed, out in folders.items()
     ]
-    slots = min(len(tasks), guests_at_once(request.needed_mib))
-    with local_engine(ready, slots, Followed()) as engine:
+    with local_engine(lab, request.guests_at_once, Followed()) as engine:
         for done in engine.run(tasks):
-            progress(places[done.key])("", request.expected_seconds)
-            yield request.seeds[places[done.key]], done.result()
+            seed = int(done.key)
+            progress(seed)("", request.expected_seconds)
+            yield seed, done.result()
+
+
+def _natively(request: RunRequest, seed: int, out: Path, progress: Progress) -> Ended:
+    load, limits = request.load_modules, request.limits
+    try:
+        return carry_natively(request.spec, seed, out, limits, progress, load_modules=load)
+    except TcplabError as error:
+        return error
 
 
 @dataclass

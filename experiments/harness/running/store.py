@@ -17,9 +17,10 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import testbed
 from testbed.host import locks
@@ -37,25 +38,8 @@ _OF_THE_DISK = {
 }
 """Errors of a disk or its permissions, with the remedy."""
 _IN_PROGRESS = ".in-progress"
-_LOCK = "lock"
+_GATE = ".lock"
 _ROOM_NEEDED = 200 * 2**20  # bytes; a run keeps captures, a full disk would cut them
-
-
-class RunFolder:
-    """A run that is being written. Put files into `folder`, then call `finish` once."""
-
-    def __init__(self, folder: Path, identifier: str) -> None:
-        self.folder = folder
-        self.identifier = identifier
-
-    @property
-    def place(self) -> Path:
-        """The place of the run when it is finished."""
-        return self.folder.with_name(self.identifier)
-
-    def finish(self, manifest: dict[str, Any]) -> Path:
-        """Write the manifest with the digests of all files; the run in its final place."""
-        return _settle(self.folder, manifest)
 
 
 @contextmanager
@@ -72,12 +56,13 @@ def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
                 f"Less than {_ROOM_NEEDED >> 20} MiB are free at {shelf}.",
                 "Free some, or use --out.",
             )
-        folder, lock = _create(shelf, label)
+        keep_orphans(shelf)
+        folder, lock = locks.new_folder(shelf / _GATE, lambda: _made(shelf, label))
     except OSError as error:
         raise _unwritable(shelf, error) from error
     with lock:
         try:
-            yield RunFolder(folder, folder.name.removesuffix(_IN_PROGRESS))
+            yield RunFolder(folder)
         except OSError as error:
             if error.errno not in _OF_THE_DISK:
                 raise
@@ -101,59 +86,63 @@ def _unwritable(path: Path, error: OSError) -> TcplabError:
     return TcplabError(f"{path} cannot be written: {error.strerror}.", remedy)
 
 
-def _create(shelf: Path, label: str) -> tuple[Path, IO[str]]:
-    """A fresh folder and its lock, held."""
-    with locks.gate(shelf / ".lock"):
-        keep_orphans(shelf)
-        folder = _free_name(shelf, label)
-        folder.mkdir(mode=0o700)  # no other user may add to a run that is being written
-        return folder, locks.made(folder / _LOCK)
+def keep_orphans(shelf: Path) -> list[Path]:
+    """Finish the runs whose writer died as interrupted, with all that they hold."""
+    manifest = {
+        "experiment": shelf.name,
+        "status": "interrupted",
+        "failures": ["The run was killed."],
+    }
+    folders = sorted(shelf.glob(f"*{_IN_PROGRESS}"))
+    return [RunFolder(folder).finish(manifest) for folder in locks.orphans(shelf / _GATE, folders)]
 
 
-def _free_name(shelf: Path, label: str) -> Path:
+def _made(shelf: Path, label: str) -> Path:
     stem = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-{label}"
     names = (stem if number == 1 else f"{stem}-{number}" for number in itertools.count(1))
-    return next(
+    folder = next(
         shelf / f"{name}{_IN_PROGRESS}"
         for name in names
         if not (shelf / name).exists() and not (shelf / f"{name}{_IN_PROGRESS}").exists()
     )
+    folder.mkdir(mode=0o700)  # no other user may add to a run that is being written
+    return folder
 
 
-def keep_orphans(shelf: Path) -> list[Path]:
-    """Runs whose writer died, now kept as interrupted; what they hold stays."""
-    return [kept for folder in sorted(shelf.glob(f"*{_IN_PROGRESS}")) if (kept := _adopt(folder))]
+@dataclass(frozen=True)
+class RunFolder:
+    """A run that is being written. Put files into `folder`, then call `finish` once."""
 
+    folder: Path
 
-def _adopt(folder: Path) -> Path | None:
-    """The interrupted run; None if its writer lives, or another start adopted it meanwhile."""
-    lock = locks.adopted(folder / _LOCK, "a")
-    if lock is None:
-        return None
-    manifest = {
-        "experiment": folder.parent.name,
-        "status": "interrupted",
-        "failures": ["The run was killed."],
-    }
-    with lock, suppress(FileNotFoundError):
-        return _settle(folder, manifest)
-    return None
+    @property
+    def identifier(self) -> str:
+        return self.folder.name.removesuffix(_IN_PROGRESS)
 
+    @property
+    def place(self) -> Path:
+        """The place of the run when it is finished."""
+        return self.folder.with_name(self.identifier)
 
-def _settle(folder: Path, manifest: dict[str, Any]) -> Path:
-    final = folder.with_name(folder.name.removesuffix(_IN_PROGRESS))
-    (folder / _LOCK).unlink()
-    everything = {"format": FORMAT, "id": final.name, **manifest, "files": _digests(folder)}
-    (folder / "manifest.json").write_text(json.dumps(everything, indent=1) + "\n")
-    folder.chmod(stat.S_IMODE(folder.parent.stat().st_mode))
-    folder.rename(final)
-    return final
+    def finish(self, manifest: dict[str, Any]) -> Path:
+        """Write the manifest with the digests of all files; return the run in its final place."""
+        everything = {
+            "format": FORMAT,
+            "id": self.identifier,
+            **manifest,
+            "files": _digests(self.folder),
+        }
+        (self.folder / "manifest.json").write_text(json.dumps(everything, indent=1) + "\n")
+        self.folder.chmod(stat.S_IMODE(self.folder.parent.stat().st_mode))
+        place = self.folder.rename(self.place)
+        (place / locks.LOCK).unlink()  # only now: without it another run would adopt this one
+        return place
 
 
 def _digests(folder: Path) -> dict[str, str]:
     files = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     names = [path.relative_to(folder).as_posix() for path in files]
-    return {name: untrusted.digest(folder, name) for name in names}
+    return {name: untrusted.digest(folder, name) for name in names if name != locks.LOCK}
 
 
 def point_latest(run: Path) -> None:

@@ -45,7 +45,7 @@ def carry_point(
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     failed: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
     try:
-        usage = carry_seed(data, seed, str(raw), limits_for(spec, wall_seconds), lab, progress)
+        usage = carry_seed(spec, seed, raw, limits_for(spec, wall_seconds), lab, progress)
     except TcplabError as error:
         return failed | {"problem": str(error), "log": _logs(raw)}
     verdict = judge(spec, seed, raw)
