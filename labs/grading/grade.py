@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from experiments.harness.running.lab import lab_facts, ready_lab
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.run import PointRunner, way_to_workers
 from experiments.harness.sweep.store import results
+from experiments.harness.sweep.workers import PointRunner, way_to_workers
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant
 from labs.definition.key import Key

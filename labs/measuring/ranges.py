@@ -9,8 +9,8 @@ from pathlib import Path
 
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.run import way_to_workers
 from experiments.harness.sweep.store import results
+from experiments.harness.sweep.workers import way_to_workers
 from labs.definition import catalogue
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Variant

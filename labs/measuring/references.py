@@ -20,8 +20,8 @@ from experiments.harness.definition.grid import Combination
 from experiments.harness.running.seed import carry_seed, limits_for, memory_for
 from experiments.harness.sweep.measure import carry_point
 from experiments.harness.sweep.point import Origin, Point, Record, origin
-from experiments.harness.sweep.run import PointRunner, Watch, run_points
 from experiments.harness.sweep.store import PointStore
+from experiments.harness.sweep.workers import PointRunner, Watch, run_points
 from experiments.spec import ExperimentSpec
 from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import measured

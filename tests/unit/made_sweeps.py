@@ -14,7 +14,8 @@ from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import Plan, plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.run import PointRunner, carry_out
+from experiments.harness.sweep.run import carry_out
+from experiments.harness.sweep.workers import PointRunner
 from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 

@@ -22,7 +22,7 @@ from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.run import PointRunner
+from experiments.harness.sweep.workers import PointRunner
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.foundation.errors import UsageError
 

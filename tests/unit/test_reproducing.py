@@ -25,7 +25,7 @@ from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.run import PointRunner
+from experiments.harness.sweep.workers import PointRunner
 from testbed.lab.kernel.version import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine

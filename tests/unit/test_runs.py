@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 
 from experiments.harness.cli.runs import runs
 from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.run import PointRunner
 from experiments.harness.sweep.store import FILE, results
+from experiments.harness.sweep.workers import PointRunner
 from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady
 

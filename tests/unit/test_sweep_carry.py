@@ -17,8 +17,9 @@ from experiments.harness.sweep.measure import measured_rows
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record, origin
 from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.run import PointRunner, carry_out
+from experiments.harness.sweep.run import carry_out
 from experiments.harness.sweep.store import FILE, results
+from experiments.harness.sweep.workers import PointRunner
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady

@@ -13,7 +13,8 @@ from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.progress import PrintedProgress
-from experiments.harness.sweep.run import PointRunner, carry_out
+from experiments.harness.sweep.run import carry_out
+from experiments.harness.sweep.workers import PointRunner
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 

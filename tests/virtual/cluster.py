@@ -22,7 +22,8 @@ from dask.distributed import Client
 
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.run import PointRunner, carry_out
+from experiments.harness.sweep.run import carry_out
+from experiments.harness.sweep.workers import PointRunner
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
 from testbed.engine.cluster import cluster_engine, security
 from testbed.lab.ready import lab

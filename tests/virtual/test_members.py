@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
 from experiments.harness.cli.commands import tcplab
-from experiments.harness.sweep.run import way_to_workers
+from experiments.harness.sweep.workers import way_to_workers
 from testbed.engine import members
 from testbed.engine.certificates import (
     FOLDER,

@@ -26,7 +26,7 @@ from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
     from experiments.harness.kernels.cases import KernelCase
-    from experiments.harness.sweep.run import PointRunner
+    from experiments.harness.sweep.workers import PointRunner
 
 
 @click.group("kernel")
@@ -101,7 +101,7 @@ _LONGEST = 1800.0  # wall seconds of one point
 
 
 def _way(kernels: Iterable[str], cases: Iterable[KernelCase], workers: int | None) -> PointRunner:
-    from experiments.harness.sweep.run import way_to_workers
+    from experiments.harness.sweep.workers import way_to_workers
 
     way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
     return replace(way, wall_seconds=_LONGEST)

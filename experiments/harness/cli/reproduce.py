@@ -78,7 +78,7 @@ def reproduce(
     from experiments.harness.published.target import chosen
     from experiments.harness.reproduce.run import ReproductionRequest, carry_out, series_of
     from experiments.harness.sweep.progress import watching
-    from experiments.harness.sweep.run import way_to_workers
+    from experiments.harness.sweep.workers import way_to_workers
     from testbed.lab.kernel import choice
 
     wanted = chosen(quick, names, texts)

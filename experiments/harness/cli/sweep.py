@@ -34,7 +34,7 @@ from topologies.foundation.units import Duration
 if TYPE_CHECKING:
     from experiments.harness.running.request import RunOptions
     from experiments.harness.sweep.plan import Plan
-    from experiments.harness.sweep.run import PointRunner
+    from experiments.harness.sweep.workers import PointRunner
     from testbed.lab.ready import Lab
 
 
@@ -100,7 +100,7 @@ def sweep(
     """Run an experiment over a grid and seeds, and compare the results."""
     from experiments.harness.sweep.definition import SweepOptions
     from experiments.harness.sweep.plan import plan
-    from experiments.harness.sweep.run import way_to_workers
+    from experiments.harness.sweep.workers import way_to_workers
 
     planned = plan(SweepOptions(**typed).definition())
     ready = ready_lab(spec.kernel for spec in planned.specs)
@@ -154,7 +154,7 @@ def run_study(options: RunOptions) -> int:
     """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
     from experiments.harness.sweep.definition import SweepDefinition
     from experiments.harness.sweep.plan import plan
-    from experiments.harness.sweep.run import way_to_workers
+    from experiments.harness.sweep.workers import way_to_workers
 
     named = options.named
     settings = (

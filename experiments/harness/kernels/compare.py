@@ -25,8 +25,8 @@ from experiments.harness.kernels.cases import KernelCase, KernelMeasure
 from experiments.harness.running.lab import lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.point import Origin, Point, Record, origin
-from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
 from experiments.harness.sweep.store import results
+from experiments.harness.sweep.workers import PointRunner, Watch, known_and_run
 from experiments.spec import ExperimentSpec
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, built_lab

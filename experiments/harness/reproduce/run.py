@@ -16,9 +16,9 @@ from experiments.harness.reproduce.document import ReproducedRuns, studies
 from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.point import CAPTURES, ROWS, Point, origin
-from experiments.harness.sweep.run import PointRunner, Watch, known_and_run
 from experiments.harness.sweep.store import results
 from experiments.harness.sweep.table import NETWORK, counted_verdicts
+from experiments.harness.sweep.workers import PointRunner, Watch, known_and_run
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.ready import Lab
 

@@ -24,7 +24,8 @@ from analysis.tabular.table import ColumnTable
 from experiments.harness.sweep.definition import from_mapping
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Point, Record
-from experiments.harness.sweep.run import Watch, carry_out, way_to_workers
+from experiments.harness.sweep.run import carry_out
+from experiments.harness.sweep.workers import Watch, way_to_workers
 from testbed.lab.ready import lab_for
 
 if TYPE_CHECKING:
