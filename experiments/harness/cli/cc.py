@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
-from experiments.harness.cli.options import with_kernel_option
+from experiments.harness.cli.options import kernel_option
 from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
@@ -85,7 +85,7 @@ _file = click.argument("file", type=click.Path(path_type=Path))
 
 @cc.command("build")
 @_file
-@with_kernel_option
+@kernel_option
 def build_command(file: Path, kernel: str | None) -> None:
     """Build FILE.c for the lab kernel without loading it."""
     _build(module_from(file), lab_on(kernel))
@@ -93,7 +93,7 @@ def build_command(file: Path, kernel: str | None) -> None:
 
 @cc.command("try")
 @_file
-@with_kernel_option
+@kernel_option
 def try_command(file: Path, kernel: str | None) -> None:
     """Load FILE.c in a guest, test that it works, and compare it with Reno."""
     module, lab = module_from(file), lab_on(kernel)

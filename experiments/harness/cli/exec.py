@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.options import FOLDER, parameter_options, with_kernel_option
+from experiments.harness.cli.options import FOLDER, kernel_option, parameter_options
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import CLOCK, NetworkOptions, started
@@ -63,7 +63,7 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
 @click.option(
     "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
 )
-@with_kernel_option
+@kernel_option
 def execute(
     command: tuple[str, ...],
     server: str | None,

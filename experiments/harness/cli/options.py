@@ -67,34 +67,29 @@ def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
     return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
 
 
-_KERNEL: dict[str, Any] = {
-    "metavar": "KERNEL",
-    "help": (
+kernel_option = click.option(
+    f"--{KERNEL}",
+    metavar="KERNEL",
+    help=(
         "Linux of the hosts, in virtual time: a version such as 6.12, a tarball, a tree or"
         " CLONE@REVISION, each with +PATCH; `tcplab kernel list` lists versions."
     ),
-    "shell_complete": kernels,
-}
-
-
-def kernel_option() -> click.Option:
-    """Return the option --kernel of commands that start guests."""
-    return click.Option([f"--{KERNEL}"], **_KERNEL)
-
-
-def with_kernel_option(command: Command) -> Command:
-    """Add the option --kernel to a command."""
-    return click.option(f"--{KERNEL}", **_KERNEL)(command)
-
-
-_OUT: dict[str, Any] = {
-    "type": FOLDER,
-    "default": Path("runs"),
-    "show_default": True,
-    "help": "Folder that keeps the runs.",
-}
-out_option = click.option("--out", **_OUT)
+    shell_complete=kernels,
+)
+out_option = click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
 strict_option = click.option("--strict", is_flag=True, help=STRICT)
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document of the result; other text goes to standard error.",
+)
 scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",
@@ -108,10 +103,10 @@ workers_option = click.option(
 )
 
 
-def testbed_option(default: str = "virtual") -> click.Option:
+def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
     """Return the option --testbed of every command that runs experiments."""
-    return click.Option(
-        ["--testbed"],
+    return click.option(
+        "--testbed",
         type=click.Choice(TESTBEDS),
         default=default,
         show_default=True,
@@ -122,21 +117,21 @@ def testbed_option(default: str = "virtual") -> click.Option:
     )
 
 
-def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
-    """Return the options of every experiment; `testbed` is the default of --testbed."""
-    return [
+def add_common_options(command: click.Command, named: Experiment, testbed: str) -> None:
+    """Add the options of every experiment; `testbed` is the default of --testbed."""
+    for option in (
         testbed_option(testbed),
-        kernel_option(),
-        click.Option(
-            ["--seed"],
+        kernel_option,
+        click.option(
+            "--seed",
             type=click.IntRange(0, 2**63 - 1),
             default=1,
             show_default=True,
             metavar="NUMBER",
             help="Seed of all randomness; the same seed gives the same packets (virtual).",
         ),
-        click.Option(
-            ["--repeat"],
+        click.option(
+            "--repeat",
             type=click.IntRange(1, 1000),
             metavar="TIMES",
             help=(
@@ -144,8 +139,9 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
                 " experiment's claim needs; once in real time]"
             ),
         ),
-        click.Option(
-            ["--set", "settings"],
+        click.option(
+            "--set",
+            "settings",
             multiple=True,
             metavar="NAME=VALUE",
             help=(
@@ -153,15 +149,16 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
                 " sysctl."
             ),
         ),
-        click.Option(["--out"], **_OUT),
-        click.Option(
-            ["--limit"],
+        out_option,
+        click.option(
+            "--limit",
             type=QuantityType(Duration),
             metavar="DURATION",
             help="Stop a run after that much wall time  [default: 10min, natively more]",
         ),
-        click.Option(
-            ["--load-module-into-this-kernel", "load_modules"],
+        click.option(
+            "--load-module-into-this-kernel",
+            "load_modules",
             is_flag=True,
             hidden=not named.loads_modules(),
             help=(
@@ -169,10 +166,11 @@ def common_options(named: Experiment, testbed: str) -> list[click.Parameter]:
                 " crash."
             ),
         ),
-        click.Option(["--strict"], is_flag=True, help=STRICT),
-        click.Option(["--dry-run"], is_flag=True, help="Print the spec without running it."),
-        click.Option(["--json", "as_json"], is_flag=True, help=AS_JSON),
-    ]
+        strict_option,
+        click.option("--dry-run", is_flag=True, help="Print the spec without running it."),
+        json_option,
+    ):
+        option(command)
 
 
 class QuantityType(click.ParamType[Quantity]):
@@ -224,9 +222,6 @@ def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
 
 _FORMAT = 1
 _PAGES = ("report.html", "sweep.html", "reproduction.html")
-
-AS_JSON = "Print one JSON document of the result; other text goes to standard error."
-json_option = click.option("--json", "as_json", is_flag=True, help=AS_JSON)
 
 
 def print_results(folders: list[Path]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from experiments.harness.cli.options import with_kernel_option
+from experiments.harness.cli.options import kernel_option
 from experiments.harness.running.lab import lab_on
 from testbed.lab.packetdrill.recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.runs import (
@@ -66,7 +66,7 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
     help="Stop a script that takes longer: it spins.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@with_kernel_option
+@kernel_option
 def packetdrill(
     places: tuple[Path, ...],
     versions: tuple[str, ...],

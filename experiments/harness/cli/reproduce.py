@@ -10,11 +10,11 @@ import click
 from experiments.harness.cli.completion import studies
 from experiments.harness.cli.options import (
     json_option,
+    kernel_option,
     out_option,
     print_page,
     scheduler_option,
     strict_option,
-    with_kernel_option,
     workers_option,
 )
 from experiments.harness.running.lab import ready_lab
@@ -53,7 +53,7 @@ _LONGEST = 3600.0  # wall seconds of one point
 )
 @workers_option
 @scheduler_option
-@with_kernel_option
+@kernel_option
 @strict_option
 @json_option
 @out_option

@@ -14,12 +14,11 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from experiments.harness.cli.commands import (
     list_option,
     one_clear_message,
-    print_list,
     studies_option,
 )
 from experiments.harness.cli.defaults import use_defaults
 from experiments.harness.cli.options import (
-    common_options,
+    add_common_options,
     options_from,
     parameter_options,
     print_results,
@@ -34,14 +33,6 @@ from topologies.foundation.data import to_data
 
 def command_of(named: Experiment, testbed: str = "virtual") -> click.Command:
     """Make the command of an experiment, with its parameters as options; `testbed` is a default."""
-    listing = click.Option(
-        ["--list"],
-        is_flag=True,
-        is_eager=True,
-        expose_value=False,
-        callback=print_list,
-        help="List all experiments with their claims.",
-    )
     forms = [
         click.Option(
             [f"--{word}"], is_flag=True, help=f"{meaning}: {_written(named.preset(word))}."
@@ -53,14 +44,14 @@ def command_of(named: Experiment, testbed: str = "virtual") -> click.Command:
         f" Without {' and '.join(f'--{name}' for name in named.grid())} all values of the study are"
         " swept."
     )
-    options = [
-        *parameter_options(named.parameters()),
-        *forms,
-        *common_options(named, testbed),
-        listing,
-    ]
-    text = named.claim + (grid if named.grid() else "")
-    return click.Command(named.name, params=options, help=text, callback=_callback(named))
+    command = click.Command(
+        named.name,
+        params=[*parameter_options(named.parameters()), *forms],
+        help=named.claim + (grid if named.grid() else ""),
+        callback=_callback(named),
+    )
+    add_common_options(command, named, testbed)
+    return list_option(command)
 
 
 def _written(preset: dict[str, str]) -> str:

@@ -104,7 +104,7 @@ shell = click.Command(
             show_default=True,
             help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
         ),
-        testbed_option(),
-        kernel_option(),
     ],
 )
+testbed_option()(shell)
+kernel_option(shell)

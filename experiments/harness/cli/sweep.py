@@ -17,11 +17,11 @@ from experiments.harness.cli.completion import studies
 from experiments.harness.cli.options import (
     QuantityType,
     json_option,
+    kernel_option,
     out_option,
     print_page,
     scheduler_option,
     strict_option,
-    with_kernel_option,
     workers_option,
 )
 from experiments.harness.definition.grid import settings_from
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     metavar="DURATION",
     help="Stop a point after that much wall time.",
 )
-@with_kernel_option
+@kernel_option
 @strict_option
 @click.option("--force", is_flag=True, help="Run cached points again.")
 @click.option(
