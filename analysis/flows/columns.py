@@ -89,7 +89,6 @@ KINDS = tuple(
 KIND = {name: code for code, (name, _) in enumerate(KINDS)}
 """The number in the frame of each kind."""
 
-PERCENTILES = (5, 25, 50, 75, 95, 99)
 RETRANSMISSIONS = ("fast", "sack", "rto", "tlp", "spurious", "other", "fastopen")
 """The kinds that are retransmissions of data by the sender."""
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from topologies.foundation.units import Duration
 
-Order = Callable[..., Any]
 _TAIL = 800  # characters of output in a message
 _WAITS = "1min"
 SECOND = 10**9

@@ -186,7 +186,7 @@ SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
 
 
 def variables(environment: Mapping[str, str], network: bool) -> list[str]:
-    """bubblewrap's arguments for the environment: fixed, with proxies if `network` is wanted."""
+    """Return bubblewrap's arguments for the environment, with proxies for `network`."""
     names = [*PROXIES, *map(str.upper, PROXIES)] if network else []
     proxies = {name: os.environ[name] for name in names if name in os.environ}
     wanted = {**ENVIRONMENT, **proxies, **environment}

@@ -202,7 +202,7 @@ def opened_in_browser(address: str, failed: Callable[[], None]) -> Iterator[None
 
 
 def _private_folder() -> AbstractContextManager[Path | str]:
-    """A folder with mode 0700 that the browser can read.
+    """Provide a folder with mode 0700 that the browser can read.
 
     A browser that is a snap has a /tmp of its own and sees no hidden folders. It can read the
     visible folders of the home (https://github.com/jupyter/notebook/issues/4500).

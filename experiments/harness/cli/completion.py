@@ -23,7 +23,7 @@ def completion(shell: str) -> None:
 
 
 def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The names of experiments, with their claims."""
+    """Return the names of experiments, with their claims."""
     from experiments.harness.definition.catalogue import catalogue
 
     return [
@@ -43,7 +43,7 @@ def folders_of_runs(
 
 
 def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
-    """The lab's own kernels, the newest first."""
+    """Return the lab's own kernels, the newest first."""
     from testbed.lab.kernel.version import all_series
 
     return [CompletionItem(name) for name in all_series() if name.startswith(typed)]

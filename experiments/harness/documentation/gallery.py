@@ -8,7 +8,6 @@ code.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 import shlex
 import shutil
@@ -30,9 +29,7 @@ from topologies.foundation.errors import TcplabError
 PLACE = CODE / "docs/gallery"
 PROGRAM = "./tcplab"
 """First word of the gallery's commands, as everywhere in the documentation."""
-_GROUP = re.compile(r'<div class="group".*?<p class="small">.*?</p>\n</div>', re.DOTALL)
 _GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
-_DATA = re.compile(r'(<script type="application/json" id="graphs">)(.*?)(</script>)', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -112,22 +109,17 @@ def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
 
 
 def _graphs_only(page: str, wanted: Sequence[str]) -> str:
-    """Reduce a page to the groups of the `wanted` graphs, still drawn by its scripts."""
-    begun = tuple(f'<section class="graph" id="{name}' for name in wanted)
-    groups = [group for group in _GROUP.findall(page) if any(each in group for each in begun)]
-    data = _DATA.search(page)
-    if len(groups) != len(wanted) or data is None:
+    """Hide all of a page but the groups of the `wanted` graphs, which its scripts still draw."""
+    graphs = _GRAPH.findall(page)
+    if not all(any(graph.startswith(name) for graph in graphs) for name in wanted):
         raise TcplabError(
             f"A page lacks some graphs of {', '.join(wanted)}.",
-            f"It has {', '.join(_GRAPH.findall(page)) or 'no graphs'}.",
+            f"It has {', '.join(graphs) or 'no graphs'}.",
         )
-    keys = {key for group in groups for key in _GRAPH.findall(group)}
-    content = json.loads(data[2])
-    content["graphs"] = [graph for graph in content["graphs"] if graph["key"] in keys]
-    script = data[1] + json.dumps(content).replace("<", "\\u003c") + data[3]
-    head, scripts = page[: page.index("<body")], page[data.end() :]
-    end = rendered("send_height.html.j2")
-    return "".join([head, "<body>\n", *groups, script, scripts, end])
+    shown = ", ".join(f'[id^="{name}"]' for name in wanted)
+    hidden = f"body > :not(.plot-tooltip, .group:has({shown}))"
+    page = page.replace("</head>", f"<style>{hidden} {{ display: none }}</style>\n</head>", 1)
+    return page.replace("</body>", rendered("send_height.html.j2") + "</body>", 1)
 
 
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:

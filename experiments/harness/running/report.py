@@ -77,7 +77,7 @@ class Reporter:
         return verdict
 
     def __call__(self, run: Path) -> int:
-        """The exit status of the analysis after it made the report. Raises TcplabError."""
+        """Return the exit status of the analysis after it made the report. Raises TcplabError."""
         self._process.communicate(f"{run.resolve()}\n")
         status = int(self._process.returncode)
         if status < 0:

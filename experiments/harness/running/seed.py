@@ -35,7 +35,7 @@ _SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
 
 
 def needed_mib(spec: ExperimentSpec) -> int:
-    """MiB that a guest is likely to take, with slack: one that has too little freezes.
+    """Estimate the MiB that a guest is likely to take, with slack: one that has too little freezes.
 
     Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
     condition, which are kept in its memory until it is over (and copied then), and its socket
@@ -49,7 +49,7 @@ def needed_mib(spec: ExperimentSpec) -> int:
 
 
 def _buffers_mib(spec: ExperimentSpec) -> int:
-    """MiB with which the kernel does not run short of TCP memory while every flow fills its path.
+    """Return the MiB that the kernel needs for TCP while every flow fills its path.
 
     Counted only if buffers are larger than usual. A sender fills its buffer, but for no more than
     twice what is in flight (tcp_sndbuf_expand in net/ipv4/tcp_input.c); a receiver may hold what is
@@ -71,7 +71,7 @@ def _buffers_mib(spec: ExperimentSpec) -> int:
 
 
 def _largest(spec: ExperimentSpec, sysctl: str) -> int:
-    """The largest buffer that a condition allows, in bytes; 0 if it is no larger than usual."""
+    """Return the bytes of the largest buffer that a condition allows; 0 if it is usual."""
     usual = HOST_SYSCTLS[sysctl]
     texts = [dict(condition.sysctls).get(sysctl, usual) for condition in spec.conditions]
     largest = max(int(text.split()[2]) for text in texts)
@@ -79,7 +79,7 @@ def _largest(spec: ExperimentSpec, sysctl: str) -> int:
 
 
 def memory_for(spec: ExperimentSpec) -> int:
-    """MiB that a guest is given.
+    """Return the MiB that a guest is given.
 
     In steps, since the kernel mixes the size into its randomness: what is captured changes no
     packet below a step.
@@ -211,7 +211,7 @@ def carry_natively(
 
 
 def _algorithms(spec: ExperimentSpec) -> list[str]:
-    """The congestion controls that conditions and flows choose."""
+    """Return the congestion controls that conditions and flows choose."""
     chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
     chosen |= {flow.congestion_control for flow in spec.flows}
     return sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})

@@ -178,7 +178,7 @@ Facts = dict[str, Any]
 def result_folder(
     shelf: Path, label: str, write: Callable[[RunFolder, Facts], dict[str, Any]]
 ) -> Iterator[RunFolder]:
-    """A folder on a `shelf` of the store, finished at the end of the block or when it is left.
+    """Provide a folder on a `shelf` of the store, finished whenever the block is left.
 
     `write(run, facts)` writes the files and returns the manifest. Raises TcplabError if it
     cannot be written.

@@ -165,7 +165,7 @@ def _compared(run: RunToRepeat, raw: Path) -> Comparison:
 
 
 def _measured(run: RunToRepeat, raw: Path) -> Sequence[str]:
-    """The files that conditions left, by their names below `raw`."""
+    """Return the files that conditions left, by their names below `raw`."""
     folders = {
         raw / f"seed-{seed}" / condition.name
         for seed in run.seeds
@@ -180,7 +180,7 @@ def _measured(run: RunToRepeat, raw: Path) -> Sequence[str]:
 
 
 def _digest(folder: Path, name: str) -> str | None:
-    """None for a file that is not there, or is none."""
+    """Return a file's SHA-256; None for a file that is not there, or is none."""
     try:
         return untrusted.digest(folder, name)
     except (OSError, untrusted.StrangeFile):
@@ -230,7 +230,7 @@ class Difference:
 
 
 def differences(reference: str, handed_in: str, names: list[str]) -> list[dict[str, Any]]:
-    """The captures among `names` that differ, each with its first difference.
+    """Return the captures among `names` that differ, each with its first difference.
 
     Both folders hold these below raw/.
     """
@@ -253,7 +253,7 @@ def _difference(name: str, expected: bytes, given: bytes | None) -> Difference |
 
 
 def content_if_any(folder: str, name: str) -> bytes | None:
-    """A capture's bytes; None if there is none."""
+    """Return a capture's bytes; None if there is none."""
     try:
         return untrusted.content(Path(folder), name)
     except (FileNotFoundError, untrusted.StrangeFile):
@@ -261,7 +261,7 @@ def content_if_any(folder: str, name: str) -> bytes | None:
 
 
 def _first(name: str, expected: bytes, given: bytes) -> Difference:
-    """The first packet that differs, or an end that one capture has and the other has not."""
+    """Return the first packet that differs, or the end that only one capture has."""
     start = 0.0
     pairs = zip_longest(packets(expected), packets(given))
     for number, (own, other) in enumerate(pairs, 1):
@@ -282,7 +282,7 @@ def _first(name: str, expected: bytes, given: bytes) -> Difference:
 
 
 def packets(content: bytes) -> Iterator[tuple[float, bytes]]:
-    """Time and bytes of each complete record, pcap-savefile(5)."""
+    """Yield time and bytes of each complete record, pcap-savefile(5)."""
     order, tick = _MAGIC.get(content[:4], ("<", 1e-9))
     header, offset = struct.Struct(order + "IIII"), 24
     while offset + 16 <= len(content):

@@ -120,7 +120,7 @@ class SweepOptions:
 
 
 def from_file(file: Path) -> SweepDefinition:
-    """The sweep that a TOML file describes. Raises UsageError that names what is wrong in it.
+    """Return the sweep that a TOML file describes. Raises UsageError with the mistake.
 
     experiment = "cubic_vs_reno"
     seeds = 30                      # or "7-36", or [1, 5, 9]
@@ -137,7 +137,7 @@ def from_file(file: Path) -> SweepDefinition:
 
 
 def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
-    """The sweep that a file's content describes; `place` is its name in messages."""
+    """Return the sweep that a file's content describes; `place` is its name in messages."""
     names = ("experiment", "seeds", "until", "metric", "compare", "set")
     if unknown := sorted(set(content) - set(names)):
         raise UsageError(

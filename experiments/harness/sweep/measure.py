@@ -87,7 +87,7 @@ def measured_rows(raw: Path, data: Any, seed: int) -> dict[str, Any]:
 
 
 def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
-    """A text for each condition, by its name, if the study keeps such."""
+    """Return a text for each condition, by its name, if the study keeps such."""
     module = part(study, "statistics_file")
     texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
     return texts

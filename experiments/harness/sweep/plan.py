@@ -50,7 +50,7 @@ class Plan:
         }
 
     def command(self) -> str:
-        """The command that makes this sweep."""
+        """Return the command that makes this sweep."""
         factors = (*self.fixed, *self.factors)
         sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
@@ -62,7 +62,7 @@ class Plan:
         return " ".join(["./tcplab sweep", self.named.name, *words])
 
     def repeat(self, combination: Combination, seed: int) -> str:
-        """The command that runs one point again, with its captures and a report."""
+        """Return the command that runs one point again, with its captures and a report."""
         fixed = {factor.name: factor.values[0] for factor in self.fixed}
         values = fixed | dict(combination.values)
         sets = [f"--set {name}={value}" for name, value in values.items()]
@@ -91,7 +91,7 @@ def plan(sweep: SweepDefinition) -> Plan:
 
 
 def _compared(planned: Plan) -> str:
-    """The compared factor: the chosen one, or else the first of these.
+    """Return the compared factor: the chosen one, or else the first of these.
 
     These are the experiment's own conditions, the first factor of words, the last factor, in this
     order.
@@ -110,7 +110,7 @@ def _compared(planned: Plan) -> str:
 
 
 def _written(seeds: Sequence[int]) -> str:
-    """Seeds as --seeds takes them."""
+    """Return seeds as --seeds takes them."""
     first, last = seeds[0], seeds[-1]
     if tuple(seeds) == tuple(range(first, last + 1)):
         return str(last) if first == 1 else f"{first}-{last}"
@@ -118,7 +118,7 @@ def _written(seeds: Sequence[int]) -> str:
 
 
 def _headline(planned: Plan) -> Headline | None:
-    """The claim, if it compares the same conditions in every combination; else None."""
+    """Return the claim, if it compares the same conditions in every combination; else None."""
     headlines = [combination.spec.headline for combination in planned.combinations]
     first = headlines[0]
     if planned.compare != "condition" or first is None or first.against is None:
@@ -128,7 +128,7 @@ def _headline(planned: Plan) -> Headline | None:
 
 
 def described(planned: Plan) -> dict[str, Any]:
-    """The part of sweep.json that is known before the first run."""
+    """Return the part of sweep.json that is known before the first run."""
     return {
         "experiment": planned.named.name,
         "claim": planned.named.claim,

@@ -47,7 +47,7 @@ class Origin:
     measuring: str
 
     def point(self, combination: Combination, seed: int) -> Point:
-        """The point of that combination and seed."""
+        """Return the point of that combination and seed."""
         own = self._on(combination.spec.kernel)
         words: tuple[Any, ...] = (
             combination.digest,
@@ -63,7 +63,7 @@ class Origin:
         return Point(key, combination, seed, own)
 
     def _on(self, kernel: str) -> Origin:
-        """The origin with the lab on that kernel, which is built."""
+        """Return the origin with the lab on that kernel, which is built."""
         if kernel == DEFAULT_KERNEL:
             return self
         return replace(self, lab=built_lab(kernel).digests["whole"])
@@ -81,7 +81,7 @@ class Point:
 
 @cache
 def _statistics_digest(study: str) -> tuple[str, ...]:
-    """The digest of the code that writes the study's statistics files; empty if it keeps none."""
+    """Return the digest of the code that writes statistics files, if the study keeps some."""
     module = part(study, "statistics_file")
     if module is None or module.__file__ is None:
         return ()

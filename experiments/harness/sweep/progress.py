@@ -96,7 +96,7 @@ class PrintedProgress:
 def _lines(
     point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]
 ) -> Iterator[str]:
-    """A line for each condition and flow of an ended run: its varied values and these metrics."""
+    """Yield a line for each condition and flow of an ended run."""
     labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
     several = len(point.combination.spec.flows) > 1
     values = "".join(
@@ -120,7 +120,7 @@ def _written(metric: Metric, value: float | None) -> str:
 def watching(
     name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
 ) -> Iterator[PrintedProgress]:
-    """Progress on standard error, which goes when the sweep is over.
+    """Show progress on standard error, which goes when the sweep is over.
 
     With `metrics`, a line for each run stays.
     """

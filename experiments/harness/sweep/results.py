@@ -99,7 +99,7 @@ def _failure(folder: Path, plan: Plan, point: Point, record: Record) -> dict[str
 def _warnings_of_networks(
     points: Iterable[tuple[Point, Record]], counts: Mapping[str, int]
 ) -> list[str]:
-    """A sentence if the network of any point is not good, with the worst and its reason.
+    """Return a sentence if the network of any point is not good, with the worst and its reason.
 
     `counts` are those of the points' verdicts.
     """
@@ -150,7 +150,7 @@ def published_of(cells: Iterable[Cell]) -> dict[str, Any]:
 
 
 def _rows(cells: Iterable[Cell], quick: bool) -> dict[Target, dict[str, Any]]:
-    """A row for each target; its two times may be different points, if their networks differ."""
+    """Return a row for each target; its two times may be of points with different networks."""
     rows: dict[Target, dict[str, Any]] = {}
     for spec, runs in cells:
         matched = [

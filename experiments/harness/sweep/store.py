@@ -58,7 +58,7 @@ class PointStore:
         return {key for key, status in statuses.items() if status in _KNOWN}
 
     def done(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records of the known points."""
+        """Return the records of the known points."""
         return self.records(self.known(keys))
 
     def statuses(self, keys: Iterable[str]) -> dict[str, str]:
@@ -66,13 +66,13 @@ class PointStore:
         return dict(self._chosen("status", keys))
 
     def records(self, keys: Iterable[str]) -> dict[str, Record]:
-        """The records of those of these points that were ever run."""
+        """Return the records of those of these points that were ever run."""
         kept = dict(self._chosen("record", keys))
         records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
         return dict(zip(kept, records, strict=True))
 
     def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
-        """The keys that are there, each with what its row has in this column."""
+        """Return the keys that are there, each with what its row has in this column."""
         return self.connection.execute(
             f"select key, {column} from points where key in (select value from json_each(?))",
             (json.dumps(list(keys)),),
@@ -140,7 +140,7 @@ def _kept(row: tuple[Any, ...]) -> Kept:
 
 @contextmanager
 def results(out: Path) -> Iterator[PointStore]:
-    """The memory in the folder that keeps the runs, made if there is none. Raises TcplabError."""
+    """Provide the memory in the folder that keeps the runs. Raises TcplabError."""
     file = out / FILE
     try:
         out.mkdir(parents=True, exist_ok=True)

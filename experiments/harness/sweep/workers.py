@@ -109,6 +109,6 @@ def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -
 
 
 def _broken(done: Done) -> Record:
-    """The record of a point without one, such as a point whose worker was lost three times."""
+    """Return the record of a point without one, such as after three lost workers."""
     problem = f"{type(done.error).__name__}: {done.error}"
     return {"status": "failed", "problem": problem, "log": done.trace, "rows": [], "warnings": []}
