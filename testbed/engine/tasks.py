@@ -55,8 +55,8 @@ class Done:
         return self.error or self.value
 
 
-class Listener(Protocol):
-    """It hears how tasks go on, from any thread."""
+class Listener:
+    """The progress of tasks, from any thread, which this class ignores; subclasses show it."""
 
     def running(self, key: str, phase: str, elapsed: float) -> None:
         """A task is at this phase, and this many seconds on its own clock."""

@@ -13,9 +13,8 @@ from experiments.harness.definition.grid import settings_from
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import Plan, plan
 from experiments.harness.sweep.point import Record
-from experiments.harness.sweep.python import SilentWatch
 from experiments.harness.sweep.run import carry_out
-from experiments.harness.sweep.workers import PointRunner
+from experiments.harness.sweep.workers import PointRunner, Watch
 from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 
@@ -80,7 +79,7 @@ def sack_plan(*sets: str, **more: Any) -> Plan:
 
 
 def carry(planned: Plan, out: Path, engine: Any, force: bool = False) -> Path:
-    return carry_out(planned, out, PointRunner(LAB, engine, "two", 600.0, force), SilentWatch())
+    return carry_out(planned, out, PointRunner(LAB, engine, "two", 600.0, force), Watch())
 
 
 def content(folder: Path) -> Any:

@@ -21,8 +21,7 @@ from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
-from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.workers import PointRunner
+from experiments.harness.sweep.workers import PointRunner, Watch
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.foundation.errors import UsageError
 
@@ -165,7 +164,7 @@ def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path
     assert targets(True)[-1].experiment == "room"
     runner = PointRunner(LAB, Engine(measured), "two")
     folder = carry_out(
-        ReproductionRequest(chosen(True, ["room"]), True), tmp_path / "runs", runner, SilentWatch()
+        ReproductionRequest(chosen(True, ["room"]), True), tmp_path / "runs", runner, Watch()
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     (row,) = study["rows"]

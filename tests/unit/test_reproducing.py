@@ -24,8 +24,7 @@ from experiments.harness.published.target import (
 from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin
-from experiments.harness.sweep.python import SilentWatch
-from experiments.harness.sweep.workers import PointRunner
+from experiments.harness.sweep.workers import PointRunner, Watch
 from testbed.lab.kernel.version import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
@@ -58,7 +57,7 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
         ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
-        SilentWatch(),
+        Watch(),
     )
     content = json.loads((folder / "reproduction.json").read_text())
     (study,) = content["studies"]
@@ -80,7 +79,7 @@ def test_a_reproduction_puts_ours_beside_the_published_numbers(tmp_path: Path) -
         ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
-        SilentWatch(),
+        Watch(),
     )
     assert len(engine.ran) == 16 * 6
     assert json.loads((again / "reproduction.json").read_text())["studies"] == content["studies"]
@@ -111,7 +110,7 @@ def test_what_captures_tell_fills_the_sack_table(tmp_path: Path) -> None:
         ReproductionRequest(chosen(True, ["sack"]), True),
         tmp_path,
         PointRunner(LAB, engine, "two"),
-        SilentWatch(),
+        Watch(),
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert [row["today"] for row in study["rows"]] == [
@@ -126,7 +125,7 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
 
     engine, wanted = Engine(swept), chosen(True, ["sack_loss_sweep"])
     folder = carry_out(
-        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
+        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(engine.ran) == 28 * 2 * 6  # today and then have each a network of their own
@@ -140,7 +139,7 @@ def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None
     way = PointRunner(LAB, Engine(dropped), "two", slots=2)
     wanted = chosen(True, ["packet_dropper"])
     for _ in range(2):
-        carry_out(ReproductionRequest(wanted, True), tmp_path, way, SilentWatch(), told.append)
+        carry_out(ReproductionRequest(wanted, True), tmp_path, way, Watch(), told.append)
     seconds = published_study("packet_dropper").processor_seconds
     assert seconds
     minutes = [round(seconds[0] * 6 / 60 / slots) for slots in (1, 2)]
@@ -170,12 +169,10 @@ def test_an_interrupted_reproduction_goes_on(tmp_path: Path) -> None:
             ReproductionRequest(wanted, True),
             tmp_path,
             PointRunner(LAB, Engine(dropped, stop_after=5), "two"),
-            SilentWatch(),
+            Watch(),
         )
     engine = Engine(dropped)
-    carry_out(
-        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), SilentWatch()
-    )
+    carry_out(ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch())
     assert len(engine.ran) == 16 * 6 - 5
 
 
@@ -195,7 +192,7 @@ def test_failed_points_are_named(tmp_path: Path) -> None:
         ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, Engine(made), "two"),
-        SilentWatch(),
+        Watch(),
     )
     (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     assert len(study["failures"]) == 8
@@ -236,7 +233,7 @@ def test_the_kernel_of_its_time_has_a_column_of_its_own(
     monkeypatch.setattr(point, "built_lab", lambda _: LAB)
     wanted, told = chosen(True, ["packet_dropper"], ["10 % dropped"]), list[str]()
     kernels = {"packet_dropper": PeriodKernelChoice("packet_dropper", "3.13", ("Nearer is none.",))}
-    way, engine = SilentWatch(), Engine(on_its_kernel)
+    way, engine = Watch(), Engine(on_its_kernel)
     folder = carry_out(
         ReproductionRequest(wanted, True, (), ["10 % dropped"], kernels=kernels),
         tmp_path,

@@ -16,10 +16,9 @@ from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.measure import measured_rows
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record, origin
-from experiments.harness.sweep.python import SilentWatch
 from experiments.harness.sweep.run import carry_out
 from experiments.harness.sweep.store import FILE, results
-from experiments.harness.sweep.workers import PointRunner
+from experiments.harness.sweep.workers import PointRunner, Watch
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
@@ -158,7 +157,7 @@ def test_another_lab_makes_other_points(tmp_path: Path) -> None:
     other = Lab(
         Path(), Path(), Path(), Path(), "7.0", True, {**LAB.digests, "whole": "another"}, {}
     )
-    carry_out(planned, tmp_path, PointRunner(other, engine, "two"), SilentWatch())
+    carry_out(planned, tmp_path, PointRunner(other, engine, "two"), Watch())
     assert len(engine.ran) == 2
 
 

@@ -25,7 +25,7 @@ from experiments.harness.cli.options import kernel_option
 from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
 from experiments.spec import ExperimentSpec
-from testbed.engine.tasks import Task, local_engine
+from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
@@ -165,14 +165,13 @@ def compared(file: Path, lab: Lab) -> Iterator[Outcome]:
     """Run Reno and the module under the published conditions, in parallel guests."""
     # late: they take a third of a second
     from experiments.harness.sweep.measure import carry_rows
-    from experiments.harness.sweep.python import SilentWatch
 
     specs = {name: _spec(file, parameters, lab) for name, parameters in PUBLISHED.items()}
     tasks = [
         Task(name, carry_rows, (to_data(spec), 1, SPIN_SECONDS)) for name, spec in specs.items()
     ]
     slots = min(len(tasks), guests_at_once(max(needed_mib(spec) for spec in specs.values())))
-    with local_engine(lab, slots, SilentWatch()) as engine:
+    with local_engine(lab, slots, Listener()) as engine:
         records = {done.key: done.result() for done in engine.run(tasks)}
     for name in PUBLISHED:
         if records[name]["status"] != "complete":

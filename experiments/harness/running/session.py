@@ -17,7 +17,7 @@ from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import SeedVerdict, carry_natively, carry_seed, judge
 from experiments.harness.running.store import RunFolder, hand_over, new_run
-from testbed.engine.tasks import Task, local_engine
+from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress, Usage
 from testbed.lab.ready import Lab
@@ -132,12 +132,9 @@ def carried(
 def _in_guests(
     request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: SeedProgress
 ) -> Iterator[tuple[int, Ended]]:
-    class Followed:
+    class Followed(Listener):
         def running(self, key: str, phase: str, elapsed: float) -> None:
             progress(int(key))(phase, elapsed)
-
-        def note(self, text: str) -> None:
-            """This process is the only worker."""
 
     tasks = [
         Task(str(seed), carry_seed, (request.spec, seed, out, request.limits))

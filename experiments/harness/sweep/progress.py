@@ -24,14 +24,15 @@ from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import written
 from analysis.statistics.wording import called
 from experiments.harness.sweep.point import Point, Record
+from experiments.harness.sweep.workers import Watch
 
 _BETWEEN = 30.0  # seconds between two lines if the output is no terminal
 _PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
 
 
 @dataclass
-class PrintedProgress:
-    """A Watch (running_points.py) that prints."""
+class PrintedProgress(Watch):
+    """A Watch that prints."""
 
     console: Console
     bar: Progress

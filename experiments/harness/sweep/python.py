@@ -23,7 +23,6 @@ from analysis.records.json_reader import Problems
 from analysis.tabular.table import ColumnTable
 from experiments.harness.sweep.definition import from_mapping
 from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.run import carry_out
 from experiments.harness.sweep.workers import Watch, way_to_workers
 from testbed.lab.ready import lab_for
@@ -49,22 +48,6 @@ class SweepResult:
         return self.columns.to_polars()
 
 
-class SilentWatch:
-    """A silent Watch."""
-
-    def wanted(self, points: int, reused: int) -> None:
-        pass
-
-    def running(self, key: str, phase: str, elapsed: float) -> None:
-        pass
-
-    def ended(self, point: Point, record: Record) -> None:
-        pass
-
-    def note(self, text: str) -> None:
-        pass
-
-
 def sweep(
     experiment: str,
     settings: Mapping[str, str | Sequence[str]] | None = None,
@@ -85,5 +68,5 @@ def sweep(
     planned, out = plan(from_mapping(content, "The sweep")), Path(out)
     ready = lab_for(spec.kernel for spec in planned.specs)
     way = replace(way_to_workers(ready, planned.specs, workers, scheduler), force=force)
-    folder = carry_out(planned, out, way, watch or SilentWatch())
+    folder = carry_out(planned, out, way, watch or Watch())
     return SweepResult(folder)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from experiments.harness.running.seed import needed_mib
 from experiments.harness.sweep.measure import carry_captured, carry_rows
@@ -21,8 +20,8 @@ from testbed.lab.ready import Lab
 _CARRIES = {ROWS: carry_rows, CAPTURES: carry_captured}
 
 
-class Watch(Listener, Protocol):
-    """A listener to the progress of a sweep."""
+class Watch(Listener):
+    """The progress of a sweep, which this class ignores; subclasses show it."""
 
     def wanted(self, points: int, reused: int) -> None:
         """Hear that `points` are wanted now, of which `reused` were known already."""
