@@ -55,6 +55,22 @@ def test_the_run_of_a_living_writer_is_left_alone(tmp_path: Path) -> None:
         assert run.folder.exists()
 
 
+def test_the_run_that_is_being_finished_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    adopted: list[Path] = []
+
+    def digest(_folder: Path, _name: str) -> str:
+        adopted.extend(keep_orphans(tmp_path / "sack"))
+        return ""
+
+    monkeypatch.setattr("topologies.foundation.untrusted.digest", digest)
+    with new_run(tmp_path / "sack", "seed7") as run:
+        (run.folder / "raw.txt").write_text("abc")
+        final = run.finish({"status": "complete"})
+    assert adopted == [] and manifest(final)["files"] == {"raw.txt": ""}
+
+
 def _die_while_writing(root: str) -> None:
     with new_run(Path(root) / "sack", "seed7") as run:
         (run.folder / "half").write_text("x")
