@@ -6,9 +6,9 @@ from enum import IntEnum
 
 from msgspec import Struct, field
 
-from analysis.network.trials import TrialNetwork
 from analysis.records.evidence import capture_drops
 from analysis.records.json_reader import Problems, parse
+from analysis.traffic.trials import TrialNetwork
 
 
 class CheckOutcome(IntEnum):

@@ -9,9 +9,9 @@ from math import log
 
 from analysis.measures.drop_causes import DropCauses, drop_causes
 from analysis.network.findings import CheckFinding, CheckOutcome, percent, unmeasured
-from analysis.network.traffic import TrialTraffic
-from analysis.network.trials import TrialNetwork
 from analysis.statistics.chances import at_least, at_most
+from analysis.traffic.packets import TrialTraffic
+from analysis.traffic.trials import TrialNetwork
 from topologies.foundation.units import Share
 from topologies.topology_spec import MOST_PACKETS, Port
 

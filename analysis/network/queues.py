@@ -3,8 +3,8 @@
 import numpy as np
 
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, lateness, unmeasured
-from analysis.network.traffic import PortTraffic, TrialTraffic, Whole
-from analysis.network.trials import FRAME_HEADER, TrialNetwork, carried, channels, delay_of
+from analysis.traffic.packets import PortTraffic, TrialTraffic, Whole
+from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, carried, channels, delay_of
 from topologies.disciplines import discipline
 from topologies.topology_spec import Channel
 
@@ -120,7 +120,7 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     """Of a way over several links: no packet may wait longer than all full queues take."""
     lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
     most = sum(line.queue.base * carried(line, longest) + line.variation.base for line in lines)
-    worst = int(_waits(traffic).max(initial=0))
+    worst = int(traffic.wait.max(initial=0))
     excess = worst / (most + _SLACK + lateness(network))
     place = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"
     sentence = (
@@ -130,14 +130,3 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     asked, measured = f"at most {duration(most)} on the way", f"at most {duration(worst)}"
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.UNUSABLE
     return CheckFinding(BOUND, place, asked, measured, outcome, sentence, excess)
-
-
-def _waits(traffic: PortTraffic) -> Whole:
-    """Return the waiting time of each packet that arrived."""
-    came = traffic.came >= 0
-    lone = sum(
-        delay_of(line) + traffic.length[came] * 8 * 10**9 // line.bandwidth.base
-        for line in channels(traffic.ports)
-    )
-    waits: Whole = traffic.came[came] - traffic.sent[came] - lone
-    return waits

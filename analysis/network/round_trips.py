@@ -14,10 +14,10 @@ from analysis.network.findings import (
     percent,
     unmeasured,
 )
-from analysis.network.traffic import Sightings, TrialTraffic
-from analysis.network.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 from analysis.records.socket_samples import SocketSample
 from analysis.records.spec_file import RunFlow
+from analysis.traffic.packets import Sightings, TrialTraffic
+from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 
 KIND = "Round trip of a lone packet"
 TOLERANCE, A_PORT = 2_000, 1_000

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
-from analysis.network.traffic import PortTraffic, TrialTraffic, Whole
-from analysis.network.trials import TrialNetwork, channels, delay_of
+from analysis.traffic.packets import PortTraffic, TrialTraffic, Whole
+from analysis.traffic.trials import TrialNetwork, channels, delay_of
 from topologies.topology_spec import Channel
 
 SPACING, RATE = "Spacing of packets on a busy link", "Rate of a busy link"

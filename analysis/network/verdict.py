@@ -11,9 +11,9 @@ from analysis.network.losses import UNASKED, drawn_loss, lost_packets
 from analysis.network.queues import queue_bound
 from analysis.network.round_trips import sender_limits
 from analysis.network.spacing import spacing
-from analysis.network.traffic import TrialTraffic
-from analysis.network.trials import TrialNetwork
 from analysis.records.run_directory import RunRecord
+from analysis.traffic.packets import TrialTraffic
+from analysis.traffic.trials import TrialNetwork
 
 
 class Usability(StrEnum):
@@ -68,15 +68,23 @@ class NetworkVerdict:
         return asdict(self)
 
 
-def judge_network(run: RunRecord) -> NetworkVerdict:
-    """Return the verdict on the network of `run`, from its own files."""
+def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> NetworkVerdict:
+    """Return the verdict on the network of `run`, from its own files.
+
+    `known` is the traffic of trials whose captures were read before.
+    """
     topology = run.spec.topology.network()
     if topology is None or not topology.nodes or not run.trials:
         return NetworkVerdict(Usability.CARE, (_NOTHING,), ())
     networks = [TrialNetwork(run, trial, topology) for trial in run.trials]
     if run.spec.changes:
         return _of_changing(networks)
-    findings = [finding for network in networks for finding in _of_trial(network)]
+    read = {traffic.network.trial: traffic for traffic in known if traffic}
+    findings = [
+        finding
+        for network in networks
+        for finding in _of_trial(network, read.get(network.trial) or TrialTraffic(network))
+    ]
     return _verdict([*findings, *drawn_loss(networks)])
 
 
@@ -88,9 +96,8 @@ def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
     return replace(found, verdict=verdict, reasons=(*found.reasons, _CHANGING))
 
 
-def _of_trial(network: TrialNetwork) -> Iterator[CheckFinding]:
+def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:
     """In the order of the table."""
-    traffic = TrialTraffic(network)
     yield from findings.recorded(network)
     yield from round_trips.round_trip(network, traffic)
     yield from spacing(network, traffic)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.flows.pcap import RecordBatch, read_pcap
-from analysis.network.trials import TrialNetwork, Way
+from analysis.records.json_reader import Problems
+from analysis.records.spec_file import RunFlow
+from analysis.traffic.trials import TrialNetwork, Way, lone
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import Port
@@ -22,6 +24,7 @@ Numbers = npt.NDArray[np.integer[Any]]
 Keys = npt.NDArray[np.uint64]
 
 _ETHERNET, _IPV4, _TCP, _UDP = 1, 0x0800, 6, 17
+_FIN, _SYN, _ACK, _PORT = 1, 2, 16, 0xFFFF
 _COMPARED = 56
 """Bytes from the IP header on by which a packet is recognised: the headers, with TCP's timestamps
 or the number of iperf's datagram."""
@@ -195,6 +198,38 @@ class PortTraffic:
     def missing(self) -> int:
         return int((self.came < 0).sum())
 
+    @property
+    def arrived(self) -> npt.NDArray[np.bool_]:
+        return self.came >= 0
+
+    @property
+    def delay(self) -> Whole:
+        """Nanoseconds from end to end of each packet that arrived."""
+        delays: Whole = (self.came - self.sent)[self.arrived]
+        return delays
+
+    @property
+    def wait(self) -> Whole:
+        """Nanoseconds that each packet that arrived took longer than a lone one.
+
+        It waited in a queue, except for what a delay that varies adds or takes.
+        """
+        waits: Whole = self.delay - lone(self.ports, self.length[self.arrived])
+        return waits
+
+    def within(self, since: int, until: int) -> PortTraffic:
+        """Return the packets that were sent in a time, in ns since 1970."""
+        chosen = (self.sent >= since) & (self.sent < until)
+        return replace(
+            self, sent=self.sent[chosen], length=self.length[chosen], came=self.came[chosen]
+        )
+
+
+def _in_order(ports: tuple[Port, ...], packets: Sightings, came: Whole) -> PortTraffic:
+    order = np.argsort(packets.time, kind="stable")
+    length = packets.length[order].astype(np.int64)
+    return PortTraffic(ports, packets.time[order], length, came[order])
+
 
 class TrialTraffic:
     """The captures of a trial's hosts; each is read once."""
@@ -241,12 +276,64 @@ class TrialTraffic:
             if ports and not any(set(ports) & set(other) for other in groups if other != ports)
         )
 
+    @cached_property
+    def common(self) -> tuple[int, int] | None:
+        """The time, in ns since 1970, in which all flows send packets; None if they never do."""
+        sent = [found.sent for flow in self.network.run.flows if (found := self.flow(flow))]
+        if len(sent) < len(self.network.run.flows) or not all(map(len, sent)):
+            return None
+        since, until = max(int(times[0]) for times in sent), min(int(times[-1]) for times in sent)
+        return (since, until) if since < until else None
+
+    def flow(self, flow: RunFlow) -> PortTraffic | None:
+        """Return a flow's packets towards its receiver; None without whole captures of both."""
+        way = flow.sender, flow.receiver
+        if way not in self.network.ways or any(self.at(end) is None for end in way):
+            return None
+        if not self.network.segmented:
+            return None
+        packets, times = self._met(way)
+        own = (packets.ports & _PORT) == flow.port
+        return _in_order(self.network.shaped(way), packets.only(own), times[own])
+
+    def completion(self, flow: RunFlow) -> int | None:
+        """Return the ns from a flow's first SYN to the last ACK at its sender.
+
+        None if the sender has no capture, or the connection did not end.
+        """
+        way = flow.sender, flow.receiver
+        if way not in self.network.ways or self.at(flow.sender) is None:
+            return None
+        out, back = self.seen(flow.sender, way), self.seen(flow.sender, way[::-1])
+        sent = out.only((out.ports & _PORT) == flow.port)
+        answers = back.only((back.ports >> 16) == flow.port)
+        opened = sent.time[sent.flags & (_SYN | _ACK) == _SYN]
+        closed = sent.time[sent.flags & _FIN > 0]
+        acknowledged = answers.time[answers.flags & _ACK > 0]
+        if not len(opened) or not len(closed) or not (acknowledged > closed[0]).any():
+            return None
+        return int(acknowledged[-1] - opened[0])
+
+    @cached_property
+    def begin(self) -> float | None:
+        """The second since 1970 from which the starts of flows count; None without a capture."""
+        flows = self.network.run.flows
+        starts = self.network.trial.starts(flows, Problems())
+        first = (self._first(flow) for flow in flows)
+        known = [time - start for time, start in zip(first, starts, strict=True) if time]
+        return min(known, default=None)
+
+    def _first(self, flow: RunFlow) -> float | None:
+        way = flow.sender, flow.receiver
+        if way not in self.network.ways or self.at(flow.sender) is None:
+            return None
+        sent = self.seen(flow.sender, way)
+        times = sent.time[(sent.ports & _PORT) == flow.port]
+        return times[0] / 1e9 if len(times) else None
+
     def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
         sent, came = zip(*(self._met(way) for way in ways), strict=True)
-        packets, times = joined(list(sent)), np.concatenate(came)
-        order = np.argsort(packets.time, kind="stable")
-        length = packets.length[order].astype(np.int64)
-        return PortTraffic(ports, packets.time[order], length, times[order])
+        return _in_order(ports, joined(list(sent)), np.concatenate(came))
 
     def _met(self, way: Way) -> tuple[Sightings, Whole]:
         """Return the packets sent that way, and the arrival of each."""

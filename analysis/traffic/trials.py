@@ -4,6 +4,10 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 from analysis.records import socket_samples
 from analysis.records.json_reader import Problems, parse
@@ -55,6 +59,9 @@ def _gathered(
 
 Way = tuple[str, str]
 """A host that sends packets, and the host they are for."""
+
+Lengths = TypeVar("Lengths", int, npt.NDArray[np.int64])
+"""The length of a packet, or those of many."""
 
 FRAME_HEADER = 14
 """Bytes of Ethernet before IP, which a link carries too."""
@@ -148,9 +155,7 @@ class TrialNetwork:
 
     def lone(self, way: Way, length: int) -> int:
         """Nanoseconds that a packet of `length` bytes takes which waits for no other."""
-        return sum(
-            delay_of(channel) + carried(channel, length) for channel in channels(self.shaped(way))
-        )
+        return lone(self.shaped(way), length)
 
     def jitter(self, way: Way) -> int:
         """Nanoseconds by which all delays of a way may be shorter or longer."""
@@ -166,6 +171,14 @@ def delay_of(channel: Channel) -> int:
     return max(channel.delay, SHORTEST_DELAY).base
 
 
-def carried(channel: Channel, length: int) -> int:
+def carried(channel: Channel, length: Lengths) -> Lengths:
     """Nanoseconds for which a packet of `length` bytes occupies the link."""
     return length * 8 * 10**9 // channel.bandwidth.base
+
+
+def lone(ports: tuple[Port, ...], length: Lengths) -> Lengths:
+    """Nanoseconds that a packet of `length` bytes takes over these ports if it never waits."""
+    passing = 0 * length
+    for channel in channels(ports):
+        passing = passing + delay_of(channel) + carried(channel, length)
+    return passing
