@@ -52,6 +52,15 @@ def main() -> None:
     """
 
 
+_metrics = click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="Show a metric or an expression, such as 'goodput[bbr*] / goodput@20s..60s'.",
+)
+
+
 @main.command(cls=_Page)
 @click.argument("run_directory", required=False, type=click.Path(path_type=Path))
 @click.option(
@@ -71,6 +80,7 @@ def main() -> None:
     type=click.Path(path_type=Path),
     help="Write the report into this folder instead of the run's own.",
 )
+@_metrics
 @click.pass_obj
 def report(
     report_of: ReportOf | None,
@@ -79,6 +89,7 @@ def report(
     study: str | None,
     descriptor: int | None,
     out: Path | None,
+    metrics: tuple[str, ...],
 ) -> Any:
     """Write report.html, answers.md, plots/ and graphs/ for RUN_DIRECTORY, and print its table."""
     if wait == (run_directory is not None):
@@ -94,7 +105,7 @@ def report(
         _load(report_of, study)
     network = None if descriptor is None else _judged(descriptor)
     path = _named_on_stdin() if run_directory is None else run_directory
-    made = make_report(path, out, network, report_of)
+    made = make_report(path, out, network, report_of, metrics)
     print_report(made)
     return made
 
@@ -108,13 +119,14 @@ _out = click.option(
 @main.command(cls=_Page)
 @_folder
 @_out
+@click.option("--metric", metavar="METRIC", help="Compare this column of rows.csv.")
 @click.pass_obj
-def sweep(report_of: ReportOf | None, folder: Path, out: Path | None) -> Any:
+def sweep(report_of: ReportOf | None, folder: Path, out: Path | None, metric: str | None) -> Any:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
     from analysis.pages.sweep.page import make_sweep_report, print_sweep
     from analysis.reporting.studies import plain
 
-    made = make_sweep_report(folder, out, report_of or plain)
+    made = make_sweep_report(folder, out, report_of or plain, metric)
     print_sweep(made)
     return made
 

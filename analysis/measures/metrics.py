@@ -12,6 +12,9 @@ metrics.csv has the entries; its `kind` says what they are:
 * `trial` and `total` are measures: they follow the first flow, read captures, or sum up flows. A
   `total` grows with the time that the flow sends. tcptrace's columns of the first flow's captures
   are measures too: OF_DATA and OF_ACKS below.
+* `rate`, `share` and `sample` are the terms of expressions (analysis.measures.expressions) with
+  several values of a flow, such as one for each packet: their flows together are bytes over the
+  common time, the mean, or the median of all values.
 * The kernel's counters are `nstat.NAME`; its Documentation/networking/snmp_counter.rst explains
   them.
 
@@ -26,7 +29,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.plugins import registered
@@ -42,23 +45,42 @@ that and the kernel's least retransmission time-out (200 ms) together.
 """
 
 
+Together = Literal["", "rate", "mean", "p50"]
+Transport = Literal["", "tcp", "udp"]
+
+
 @dataclass(frozen=True)
 class Metric:
     """An entry of the table.
 
     `value` computes it of a flow's or a trial's readings, None for no value. A `column` can be
     swept; it belongs to each flow unless it is `of_run`. A `total` grows with the time that the
-    flow sends.
+    flow sends. A term of expressions with several values of a flow becomes one number as
+    `together` says. A metric is `windowed` if it can be computed for a part of the run, and
+    `of_packets` if it needs captures. Flows of another `transport` have none.
     """
 
     name: str
     unit: str
     title: str = field(compare=False)
     source: str = field(compare=False)
-    value: Callable[[Any], float | None] = field(compare=False, repr=False)
+    value: Callable[[Any], Any] = field(compare=False, repr=False)
     column: bool = False
     of_run: bool = field(default=False, compare=False)
     total: bool = field(default=False, compare=False)
+    together: Together = field(default="", compare=False)
+    windowed: bool = field(default=False, compare=False)
+    of_packets: bool = field(default=False, compare=False)
+    transport: Transport = field(default="", compare=False)
+
+    @property
+    def of_flows(self) -> bool:
+        """True if each flow has its values."""
+        return bool(self.together) or (self.column and not self.of_run)
+
+    @property
+    def is_rate(self) -> bool:
+        return self.together == "rate"
 
     @property
     def key(self) -> str:
@@ -76,9 +98,9 @@ class UnknownMetric(TcplabError):
     """
 
     def __init__(self, name: str) -> None:
-        known = [*_by_key(), *(f"nstat.{each}" for each in counters())]
+        known = [*terms(), *columns(), *_by_key(), *(f"nstat.{each}" for each in counters())]
         near = get_close_matches(name, known, 3)
-        remedy = f"Is {' or '.join(near)} meant?" if near else "analysis/measures/metrics.py."
+        remedy = f"Is {' or '.join(near)} meant?" if near else "./tcplab docs --serve lists all."
         super().__init__(f"There is no measure '{name}'.", remedy)
         self._made_of = name
 
@@ -97,6 +119,25 @@ def metric(key: str) -> Metric:
     if group == "nstat" and name in counters():
         return counter(name)
     raise UnknownMetric(key)
+
+
+def is_metric(key: str) -> bool:
+    """Return True for the key of a metric of a trial, False for an expression."""
+    try:
+        return bool(metric(key))
+    except UnknownMetric:
+        return False
+
+
+def term_metric(name: str) -> Metric:
+    """Return the metric that an expression calls `name`. Raises UnknownMetric."""
+    return terms().get(name) or columns().get(name) or metric(name)
+
+
+@cache
+def terms() -> dict[str, Metric]:
+    """Return the metrics with several values of a flow, by name."""
+    return {each.name: each for each in _TABLE if each.together}
 
 
 @cache
@@ -152,7 +193,7 @@ def _entries() -> Iterator[Metric]:
     """Yield the metrics in metrics.csv, whose `value` says where readings have the value."""
     table = Path(__file__).with_name("metrics.csv").read_text("utf-8").splitlines()
     for row in csv.DictReader(table):
-        kind = row["kind"]
+        kind, group = row["kind"], row["value"].partition(".")[0]
         yield Metric(
             row["name"],
             row["unit"],
@@ -162,11 +203,19 @@ def _entries() -> Iterator[Metric]:
             column=kind in ("flow", "run"),
             of_run=kind == "run",
             total=kind == "total",
+            together=_TOGETHER.get(kind, ""),
+            windowed=kind in ("flow", *_TOGETHER) and group in _WINDOWED,
+            of_packets=group in ("packets", "crossed"),
+            transport=_TRANSPORTS.get(group, ""),
         )
 
 
+_TOGETHER: dict[str, Together] = {"rate": "rate", "share": "mean", "sample": "p50"}
+_TRANSPORTS: dict[str, Transport] = {"socket": "tcp", "sampled": "tcp", "datagrams": "udp"}
+_WINDOWED = ("rates", "socket", "sampled", "packets", "crossed")
+"""Groups of a flow's values that are known of any part of the run."""
 _TABLE = tuple(_entries())
-_OWN = {each.key: each for each in _TABLE}
+_OWN = {each.key: each for each in _TABLE if not each.together}
 _CAPTURED = [name.removeprefix("receiver.") for name in _OWN if name.startswith("receiver.")]
 OF_DATA = tuple(name for name in _CAPTURED if "." not in name)
 """tcptrace's columns of what the sender sent; analysis.flows.columns defines them."""

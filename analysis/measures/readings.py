@@ -7,114 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from statistics import fmean, median, quantiles
+from statistics import median
 from typing import TYPE_CHECKING, Literal
 
 from analysis.measures.drop_causes import drop_causes
+from analysis.measures.flow_readings import FlowReadings, Values, percentiles, read_samples
 from analysis.measures.metrics import PAUSE, Row, columns
-from analysis.records import iperf
-from analysis.records.json_reader import Problems, why_not
+from analysis.measures.together import chosen, groups_of, of_transport, shared
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
-from analysis.records.socket_samples import SocketSample, by_port
-from analysis.records.spec_file import RunFlow
+from analysis.records.socket_samples import SocketSample
 from analysis.records.trial_files import CountersFile
-from topologies.foundation import untrusted
+from topologies.topology_spec import TopologySpec
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
     from analysis.tabular.table import ColumnTable
+    from analysis.traffic.packets import TrialTraffic
 
-Values = Mapping[str, float]
 Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]
 """The samples of sockets by the sending host and the receiver's port."""
-
-_LEFT_OUT = "what it would have told is left out."
-
-
-class FlowReadings:
-    """The values of one flow: of iperf's server and client, and of the sending socket."""
-
-    def __init__(
-        self,
-        trial: Trial,
-        flow: RunFlow,
-        samples: Sequence[SocketSample],
-        problems: Problems | None,
-        start: float,
-    ) -> None:
-        self.flow, self.samples, self.start = flow, samples, start
-        self._trial, self._problems = trial, problems
-
-    @property
-    def connected(self) -> float:
-        """Second in which the server accepted: a SYN waits in the queue of earlier flows."""
-        return self.start + next((sample.rtt for sample in self.samples if sample.rtt > 0), 0.0)
-
-    @cached_property
-    def server(self) -> Values:
-        return _summary(self._server)
-
-    @cached_property
-    def client(self) -> Values:
-        return _summary(self._client)
-
-    @cached_property
-    def _server(self) -> str:
-        return self._printed("server")
-
-    @cached_property
-    def _client(self) -> str:
-        return iperf.sent_part(self._printed("client"))  # of UDP without the server's report
-
-    def _printed(self, side: str) -> str:
-        try:
-            return self._trial.files.printed(self.flow.name, side)
-        except (OSError, untrusted.StrangeFile) as error:
-            if self._problems is None:
-                raise
-            note_unread(f"{self._trial.name}/{self.flow.name}.{side}.txt", error, self._problems)
-            return ""
-
-    @cached_property
-    def intervals(self) -> tuple[iperf.IperfInterval, ...]:
-        """The client's lines of `iperf -i`."""
-        return tuple(iperf.read_intervals(self._client))
-
-    @cached_property
-    def seconds(self) -> Values:
-        rates = [interval.rate for interval in self.intervals]
-        if not rates:
-            return {}
-        return {"mean": fmean(rates), "slowest": min(rates), "fastest": max(rates)}
-
-    @cached_property
-    def datagrams(self) -> Values:
-        """The count of a UDP server."""
-        count = iperf.read_datagrams(self._server)
-        if count is None:
-            return {}
-        share = count.share
-        return {"jitter": count.jitter, "lost": count.lost, "sent": count.sent, "share": share}
-
-    @cached_property
-    def socket(self) -> Values:
-        """The sending socket: over time, and at the end."""
-        known = [sample for sample in self.samples if sample.rtt > 0]
-        values: dict[str, float] = {}
-        if self.samples:
-            values["reordering"] = max(sample.reordering for sample in self.samples)
-        if known:
-            values["least_rtt"] = 1000 * known[-1].least_rtt
-        if not known or not known[-1].bytes_sent:
-            return values
-        last, trips = known[-1], [1000 * sample.rtt for sample in known]
-        return values | {
-            "bytes_resent": 100 * last.bytes_retrans / last.bytes_sent,
-            "resent": last.segments_retrans,
-            "rtt_median": median(trips),
-            "rtt_p95": quantiles(trips, n=20)[-1] if len(trips) > 1 else trips[0],
-            "cwnd_median": median(sample.cwnd for sample in known),
-        }
 
 
 class TrialReadings:
@@ -141,9 +53,54 @@ class TrialReadings:
                 samples[flow.sender].get(str(flow.port), ()),
                 problems,
                 start,
+                self.traffic,
             )
             for flow, start in zip(run.flows, starts, strict=True)
         ]
+
+    @cached_property
+    def _network(self) -> TopologySpec | None:
+        return self.run.spec.topology.network()
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """The transport and direction of each flow by its name."""
+        return groups_of(self.run.flows, self._network)
+
+    @cached_property
+    def traffic(self) -> TrialTraffic | None:
+        """The packets at both ends; None without captures or a network."""
+        network = self._network if self.run.captures else None
+        if network is None or not network.nodes:
+            return None
+        from analysis.traffic.packets import TrialTraffic  # late: a run has no use for NumPy
+        from analysis.traffic.trials import TrialNetwork
+
+        return TrialTraffic(TrialNetwork(self.run, self.trial, network))
+
+    @cached_property
+    def queues(self) -> Mapping[str, Values]:
+        """Percentiles of the waiting times at each port, or at several in a row, in ms."""
+        traffic = self.traffic
+        if traffic is None or not traffic.whole or not traffic.network.segmented:
+            return {}
+        return {
+            " to ".join(port.name for port in crossing.ports): percentiles(
+                crossing.wait.clip(0) / 1e6
+            )
+            for crossing in traffic.crossing
+            if crossing.arrived.any()
+        }
+
+    @cached_property
+    def begin(self) -> float | None:
+        """The second since 1970 from which starts and windows count."""
+        if self.traffic and self.traffic.begin is not None:
+            return self.traffic.begin
+        first = (
+            flow.every_sample[0].time - flow.start for flow in self.by_flow if flow.every_sample
+        )
+        return min(first, default=None)
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -152,21 +109,17 @@ class TrialReadings:
             name: each.value(self) if each.of_run else None for name, each in columns().items()
         }
         return [
-            {"condition": self.trial.condition.name, "flow": flow.flow.name}
+            {
+                "condition": self.trial.condition.name,
+                "flow": flow.flow.name,
+                "group": self.groups[flow.flow.name],
+            }
             | {
                 name: of_run[name] if each.of_run else each.value(flow)
                 for name, each in columns().items()
             }
             for flow in self.by_flow
         ]
-
-    @cached_property
-    def shared(self) -> Values:
-        """The goodput of all flows; known if every flow's is."""
-        rates = [flow.server["rate"] for flow in self.by_flow if "rate" in flow.server]
-        if len(rates) < len(self.by_flow):
-            return {}
-        return {"total": _combined(self.by_flow)} | ({"jain": jain(rates)} if any(rates) else {})
 
     @cached_property
     def senders(self) -> Values:
@@ -187,10 +140,10 @@ class TrialReadings:
         ports = [qdiscs.port_loss(port) for port in qdiscs.after]
         lost, dropped = (sum(port.lost for port in ports), sum(port.dropped for port in ports))
         offered = lost + dropped + sum(port.passed for port in ports)
-        known = offered and self.run.counts_segments
-        marked = sum(map(qdiscs.marks, qdiscs.after))
-        counted = {"dropped": dropped, "marked": marked}
-        return counted | ({"lost": 100 * lost / offered} if known else {})
+        counted = {"dropped": dropped, "marked": sum(map(qdiscs.marks, qdiscs.after))}
+        if not offered or not self.run.counts_segments:
+            return counted
+        return counted | {"lost": 100 * lost / offered, "drop_share": 100 * dropped / offered}
 
     @cached_property
     def reordered(self) -> Values:
@@ -232,7 +185,8 @@ class TrialReadings:
         port = self.trial.files.qdiscs(self.problems).data_port()
         if not port or not self.run.counts_segments:
             return {}
-        return {"lost": port.lost, "dropped": port.dropped, "share": 100 * port.share}
+        shares = {"share": 100 * port.share, "drop_share": 100 * port.drop_share}
+        return {"lost": port.lost, "dropped": port.dropped} | shares
 
     @cached_property
     def drops(self) -> Values:
@@ -269,13 +223,19 @@ class TrialReadings:
 
     @cached_property
     def flows(self) -> Values:
-        return _together(self.by_flow)
+        """The flows of one transport and direction: TCP's first, else the first."""
+        return shared(self.chosen(""))
 
     @cached_property
     def tcp(self) -> Values:
         """The TCP flows next to one UDP flow."""
-        udp = self._only_udp_flow
-        return _together([flow for flow in self.by_flow if flow is not udp]) if udp else {}
+        return self.flows if self._only_udp_flow else {}
+
+    def chosen(self, globs: str, transport: str = "") -> list[FlowReadings]:
+        """Return the readings of the flows of a transport that a selection names."""
+        flows = of_transport([each.flow for each in self.by_flow], transport)
+        flows = chosen(flows, globs, self.groups, self.trial.condition.sysctls)
+        return [each for each in self.by_flow if each.flow in flows]
 
     @cached_property
     def udp(self) -> Values:
@@ -351,74 +311,5 @@ class TrialReadings:
         return self.trial.files.counters(self.problems)
 
 
-def _summary(output: str) -> Values:
-    found = iperf.read_summary(output)
-    if found is None:
-        return {}
-    return {"rate": found.rate, "transfer": found.transfer, "interval": found.seconds}
-
-
 def _sum(grown: Sequence[Values], counter: str) -> float:
     return sum(host.get(counter, 0.0) for host in grown)
-
-
-def _together(flows: Sequence[FlowReadings]) -> Values:
-    """The rates of a group of flows; their sums and fairness if every flow has a rate."""
-    rates = [flow.server["rate"] for flow in flows if "rate" in flow.server]
-    if not rates:
-        return {}
-    values = {"least": min(rates), "most": max(rates)}
-    if len(rates) == len(flows) and any(rates):
-        values |= {"total": _combined(flows)} | ({"jain": jain(rates)} if len(rates) > 1 else {})
-    sent = [flow.client["rate"] for flow in flows if "rate" in flow.client]
-    return values | ({"sent": sum(sent)} if len(sent) == len(flows) else {})
-
-
-def _combined(flows: Sequence[FlowReadings]) -> float:
-    """Return the rate of all flows in kbit/s: their bytes from the first start to the last end.
-
-    The sum of rates over each flow's time could exceed the link's, where some start later.
-    """
-    if len(flows) == 1:
-        return flows[0].server["rate"]
-    end = max(flow.connected + flow.server["interval"] for flow in flows)
-    kbit = sum(flow.server["rate"] * flow.server["interval"] for flow in flows)
-    return kbit / (end - min(flow.start for flow in flows))
-
-
-def jain(rates: Sequence[float]) -> float:
-    """Return Jain's fairness index: 1 for equal rates, 1/n if one of n has all.
-
-    Jain, Chiu, Hawe: DEC-TR-301, 1984.
-    """
-    return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)
-
-
-def read_samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[SocketSample]]:
-    """Read the samples of a host by the receiver's port; of a file cut short all complete lines."""
-    name = f"{sender}.sockets.jsonl"
-    try:
-        lines = untrusted.text(trial.folder, name).splitlines()
-    except (OSError, untrusted.StrangeFile) as error:
-        note_unread(f"{trial.name}/{name}", error, problems)
-        return {}
-    try:
-        return by_port(lines)
-    except (ValueError, RecursionError) as error:
-        problems.add(
-            f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out."
-        )
-    try:
-        return by_port(lines[:-1])
-    except (ValueError, RecursionError):
-        problems.add(
-            f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn."
-        )
-        return {}
-
-
-def note_unread(name: str, error: OSError | untrusted.StrangeFile, problems: Problems) -> None:
-    """Note that a file is missing or cannot be read."""
-    why = f"cannot be read ({why_not(error)})"
-    why = "is missing" if isinstance(error, FileNotFoundError) else why
-    problems.add(f"{name} {why}: {_LEFT_OUT}")

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.measures.metrics import Metric, Row, columns, counter, measures, metric
-from analysis.measures.readings import TrialReadings, note_unread
+from analysis.measures.expressions import Expression, Term, parse
+from analysis.measures.flow_readings import Values, note_unread
+from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
+from analysis.measures.readings import TrialReadings
+from analysis.measures.terms import term_value
 from analysis.records import iperf
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, run_of
@@ -60,13 +64,16 @@ class FlowMeasures:
 class Measured:
     """A trial with its `values`; a metric that could not be measured has none.
 
-    Only if the trial is drawn it has packets: those that came `late` (captures.late), and the
-    captures at the `ends`, the sender's first.
+    `terms` are those of the expressions that were asked for, under this trial's condition; `queues`
+    percentiles of the waiting times at each port, in ms. Only if the trial is drawn it has packets:
+    those that came `late` (captures.late), and the captures at the `ends`, the sender's first.
     """
 
     trial: Trial
     values: dict[Metric, float]
     flows: tuple[FlowMeasures, ...]
+    terms: Mapping[Term, float | None] = field(default_factory=dict)
+    queues: Mapping[str, Values] = field(default_factory=dict)
     late: ColumnTable | None = None
     ends: tuple[End, ...] = ()
 
@@ -143,7 +150,42 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
     for own in apart:
         for sentence in own.found:
             problems.add(sentence)
-    return RunResults(run, measured)
+    return RunResults(run, with_expressions(measured, wanted(run)))
+
+
+def wanted(run: RunRecord) -> list[Expression]:
+    """Return the expressions of the run's claim and of --metric that can be read."""
+    found = []
+    headline = run.spec.headline
+    subjects = (headline.subject, headline.against) if headline else ()
+    texts = [(headline.metric, subject.flow) for subject in subjects if headline and subject]
+    texts = [(text, flow) for text, flow in texts if not is_metric(text)]
+    for text, flow in [*texts, *((text, "") for text in run.spec.metrics)]:
+        with suppress(TcplabError):  # who uses the metric says what is wrong with it
+            found.append(parse(text).of_flow(flow))
+    return found
+
+
+def with_expressions(
+    trials: Iterable[Measured], expressions: Iterable[Expression]
+) -> tuple[Measured, ...]:
+    """Return the trials with the values of expressions, whose terms may be of other conditions."""
+    listed, every = list(trials), list(expressions)
+    terms = {
+        (trial.trial.seed, trial.trial.condition.name, term): value
+        for trial in listed
+        for term, value in trial.terms.items()
+    }
+
+    def of(trial: Measured) -> dict[Metric, float]:
+        def value(term: Term) -> float | None:
+            name = term.condition or trial.trial.condition.name
+            return terms.get((trial.trial.seed, name, term))
+
+        found = ((each.metric, each.value(value)) for each in every)
+        return {key: amount for key, amount in found if amount is not None}
+
+    return tuple(replace(trial, values=trial.values | of(trial)) for trial in listed)
 
 
 def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Measured:
@@ -163,12 +205,23 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
         FlowMeasures(of.flow, row, of.intervals, tuple(of.samples) if draw else ())
         for of, row in zip(readings.by_flow, rows, strict=True)
     )
+    terms = terms_of(readings, wanted(run))
     if not draw:
-        return Measured(trial, values, flows)
+        return Measured(trial, values, flows, terms, readings.queues)
     from analysis.measures.captures import late  # late: a run has no use for its libraries
 
     arrived = readings.arrived
-    return Measured(trial, values, flows, None if arrived is None else late(arrived), readings.ends)
+    reordered = None if arrived is None else late(arrived)
+    return Measured(trial, values, flows, terms, readings.queues, reordered, readings.ends)
+
+
+def terms_of(
+    readings: TrialReadings, expressions: Iterable[Expression]
+) -> dict[Term, float | None]:
+    """Return the values of all terms that are about the trial's condition."""
+    name = readings.trial.condition.name
+    terms = dict.fromkeys(term for expression in expressions for term in expression.terms)
+    return {term: term_value(readings, term) for term in terms if term.condition in ("", name)}
 
 
 def _note_printed(readings: TrialReadings, side: str, problems: Problems) -> None:
@@ -199,14 +252,27 @@ def measure_raw(raw: Path, spec: dict[str, Any]) -> dict[tuple[str, str], dict[s
     return {(trial.trial.condition.name, run.flow.name): trial.by_name for trial in measured}
 
 
-def rows_of(raw: Path, spec: dict[str, Any]) -> list[Row]:
+def rows_of(readings: Sequence[TrialReadings], text: str = "") -> list[Row]:
     """Return the rows of a run of one seed: a row for each condition and flow.
 
-    The raw files are in `raw` (a `raw/seed-N`), and `spec` is the content of spec.json. Captures
-    are not read. Raises ValueError for a broken file of samples.
+    With an expression's `text` its value is in each row of its condition. Raises ValueError for a
+    broken file of samples.
     """
-    run = run_of(raw, spec)
-    return [row for trial in run.trials for row in TrialReadings(run, trial).rows]
+    rows = [row for trial in readings for row in trial.rows]
+    if not text:
+        return rows
+    expression = parse(text)
+    trials = [Measured(each.trial, {}, (), terms_of(each, [expression])) for each in readings]
+    values = {
+        trial.trial.condition.name: trial.value(expression.metric)
+        for trial in with_expressions(trials, [expression])
+    }
+    return [{**row, text: values[str(row["condition"])]} for row in rows]
+
+
+def readings_of(run: RunRecord) -> list[TrialReadings]:
+    """Return the readings of each trial. Raises ValueError for a broken file of samples."""
+    return [TrialReadings(run, trial) for trial in run.trials]
 
 
 _SHARED = {"goodput_kbit_s", "client_kbit_s", "transfer_kbyte"}

@@ -1,12 +1,15 @@
 """A sweep's folder: sweep.json as frozen records, and rows.csv as a table."""
 
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
+from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, columns
 from analysis.records.json_reader import NO_LOG, LogPath, Problems, printable, read_main
 from analysis.records.manifest import Provenance
@@ -14,10 +17,12 @@ from analysis.records.published_row import RowEntry
 from analysis.records.spec_file import HeadlineEntry
 from analysis.tabular.table import ColumnTable
 from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, UsageError
 
 ROWS = "rows.csv"
 """A row for each flow, condition, seed and combination."""
+GROUP = "group"
+"""The column of rows.csv with a flow's transport and direction."""
 MOST_CELLS = 1_000_000
 CONDITION = "condition"
 """The name of the factor that the conditions of the experiment make."""
@@ -133,6 +138,11 @@ class SweepRecord:
         """The number of values of each factor; their product is the number of cells."""
         return tuple(len(factor.values) for factor in self.factors)
 
+    @property
+    def metrics(self) -> dict[str, Metric]:
+        """The metrics that rows.csv has, by column."""
+        return columns() | {self.metric.name: self.metric}
+
     def points(self, key: str) -> int:
         """Return the number of `wanted`, `done`, `reused`, `failed` or `unproved` points."""
         return int(self.facts.points.get(key, 0))
@@ -150,12 +160,19 @@ class SweepRecord:
         return ", ".join(f"{factor.short} {factor.values[level]}" for factor, level in named)
 
 
-def read_sweep(path: Path, problems: Problems) -> SweepRecord:
-    """The sweep in `path`.
+def read_sweep(path: Path, problems: Problems, metric: str | None = None) -> SweepRecord:
+    """The sweep in `path`, about another `metric` if there is one.
 
     Raises UsageError if there is none, TcplabError if sweep.json cannot be used.
     """
     facts = read_main(SweepFile, path, "sweep.json", "./tcplab sweep")
+    if metric and metric != facts.metric:
+        if metric not in columns():
+            raise UsageError(
+                f"This sweep has no column '{metric[:60]}'.",
+                f"Repeat it with another metric: {facts.command} --metric {shlex.quote(metric)}",
+            )
+        facts = replace(facts, metric=metric)
     factors = _factors(facts)
     _require_distinct_columns(factors)
     if prod(len(factor.values) for factor in factors) > MOST_CELLS:
@@ -169,10 +186,14 @@ def read_sweep(path: Path, problems: Problems) -> SweepRecord:
 def _metric(facts: SweepFile) -> Metric:
     if facts.metric in columns():
         return columns()[facts.metric]
-    raise TcplabError(
-        f"sweep.json names the metric '{facts.metric}', which this tcplab does not know.",
-        "Update tcplab.",
-    )
+    try:
+        return parse(facts.metric).metric
+    except TcplabError as error:
+        raise TcplabError(
+            f"sweep.json names the metric '{facts.metric}', which this tcplab does not know:"
+            f" {error.problem}",
+            "Update tcplab.",
+        ) from error
 
 
 def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
@@ -189,7 +210,7 @@ def _factors(facts: SweepFile) -> tuple[SweptFactor, ...]:
 
 def _require_distinct_columns(factors: tuple[SweptFactor, ...]) -> None:
     of_factors = (name for factor in factors for name in (factor.name, factor.column) if name)
-    counts = Counter([*of_factors, "point", "flow", "seed", "network", *columns()])
+    counts = Counter([*of_factors, "point", "flow", GROUP, "seed", "network", *columns()])
     if twice := [name for name, count in counts.items() if count > 1]:
         raise TcplabError(
             f"sweep.json has two columns named '{twice[0]}'.",
@@ -239,4 +260,6 @@ def read_rows(sweep: SweepRecord) -> ColumnTable:
     """
     amounts = {factor.column: float for factor in sweep.factors if factor.is_quantity}
     content = untrusted.content(sweep.path, ROWS).decode()
-    return ColumnTable.of_csv(content, {"seed": int, **amounts, **dict.fromkeys(columns(), float)})
+    return ColumnTable.of_csv(
+        content, {"seed": int, **amounts, **dict.fromkeys(sweep.metrics, float)}
+    )

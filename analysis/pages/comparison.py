@@ -13,6 +13,7 @@ from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
 from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import NOTHING, RunResults, measure_all, written
+from analysis.measures.together import standing
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.rendering import page_files
@@ -98,17 +99,16 @@ def side_of_points(
 
 def _values(rows: Iterable[tuple[str, int, dict[str, Any]]]) -> Values:
     """Return the mean over the flows of a run, because flows of one run depend on each other."""
-    found: dict[tuple[str, str], dict[int, list[float]]] = {}
+    runs: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for condition, seed, row in rows:
-        for name in columns():
-            value = row.get(name)
-            if isinstance(value, int | float):
-                by_seed = found.setdefault((condition, name), {})
-                by_seed.setdefault(seed, []).append(float(value))
-    return {
-        place: {seed: fmean(values) for seed, values in by_seed.items()}
-        for place, by_seed in found.items()
-    }
+        runs.setdefault((condition, seed), []).append(row)
+    found: Values = {}
+    for (condition, seed), of_run in runs.items():
+        for name, metric in columns().items():
+            cells = (row.get(name) for row in standing(of_run, metric.transport))
+            if values := [float(cell) for cell in cells if isinstance(cell, int | float)]:
+                found.setdefault((condition, name), {})[seed] = fmean(values)
+    return found
 
 
 _MBIT = 1000.0

@@ -1,7 +1,7 @@
 """Report of a run: report.html, answers.md and the terminal."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,8 @@ from analysis.rendering import page_files
 from analysis.reporting import quantities
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
+from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
+from analysis.reporting.packets import waiting
 from analysis.reporting.studies import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, withheld
@@ -109,24 +111,25 @@ def make_report(
     out: Path | None = None,
     network: NetworkVerdict | None = None,
     report_of: ReportOf = plain,
+    metrics: Sequence[str] = (),
 ) -> RunReport:
     """Analyse the run in `path` and write the report into `out` (by default into the run itself).
 
     `network` is the verdict on its network, if it is known; `report_of` finds the report of its
-    study.
+    study. `metrics` are shown in addition to those that the run was asked for.
 
     Raises UsageError where there is no run, TcplabError where it cannot be read at all or
     the report cannot be written. All else that is missing or broken is named in the report and in
     `problems`.
     """
     problems, folder = Problems(), out or path
-    run = read_run(path, problems)
+    run = with_metrics(read_run(path, problems), metrics)
     evidence = read_evidence(run, problems)
     results = measure_all(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition.")
     study = report_of(run.experiment)
-    table = study.table(results)
+    table = with_rows(study.table(results), results)
     published = (
         PublishedNumbers(()) if table.compares else published_with_run(results, problems)
     )  # its table has them
@@ -138,7 +141,7 @@ def make_report(
         verdict_on_claim(study.verdict(results), run, evidence, network),
         published,
         table,
-        study.listings(results),
+        (*study.listings(results), *waiting(results)),
         study.answers(results),
         evidence,
         tuple(problems.found),
@@ -206,6 +209,7 @@ SHORT = (
     quantities.TIMEOUTS,
     quantities.PAUSED,
     quantities.LOSS_SHARE,
+    quantities.DROP_SHARE,
 )
 
 _WIDEST = 40
@@ -237,7 +241,8 @@ def print_report(report: RunReport) -> None:
 
 
 def _table(report: RunReport) -> Table:
-    run, quantities_shown = report.run, report.study.short or _usual(report)
+    run, usual = report.run, report.study.short or _usual(report)
+    quantities_shown = (*usual, *expressions_of(report.results))
     lines = []
     for quantity in quantities_shown:
         found = [quantity.of(report.results, condition) for condition in run.conditions]

@@ -50,6 +50,8 @@ class RunFlow(Struct, frozen=True):
     rate: Any = None
     window: Any = None
     start: str = "0s"
+    duration: str = ""
+    congestion_control: str = ""
 
     @property
     def protocol(self) -> str:
@@ -115,12 +117,16 @@ class ChangeEntry(Struct, frozen=True):
 
 
 class SpecFile(Struct, frozen=True):
-    """spec.json. `settings` are what `--set` was given for anything but a parameter."""
+    """spec.json. `settings` are what `--set` was given for anything but a parameter.
+
+    `metrics` are the expressions of `--metric`.
+    """
 
     name: str = ""
     claim: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
     settings: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
     topology: TopologyEntry = TopologyEntry()
     flows: tuple[RunFlow, ...] = ()
     conditions: tuple[RunCondition, ...] = ()

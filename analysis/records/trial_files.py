@@ -102,10 +102,18 @@ class PortLoss:
     passed: float
 
     @property
+    def offered(self) -> float:
+        return self.lost + self.dropped + self.passed
+
+    @property
     def share(self) -> float:
         """The share of packets lost at random, 0 to 1."""
-        offered = self.lost + self.dropped + self.passed
-        return self.lost / offered if offered else 0.0
+        return self.lost / self.offered if self.offered else 0.0
+
+    @property
+    def drop_share(self) -> float:
+        """The share of packets that the queue dropped, 0 to 1."""
+        return self.dropped / self.offered if self.offered else 0.0
 
 
 class QdiscsFile(Struct, frozen=True):

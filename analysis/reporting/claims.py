@@ -4,7 +4,10 @@ import shlex
 from math import nan
 from typing import Literal
 
-from analysis.measures.metrics import Metric, UnknownMetric, metric
+from msgspec.structs import replace
+
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import Metric, UnknownMetric, is_metric, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.json_reader import printable
 from analysis.records.run_directory import RunRecord
@@ -47,11 +50,24 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
     if headline is None:
         return None
     try:
-        return _judged(results, headline, metric(headline.metric))
+        return _judged(results, _timed(headline), _metric(headline, headline.subject))
     except (UnknownMetric, UsageError) as error:
         return ClaimVerdict(
             headline.question, headline.question, ClaimWord.NOT_SHOWN, printable(error)
         )
+
+
+def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
+    """Return the metric of a subject. Raises UnknownMetric, UsageError."""
+    if is_metric(headline.metric):
+        return metric(headline.metric)
+    return parse(headline.metric).of_flow(subject.flow).metric
+
+
+def _timed(headline: HeadlineEntry) -> HeadlineEntry:
+    """Return the claim with the window of its metric in its sentence."""
+    when = parse(headline.metric).when
+    return replace(headline, what=f"{headline.what} {when}") if when else headline
 
 
 def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
@@ -62,7 +78,7 @@ def _judged(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimV
         raise UsageError("The claim of spec.json has no comparison.", "Run the experiment again.")
     subjects = (headline.subject, headline.against)
     first, second = (_name(results, subject, subjects) for subject in subjects)
-    of_first, of_second = (_samples(results, key, subject) for subject in subjects)
+    of_first, of_second = (_samples(results, headline, subject) for subject in subjects)
     compared = ComparedSamples(headline.what, key.unit, (first, second), (of_first, of_second))
     if headline.direction == "equal":
         return judge_equal(headline.question, compared, Share.parse(headline.margin).fraction)
@@ -92,7 +108,7 @@ def enough(run: RunRecord) -> int:
 
 def _within(results: RunResults, headline: HeadlineEntry, key: Metric) -> ClaimVerdict:
     expected = headline.expected if headline.expected > 0 else 1.0
-    values = [value / expected for value in _samples(results, key, headline.subject)]
+    values = [value / expected for value in _samples(results, headline, headline.subject)]
     claimed = ClaimedRange(headline.low, headline.high, headline.expectation, key.unit)
     return judge_within(headline.question, headline.what, values, claimed)
 
@@ -110,8 +126,9 @@ def _name(
     return f"of the flow {subject.flow} with {label}"
 
 
-def _samples(results: RunResults, key: Metric, subject: SubjectEntry) -> list[float]:
+def _samples(results: RunResults, headline: HeadlineEntry, subject: SubjectEntry) -> list[float]:
     """Return a value for each seed, NaN for a seed without one."""
+    key = _metric(headline, subject)
     trials = {
         measured.trial.seed: measured
         for measured in results.measured
@@ -123,7 +140,7 @@ def _samples(results: RunResults, key: Metric, subject: SubjectEntry) -> list[fl
 def _value(measured: Measured | None, key: Metric, flow: str) -> float:
     if measured is None:
         return nan
-    if not flow:
+    if not flow or not key.column:
         value = measured.value(key)
         return nan if value is None else value
     column = key.name.removeprefix(_OF_FLOW)

@@ -62,7 +62,7 @@ def _arrived(results: RunResults) -> Answer:
     rates, several = each(results, GOODPUT), len(results.run.flows) > 1
     sentences = [f"{'All flows together get' if several else 'The goodput is'} {rates}."]
     fairness = each(results, q.FLOWS[-1])
-    if fairness:
+    if fairness and several:
         sentences.append(
             f"Jain's fairness index, which is 1 if all flows have the same, is {fairness}."
         )

@@ -66,6 +66,7 @@ NEEDLESS = quantity(
 UNIQUE = quantity("sender.unique_bytes_sent", "Unique bytes")
 ALL_BYTES = quantity("sender.actual_data_bytes", "Bytes sent, repeats included")
 LOST, LOSS_SHARE = quantity("path.lost", unit=""), quantity("path.share")
+DROP_SHARE = quantity("path.drop_share")
 PAUSES, PAUSED, LONGEST = (quantity(f"pauses.{name}") for name in ("count", "total", "longest"))
 IDLE = quantity("sender.idletime_max", "Longest idle time")
 KERNEL = (

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite, prod
+from typing import Any
 
 import numpy as np
 
-from analysis.measures.metrics import Metric, columns
-from analysis.measures.sweep_folder import ROWS, SweepRecord, SweptFactor, read_rows
+from analysis.measures.metrics import Metric
+from analysis.measures.sweep_folder import GROUP, ROWS, SweepRecord, SweptFactor, read_rows
+from analysis.measures.together import main_group
 from analysis.records.json_reader import Problems
 from analysis.statistics.paired_tests import MedianInterval, Numbers, median_interval
 from analysis.tabular.row_groups import RowGroups
@@ -85,16 +87,24 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
     """
     rows = _usable(_read(sweep, problems), sweep, problems)
     groups = RowGroups(rows["cell"].values, rows["seed"].values)
-    runs = {name: _of_run(rows[name].values, groups, metric) for name, metric in columns().items()}
+    metrics = sweep.metrics
+    flows = {
+        transport: _standing(rows, groups, transport)
+        for transport in {metric.transport for metric in metrics.values()}
+    }
+    runs = {
+        name: _of_run(rows[name].values, groups, flows[metric.transport], metric)
+        for name, metric in metrics.items()
+    }
     missing = int(np.isnan(runs[sweep.metric.name]).sum())
     if missing:
         problems.add(
             f"{missing:,} of {len(groups):,} runs have no value of the chosen metric: they are left"
             " out."
         )
-    units = {name: _unit(metric, runs[name]) for name, metric in columns().items()}
+    units = {name: _unit(metric, runs[name]) for name, metric in metrics.items()}
     unit, divisor = units[sweep.metric.name]
-    first = rows.rows(groups.first)
+    first, own = rows.rows(groups.first), rows.rows(flows[sweep.metric.transport])
     seeds = tuple(np.unique(first["seed"].values).tolist())
     many = len(rows) > len(groups)
     return SweepSamples(
@@ -104,7 +114,7 @@ def read_samples(sweep: SweepRecord, problems: Problems) -> SweepSamples:
         {name: _median(_cube(sweep, first, seeds, runs[name])) / units[name][1] for name in units},
         {name: unit for name, (unit, _) in units.items()},
         tuple(_amounts(rows, factor) for factor in sweep.factors),
-        _by_flow(sweep, rows, divisor) if many and not sweep.metric.of_run else {},
+        _by_flow(sweep, own, divisor) if many and not sweep.metric.of_run else {},
         many,
     )
 
@@ -113,7 +123,7 @@ def _read(sweep: SweepRecord, problems: Problems) -> ColumnTable:
     """All columns that are needed, without rows if the file cannot be used."""
     needed = {"seed", *(factor.name for factor in sweep.factors), sweep.metric.name}
     amounts = {factor.column for factor in sweep.factors if factor.is_quantity}
-    every = [*needed, *amounts, *columns()]
+    every = [*needed, *amounts, GROUP, *sweep.metrics]
     empty = ColumnTable({name: TableColumn.of([]) for name in every})
     try:
         rows = read_rows(sweep)
@@ -144,7 +154,7 @@ def _usable(rows: ColumnTable, sweep: SweepRecord, problems: Problems) -> Column
         problems.add(
             f"{lost} rows of {ROWS} have a value that sweep.json does not list: they are left out."
         )
-    metrics = {name: _finite(rows[name]) for name in columns()}
+    metrics = {name: _finite(rows[name]) for name in sweep.metrics}
     numbered = rows.having(cell=cell, seed=rows["seed"].values.astype(np.int64), **metrics)
     return numbered.rows(is_known)
 
@@ -154,12 +164,31 @@ def _finite(column: TableColumn) -> Numbers:
     return np.where(abs(values) < _GREATEST, values, np.nan)
 
 
-def _of_run(values: Numbers, runs: RowGroups, metric: Metric) -> Numbers:
-    """The run's value: flows of one run are not independent.
+def _standing(rows: ColumnTable, runs: RowGroups, transport: str) -> np.ndarray[Any, Any]:
+    """Return True for the flows that stand for their run: those of one transport and direction."""
+    names = rows[GROUP].to_list()
+    standing = np.ones(len(rows), np.bool_)
+    for run in runs.rows:
+        groups = [name for name in (names[row] for row in run) if name and transport in name]
+        main = main_group(groups) if groups else None
+        standing[run] = [names[row] == main for row in run]
+    return standing
+
+
+def _of_run(
+    values: Numbers, runs: RowGroups, flows: np.ndarray[Any, Any], metric: Metric
+) -> Numbers:
+    """The run's value, the mean over its `flows`: flows of one run are not independent.
 
     It has none if a flow has none, or starved ones hide.
     """
-    return values[runs.first] if metric.of_run else runs.sums(values) / runs.sizes
+    if metric.of_run:
+        return values[runs.first]
+    counts = runs.sums(flows)
+    sums = runs.sums(np.where(flows, values, 0.0))
+    means: Numbers = np.full(len(runs), np.nan)
+    np.divide(sums, counts, out=means, where=counts > 0)
+    return means
 
 
 def _unit(metric: Metric, values: Numbers) -> tuple[str, float]:

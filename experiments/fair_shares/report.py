@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from analysis.measures.readings import jain
 from analysis.measures.results import RunResults
+from analysis.measures.together import jain
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.theory.law import LawGraph, LawLine, LawPoint
 from analysis.theory.measured_path import path_of, payload_rate

@@ -38,7 +38,7 @@ from topologies.topology_spec import Channel
 FAIR = tuple(name for name, each in disciplines().items() if each.is_fair)
 """Disciplines that have a queue for each flow and serve the queues in turn."""
 GRID = {"queueing": tuple(disciplines())}
-METRIC = "jain_index"
+METRIC = "goodput[udp] / mean goodput[tcp]"
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}
 _TCP_PORT, _UDP_PORT = 5001, 6001

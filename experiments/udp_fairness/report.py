@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from analysis.graphs.layers import GraphGroup
-from analysis.measures.readings import jain
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.spec_file import RunCondition
@@ -58,8 +57,8 @@ _COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
     "UDP, received (Mbit/s)": flow_value("goodput_kbit_s", "udp", 1e-3),
     "UDP datagrams lost (%)": flow_value("udp_lost_percent", "udp"),
     "UDP jitter (ms)": flow_value("udp_jitter_ms", "udp"),
-    "TCP, sum (Mbit/s)": _of_tcp(sum, 1e-3),
-    "Jain's index of the TCP flows": _of_tcp(jain, 1.0),
+    "TCP, sum (Mbit/s)": flow_value("total_goodput_kbit_s", "tcp", 1e-3),
+    "Jain's index of the TCP flows": flow_value("jain_index", "tcp"),
     "Slowest TCP (Mbit/s)": _of_tcp(min, 1e-3),
     "Fastest TCP (Mbit/s)": _of_tcp(max, 1e-3),
 }

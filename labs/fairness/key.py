@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from statistics import median
 
+from analysis.measures.together import jain
 from labs.definition.key import Key, Variables, calculated, factor_of
 from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, UDP = "together", "udp.goodput_kbit_s"
+_OF_FLOW = re.compile(r"(udp|tcp\d*)\.goodput_kbit_s")
 _TCP = tuple(f"tcp{number}.goodput_kbit_s" for number in (1, 2, 3))
 """Three, since sfq may by chance put two flows into one queue, and each of them has half then."""
 _LINK = 100_000
@@ -26,24 +29,34 @@ def key(runs: Runs, variables: Variables) -> Key:
         numbers={
             **rates,
             "lost_fair": fair(TOGETHER, "udp.udp_lost_percent"),
-            "jain_fifo": fifo(TOGETHER, "run.jain_index"),
-            "jain_fair": fair(TOGETHER, "run.jain_index"),
+            "jain_fifo": _index(fifo),
+            "jain_fair": _index(fair),
         },
         choices={"who": {"router"}, "proof": {"client_queue"}},
         mistakes={
             "udp_fair": {"other_run": fifo(TOGETHER, UDP)},
             "factor": {"upside_down": 1 / rates["factor"]},
             "lost_fair": {"other_run": fifo(TOGETHER, "udp.udp_lost_percent")},
-            "jain_fifo": {"other_run": fair(TOGETHER, "run.jain_index")},
+            "jain_fifo": {"other_run": _index(fair)},
         },
         measured={"queue": _bounds(runs["yours"])} if "yours" in runs else {},
     )
 
 
+def _rates(run: MeasuredRun) -> list[float]:
+    """Return the rates of all flows, UDP's too: who shares the link is this lab's question."""
+    flows = {key for values in run.seeds for key in values[TOGETHER] if _OF_FLOW.fullmatch(key)}
+    return [run(TOGETHER, key) for key in sorted(flows)]
+
+
+def _index(run: MeasuredRun) -> float:
+    return jain(_rates(run))
+
+
 def _bounds(run: MeasuredRun) -> dict[str, float]:
     return {
-        "jain": run(TOGETHER, "run.jain_index"),
-        "rate": 100 * run(TOGETHER, "run.total_goodput_kbit_s") / _LINK,
+        "jain": _index(run),
+        "rate": 100 * sum(_rates(run)) / _LINK,
         "trip": run(TOGETHER, "tcp1.rtt_p95_ms"),
     }
 

@@ -93,7 +93,7 @@ def _both(run: str, cubic: float, bbr: float) -> dict[Place, float]:
     )
 
 
-def _beside_udp(run: str, udp: float, tcp: float, lost: float, jain: float) -> dict[Place, float]:
+def _beside_udp(run: str, udp: float, tcp: float, lost: float) -> dict[Place, float]:
     return measured(
         run,
         "together",
@@ -102,7 +102,6 @@ def _beside_udp(run: str, udp: float, tcp: float, lost: float, jain: float) -> d
         tcp2__goodput_kbit_s=tcp,
         tcp3__goodput_kbit_s=tcp,
         udp__udp_lost_percent=lost,
-        run__jain_index=jain,
     )
 
 
@@ -150,7 +149,7 @@ LABS = {
         right={"what_limits": {"growth"}},
     ),
     "fairness": MadeLab(
-        _beside_udp("fifo", 23.7e3, 7e3, 0.1, 0.78) | _beside_udp("fair", 8.8e3, 8.7e3, 62.0, 1.0),
+        _beside_udp("fifo", 23.7e3, 7e3, 0.1) | _beside_udp("fair", 8.8e3, 8.7e3, 62.0),
         (
             {("fifo", "together", "udp.udp_lost_percent"): 40.0},
             {("fair", "together", _UDP): 23.7e3},

@@ -21,7 +21,7 @@ NOT_FOR_STUDIES = (
 SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.harness.published")
 STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
-    "analysis/measures/readings.py": "reordering: a field of ss",
+    "analysis/measures/flow_readings.py": "reordering: a field of ss",
     "experiments/proof.py": "sack: the word of tcpdump; reordering: what is expected of a path",
     "analysis/graphs/layers.py": "sack: a series of a graph",
     "analysis/graphs/timelines.py": "sack: a series of a graph",

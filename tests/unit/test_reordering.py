@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures.results import rows_of
+from analysis.measures.results import readings_of, rows_of
+from analysis.records.run_directory import run_of
 from experiments.harness.running.seed import needed_mib
 from experiments.proof import reorderings
 from experiments.spec import ExperimentSpec
@@ -189,7 +190,7 @@ def test_a_sweep_counts_what_hosts_drop(tmp_path: Path) -> None:
     folder.mkdir()
     written(folder, 1000, 150, 500, 500, 7)
     (folder / "qdiscs.json").write_text('{"before": {}, "after": {}}')
-    (row,) = rows_of(tmp_path, spec)
+    (row,) = rows_of(readings_of(run_of(tmp_path, spec)))
     assert (row["reorderings"], row["host_drops"]) == (7, 0)
 
 

@@ -18,8 +18,9 @@ from experiments.harness.sweep.definition import (
     share,
 )
 from experiments.harness.sweep.plan import described, plan
+from tests.unit.made_sweeps import LAB, sack_plan
 from topologies.foundation.data import to_data
-from topologies.foundation.errors import UsageError
+from topologies.foundation.errors import TcplabError, UsageError
 
 
 def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:
@@ -194,9 +195,37 @@ def test_an_impossible_until_is_refused(until: float) -> None:
         SweepDefinition("sack", until=until)
 
 
-def test_an_unknown_metric_is_refused_with_the_ones_there_are() -> None:
-    with pytest.raises(UsageError, match="goodput_kbit_s"):
-        SweepDefinition("sack", metric="speed")
+def test_an_unknown_metric_is_refused_with_the_nearest() -> None:
+    with pytest.raises(TcplabError, match="Is goodput or"):
+        SweepDefinition("sack", metric="goodputs")
+
+
+@pytest.mark.parametrize(
+    ("metric", "sentence"),
+    [
+        ("goodput[flow2]", "There is no flow 'flow2'. Is flow1 meant?"),
+        ("goodput@30s..40s", "outside the run, which ends at 20 s"),
+        ("goodput[flow1:sack_onn]", "Is sack_on or"),
+        ("delay + cwnd", "cannot add ms and segments"),
+    ],
+)
+def test_an_expression_without_a_value_is_refused_before_the_first_run(
+    metric: str, sentence: str
+) -> None:
+    with pytest.raises(TcplabError) as error:
+        sack_plan(metric=metric)
+    assert sentence in str(error.value)
+
+
+def test_points_with_an_expression_have_keys_of_their_own() -> None:
+    column, expression = sack_plan(metric="rtt_p95_ms"), sack_plan(metric="p95 rtt@5s..")
+    keys = {
+        each.origin(LAB).point(each.combinations[0], 1).key
+        for each in (column, expression, sack_plan())
+    }
+    assert len(keys) == 2, "columns share the points that are known"
+    assert expression.origin(LAB).metric == "p95 rtt@5s.."
+    assert "--metric 'p95 rtt@5s..'" in expression.command()
 
 
 TOML = """

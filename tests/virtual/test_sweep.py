@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.results import rows_of
+from analysis.measures.results import readings_of, rows_of
+from analysis.records.run_directory import run_of
 from experiments.harness.sweep.python import sweep
 from experiments.harness.sweep.store import FILE, results
 from testbed.lab.ready import Lab
@@ -61,7 +62,8 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
         capture_output=True,
     )
     run = tmp_path / "sack/latest"
-    _, expected = rows_of(run / "raw/seed-2", json.loads((run / "spec.json").read_text()))
+    spec = json.loads((run / "spec.json").read_text())
+    _, expected = rows_of(readings_of(run_of(run / "raw/seed-2", spec)))
     row = alone.table.filter(loss="5%", seed=2, condition="sack_on").to_dicts()[0]
     assert {name: row[name] for name in expected} == expected
 

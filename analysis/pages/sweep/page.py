@@ -140,15 +140,17 @@ class SweepReport:
 
 
 def make_sweep_report(
-    path: Path, out: Path | None = None, report_of: ReportOf = plain
+    path: Path, out: Path | None = None, report_of: ReportOf = plain, metric: str | None = None
 ) -> SweepReport:
     """Analyse the sweep in `path` and write its page into `out`, by default into `path`.
+
+    `metric` is compared instead of that of the sweep.
 
     Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
     the page cannot be written. The page and `problems` name all else that is missing or broken.
     """
     problems, folder = Problems(), out or path
-    sweep = read_sweep(path, problems)
+    sweep = read_sweep(path, problems, metric)
     samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
     comparisons = compare(sweep, samples)
     rows = tuple(

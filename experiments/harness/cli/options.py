@@ -57,7 +57,10 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
     )
 
 
-_COMMON = ("settings", "testbed", "out", "limit", "load_modules", "dry_run", "strict", "as_json")
+_COMMON = (
+    *("settings", "testbed", "out", "limit", "metrics"),
+    *("load_modules", "dry_run", "strict", "as_json"),
+)
 
 
 def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
@@ -148,6 +151,13 @@ def add_common_options(command: click.Command, named: Experiment, testbed: str) 
                 "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
                 " sysctl."
             ),
+        ),
+        click.option(
+            "--metric",
+            "metrics",
+            multiple=True,
+            metavar="METRIC",
+            help="Show a metric or an expression such as 'p95 delay[flow1]' in the report.",
         ),
         out_option,
         click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -65,10 +66,25 @@ def _callback(named: Experiment) -> Callable[..., None]:
             study = options.is_whole_study() and not options.dry_run
             if study and choose(options.testbed)[0] == "virtual":
                 raise SystemExit(run_study(options))
+            _require_metrics(options)
             request = options.request()
             raise SystemExit(_describe(request) if options.dry_run else _run(request, options))
 
     return call
+
+
+def _require_metrics(options: RunOptions) -> None:
+    """Raise UsageError for an expression without a value in these runs."""
+    spec = options.run.spec
+    claimed = spec.headline.metric if spec.headline else ""
+    if options.metrics or not _NAME.fullmatch(claimed):
+        from experiments.harness.sweep.measured import require_metrics  # late: most runs need none
+
+        require_metrics(options.metrics, spec)
+
+
+_NAME = re.compile(r"[\w.]*")
+"""The name of a metric of the table, which the report finds."""
 
 
 def _describe(request: RunRequest) -> int:

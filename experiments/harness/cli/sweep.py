@@ -60,7 +60,14 @@ if TYPE_CHECKING:
     metavar="SHARE",
     help="Add seeds until half the 95 % interval of each median is below this, such as 2%.",
 )
-@click.option("--metric", metavar="NAME", help="Metric to compare.  [default: goodput_kbit_s]")
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    help=(
+        "Metric to compare, a column or an expression: 'goodput[bbr*] / goodput',"
+        " 'p95 delay[probe]@20s..60s'.  [default: goodput_kbit_s]"
+    ),
+)
 @click.option(
     "--compare",
     metavar="NAME",
@@ -114,10 +121,9 @@ def sweep(
 
 def _describe(planned: Plan, ready: Lab, out: Path) -> None:
     """Print the size of the sweep and the number of cached points."""
-    from experiments.harness.sweep.point import origin
     from experiments.harness.sweep.store import results
 
-    source, sweep = origin(ready), planned.sweep
+    source, sweep = planned.origin(ready), planned.sweep
     points = itertools.product(planned.combinations, sweep.seeds)
     with results(out) as memory:
         reused = len(memory.known(source.point(*each).key for each in points))

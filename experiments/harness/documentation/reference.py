@@ -20,7 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import testbed
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
-from analysis.measures.metrics import columns, measures
+from analysis.measures.metrics import columns, measures, terms
 from experiments.harness.definition.catalogue import Experiment, catalogue
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from topologies.disciplines import disciplines
@@ -52,6 +52,7 @@ def reference(root: click.Group, program: str) -> dict[str, str]:
         "disciplines": disciplines().values(),
         "metrics": columns().values(),
         "measures": measures(),
+        "terms": terms().values(),
         "ours": OURS,
         "tcptrace": TCPTRACE,
         "packets": PACKETS,

@@ -50,6 +50,8 @@ class RunRequest:
     with_published: bool = False
     """Add the published numbers with these settings to spec.json, for the report."""
     settings: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    """Expressions that the report has in addition."""
     why_virtual: str = ""
     """The obstacle to a native run, if `auto` chose the lab kernel."""
 
@@ -61,7 +63,11 @@ class RunRequest:
     @cached_property
     def written(self) -> dict[str, Any]:
         """The content of spec.json, without published numbers."""
-        own = {"parameters": to_data(self.parameters), "settings": list(self.settings)}
+        own = {
+            "parameters": to_data(self.parameters),
+            "settings": list(self.settings),
+            "metrics": list(self.metrics),
+        }
         return {**own, "published": (), **self.data}
 
     @property
@@ -118,6 +124,7 @@ class RunOptions:
     typed: Mapping[str, Value] = field(default_factory=dict)
     form: Mapping[str, Value] = field(default_factory=dict)
     limit: Duration | None = None
+    metrics: tuple[str, ...] = ()
     load_modules: bool = False
     dry_run: bool = False
     strict: bool = False
@@ -151,6 +158,7 @@ class RunOptions:
             self.load_modules,
             with_published=True,
             settings=tuple(text for text, name in names if not field_name(self.named, name)),
+            metrics=self.metrics,
             why_virtual=why_virtual,
         )
 

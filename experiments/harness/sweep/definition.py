@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
 from experiments.harness.definition.grid import KERNEL, settings_from
 from topologies.foundation.errors import UsageError
@@ -27,7 +28,7 @@ class SweepDefinition:
     `settings` are names and their values, in order. `until` is how wide a median's interval may
     be, as a share of the median; then `seeds` are used in batches until every interval is narrow
     enough. `compare` is the factor whose values are compared, "condition" for the experiment's
-    own conditions, empty for the usual choice.
+    own conditions, empty for the usual choice. `metric` is a column or an expression.
     """
 
     experiment: str
@@ -37,12 +38,18 @@ class SweepDefinition:
     metric: str = "goodput_kbit_s"
     compare: str = ""
 
+    @property
+    def transport(self) -> str:
+        """The transport of the flows that have the metric; empty for any."""
+        return "" if self.is_expression else columns()[self.metric].transport
+
+    @property
+    def is_expression(self) -> bool:
+        """True unless the metric is a column of each sweep."""
+        return self.metric not in columns()
+
     def __post_init__(self) -> None:
-        names = list(columns())
-        if self.metric not in names:
-            raise UsageError(
-                f"There is no metric '{self.metric[:40]}'.", f"There are {', '.join(names)}."
-            )
+        parse(self.metric)
         if not self.seeds or len(set(self.seeds)) < len(self.seeds):
             raise UsageError(
                 "The seeds are none, or one is named twice.",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.results import measure_raw, rows_of
+from analysis.measures.results import measure_raw, readings_of, rows_of
 from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.definition.catalogue import part
@@ -61,10 +62,16 @@ def carry_point(
     }
 
 
-def carry_rows(data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress) -> Record:
-    """Run one point and keep its rows; its raw files go, since the same seed gives them again."""
+def carry_rows(
+    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress, metric: str = ""
+) -> Record:
+    """Run one point and keep its rows; its raw files go, since the same seed gives them again.
+
+    The rows have the value of an expression if `metric` is one.
+    """
     with scratch() as raw:
-        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_rows)
+        measured = partial(measured_rows, metric=metric)
+        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)
 
 
 def carry_captured(
@@ -75,15 +82,17 @@ def carry_captured(
         return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_captures)
 
 
-def measured_rows(raw: Path, data: Any, seed: int) -> dict[str, Any]:
+def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str, Any]:
     """Return the rows of all flows, texts of the study, and the network's verdict.
 
     The verdict comes without its list of checks.
     """
-    network = judge_network(run_of(raw, data, seed)).as_data()
+    run = run_of(raw, data, seed)
+    readings = readings_of(run)
+    network = judge_network(run, [trial.traffic for trial in readings]).as_data()
     del network["checks"]
     statistics = _statistics(data["name"], raw, data)
-    return {"rows": rows_of(raw, data), "statistics": statistics, "network": network}
+    return {"rows": rows_of(readings, metric), "statistics": statistics, "network": network}
 
 
 def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:

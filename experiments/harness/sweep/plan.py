@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,10 @@ from experiments.harness.definition import grid
 from experiments.harness.definition.catalogue import Experiment, find
 from experiments.harness.definition.grid import Combination, Factor
 from experiments.harness.sweep.definition import SweepDefinition
+from experiments.harness.sweep.measured import require_metrics
+from experiments.harness.sweep.point import ROWS, Origin, origin
 from experiments.spec import Condition, ExperimentSpec, Headline
+from testbed.lab.ready import Lab
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import UsageError
 
@@ -41,6 +45,10 @@ class Plan:
         names = {tuple(condition.name for condition in conditions) for conditions in sets}
         return sets[0] if len(names) == 1 else ()
 
+    def origin(self, lab: Lab) -> Origin:
+        """Return the origin of the sweep's records, which have its expression if it has one."""
+        return origin(lab, f"{ROWS} {self.sweep.metric}" if self.sweep.is_expression else ROWS)
+
     def parameters(self) -> dict[str, str]:
         """Return the parameters that all points share, as text by name."""
         varied = {factor.name.replace("-", "_") for factor in self.factors}
@@ -55,7 +63,9 @@ class Plan:
         sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
         until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
         chosen = (
-            [f"--metric {self.sweep.metric}"] if self.sweep.metric != SweepDefinition.metric else []
+            [f"--metric {shlex.quote(self.sweep.metric)}"]
+            if self.sweep.metric != SweepDefinition.metric
+            else []
         )
         compared = [f"--compare {self.sweep.compare}"] if self.sweep.compare else []
         words = [*sets, f"--seeds {_written(self.sweep.seeds)}", *until, *chosen, *compared]
@@ -82,6 +92,8 @@ def plan(sweep: SweepDefinition) -> Plan:
         tuple(grid.combinations(named, chosen)),
         "",
     )
+    for combination in planned.combinations:
+        require_metrics([sweep.metric], combination.spec)
     digests = {combination.digest for combination in planned.combinations}
     if len(digests) < len(planned.combinations):
         raise UsageError(

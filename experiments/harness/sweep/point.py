@@ -62,6 +62,11 @@ class Origin:
         key = hashlib.sha256(repr(words).encode()).hexdigest()
         return Point(key, combination, seed, own)
 
+    @property
+    def metric(self) -> str:
+        """The expression that is measured; empty if it is a column."""
+        return self.measures.partition(" ")[2]
+
     def _on(self, kernel: str) -> Origin:
         """Return the origin with the lab on that kernel, which is built."""
         if kernel == DEFAULT_KERNEL:

@@ -37,7 +37,7 @@ def write_results(
 
     `facts` go into sweep.json. Only a few records are in memory at a time.
     """
-    write_rows(folder, plan.factors, ended.proved)
+    write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
     _keep_statistics(folder, plan, ended)
     statuses = Counter(ended.statuses.values())
     networks = counted_verdicts(record for _, record in ended)

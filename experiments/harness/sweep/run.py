@@ -11,12 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from analysis.measures.together import standing
 from analysis.statistics.paired_tests import precision
 from experiments.harness.definition.grid import Combination
 from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
 from experiments.harness.sweep.plan import Plan
-from experiments.harness.sweep.point import Origin, Point, origin
+from experiments.harness.sweep.point import Origin, Point
 from experiments.harness.sweep.results import write_results
 from experiments.harness.sweep.store import PointStore, results
 from experiments.harness.sweep.table import EndedPoints
@@ -33,7 +34,7 @@ def carry_out(plan: Plan, out: Path, way: PointRunner, watch: Watch) -> Path:
     be written. Finished points are kept in any case: the same plan continues.
     """
     with results(out) as memory:
-        sweep = _SweepRun(plan, way, memory, watch, origin(way.lab))
+        sweep = _SweepRun(plan, way, memory, watch, plan.origin(way.lab))
         with result_folder(out / FOLDER, plan.named.name, sweep.write) as run:
             sweep.fill()
     return run.place
@@ -55,7 +56,7 @@ class _SweepRun:
     def fill(self) -> None:
         """Run batches of seeds until no combination needs another seed."""
         sweep, seeds = self.plan.sweep, iter(self.plan.sweep.seeds)
-        widths = _IntervalWidths(sweep.metric)
+        widths = _IntervalWidths(sweep.metric, sweep.transport)
         open_combinations = list(self.plan.combinations)
         batch = _BATCH if sweep.until else len(sweep.seeds)
         while open_combinations and (chosen := list(islice(seeds, batch))):
@@ -113,14 +114,15 @@ class _IntervalWidths:
     """Intervals that decide on another batch: values of a metric by combination and condition."""
 
     metric: str
+    transport: str
     of_runs: dict[tuple[int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def add(self, points: EndedPoints) -> None:
         """Add the mean over the flows of each of these runs."""
         for point, record in points:
             for condition in point.combination.spec.conditions:
-                rows = (row for row in record["rows"] if row["condition"] == condition.name)
-                values = [row[self.metric] for row in rows]
+                rows = [row for row in record["rows"] if row["condition"] == condition.name]
+                values = [row[self.metric] for row in standing(rows, self.transport)]
                 if values and None not in values:
                     self.of_runs[id(point.combination), condition.name].append(fmean(values))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.measures.metrics import Row, columns
-from analysis.measures.sweep_folder import ROWS
+from analysis.measures.sweep_folder import GROUP, ROWS
 from experiments.harness.definition.grid import Combination, Factor
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.store import PointStore
@@ -93,14 +93,17 @@ def counted_verdicts(records: Iterable[Record]) -> dict[str, int]:
 
 
 def write_rows(
-    folder: Path, factors: Sequence[Factor], points: Iterable[tuple[Point, Record]]
+    folder: Path, factors: Sequence[Factor], points: Iterable[tuple[Point, Record]], metric: str
 ) -> None:
-    """Write the rows of proved points, in the order of `points`. A missing value is empty."""
+    """Write the rows of proved points, in the order of `points`. A missing value is empty.
+
+    The last column is that of `metric` if it is an expression.
+    """
     kinds: dict[str, type] = {"point": str}
     for factor in factors:  # a quantity has a column for its text and one for its amount
         kinds |= {factor.name: str} | ({factor.column: float} if _is_quantity(factor) else {})
-    kinds |= {"condition": str, "flow": str, "seed": int, NETWORK: str}
-    kinds |= dict.fromkeys(columns(), float)
+    kinds |= {"condition": str, "flow": str, GROUP: str, "seed": int, NETWORK: str}
+    kinds |= dict.fromkeys([*columns(), metric], float)
     with (folder / ROWS).open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(kinds)

@@ -103,6 +103,8 @@ def known_and_run(
 
 
 def _task(point: Point, way: PointRunner, carry: Callable[..., Record] | None) -> Task:
+    if metric := point.origin.metric:
+        carry = partial(carry_rows, metric=metric)
     carry = carry or _CARRIES[point.origin.measures]
     return Task(point.key, carry, (point.combination.data, point.seed, way.wall_seconds))
 

@@ -1,0 +1,284 @@
+"""Readings of one flow's files, for the whole run or for a part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import fmean, median, quantiles
+from typing import TYPE_CHECKING, Any
+
+from analysis.records import iperf
+from analysis.records.json_reader import Problems, why_not
+from analysis.records.run_directory import Trial
+from analysis.records.socket_samples import SocketSample, by_port
+from analysis.records.spec_file import RunFlow
+from topologies.foundation import untrusted
+
+if TYPE_CHECKING:
+    from analysis.traffic.packets import PortTraffic, TrialTraffic
+
+Values = Mapping[str, float]
+_LEFT_OUT = "what it would have told is left out."
+_UDP_HEADERS = 42
+"""Bytes of Ethernet, IPv4 and UDP in front of a datagram's content."""
+_PERCENTILES = (50, 95, 99)
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of a run in seconds since 1970."""
+
+    since: float
+    until: float
+
+    @property
+    def seconds(self) -> float:
+        return self.until - self.since
+
+    def holds(self, time: float) -> bool:
+        """Return True for a time in the span."""
+        return self.since <= time < self.until
+
+
+@dataclass(frozen=True)
+class FlowReadings:
+    """The values of one flow: of iperf's server and client, the sending socket and its packets.
+
+    Groups of values that metrics.csv names `rates`, `socket`, `sampled`, `packets` and `crossed`
+    are those of the `span`, the others those of the whole run.
+    """
+
+    trial: Trial
+    flow: RunFlow
+    every_sample: Sequence[SocketSample]
+    problems: Problems | None
+    start: float
+    traffic: TrialTraffic | None = None
+    span: Span | None = None
+
+    def within(self, span: Span) -> FlowReadings:
+        """Return the readings of a part of the run."""
+        return replace(self, span=span)
+
+    @property
+    def connected(self) -> float:
+        """Second in which the server accepted: a SYN waits in the queue of earlier flows."""
+        trips = (sample.rtt for sample in self.every_sample if sample.rtt > 0)
+        return self.start + next(trips, 0.0)
+
+    @property
+    def end(self) -> float:
+        """Second in which the last byte came."""
+        return self.connected + self.server["interval"]
+
+    @cached_property
+    def samples(self) -> Sequence[SocketSample]:
+        """The samples of the sending socket in the span."""
+        if self.span is None:
+            return self.every_sample
+        return [sample for sample in self.every_sample if self.span.holds(sample.time)]
+
+    @cached_property
+    def server(self) -> Values:
+        return _summary(self._server)
+
+    @cached_property
+    def client(self) -> Values:
+        return _summary(self._client)
+
+    @cached_property
+    def _server(self) -> str:
+        return self._printed("server")
+
+    @cached_property
+    def _client(self) -> str:
+        return iperf.sent_part(self._printed("client"))  # of UDP without the server's report
+
+    def _printed(self, side: str) -> str:
+        try:
+            return self.trial.files.printed(self.flow.name, side)
+        except (OSError, untrusted.StrangeFile) as error:
+            if self.problems is None:
+                raise
+            note_unread(f"{self.trial.name}/{self.flow.name}.{side}.txt", error, self.problems)
+            return ""
+
+    @cached_property
+    def intervals(self) -> tuple[iperf.IperfInterval, ...]:
+        """The client's lines of `iperf -i`."""
+        return tuple(iperf.read_intervals(self._client))
+
+    @cached_property
+    def seconds(self) -> Values:
+        rates = [interval.rate for interval in self.intervals]
+        if not rates:
+            return {}
+        return {"mean": fmean(rates), "slowest": min(rates), "fastest": max(rates)}
+
+    @cached_property
+    def datagrams(self) -> Values:
+        """The count of a UDP server."""
+        count = iperf.read_datagrams(self._server)
+        if count is None:
+            return {}
+        share = count.share
+        return {"jitter": count.jitter, "lost": count.lost, "sent": count.sent, "share": share}
+
+    @cached_property
+    def socket(self) -> Values:
+        """The sending socket: over time, and at the end."""
+        known = [sample for sample in self.samples if sample.rtt > 0]
+        values: dict[str, float] = {}
+        if self.samples:
+            values["reordering"] = max(sample.reordering for sample in self.samples)
+        if known:
+            values["least_rtt"] = 1000 * known[-1].least_rtt
+        if not known or not known[-1].bytes_sent:
+            return values
+        last, trips = known[-1], [1000 * sample.rtt for sample in known]
+        sent, again, segments = self._counted(last)
+        return values | {
+            "bytes_resent": 100 * again / sent if sent else 0.0,
+            "resent": segments,
+            "rtt_median": median(trips),
+            "rtt_p95": quantiles(trips, n=20)[-1] if len(trips) > 1 else trips[0],
+            "cwnd_median": median(sample.cwnd for sample in known),
+        }
+
+    def _counted(self, last: SocketSample) -> tuple[float, float, float]:
+        """Return bytes sent, bytes resent and segments resent until `last`, from the span on."""
+        since = self.span.since if self.span else 0.0
+        before = [sample for sample in self.every_sample if sample.time < since][-1:]
+        names = ("bytes_sent", "bytes_retrans", "segments_retrans")
+        sent, again, segments = (
+            getattr(last, name) - sum(getattr(sample, name) for sample in before) for name in names
+        )
+        return sent, again, segments
+
+    @cached_property
+    def sampled(self) -> Mapping[str, Sequence[float]]:
+        """The values of all samples that know a round trip."""
+        known = [sample for sample in self.samples if sample.rtt > 0]
+        return {
+            "rtt": [1000 * sample.rtt for sample in known],
+            "cwnd": [sample.cwnd for sample in known],
+        }
+
+    @cached_property
+    def kbit(self) -> float | None:
+        """The data that arrived, in kbit."""
+        if self.span is None:
+            return self.server["rate"] * self.server["interval"] if self.server else None
+        if self.flow.protocol == "udp":
+            return self._datagrams_kbit(self.span)
+        if not self.every_sample:
+            return None
+        import numpy as np  # late: a run has no use for its libraries
+
+        times = [sample.time for sample in self.every_sample]
+        acked = [sample.bytes_acked for sample in self.every_sample]
+        ends = np.interp([self.span.since, self.span.until], times, acked, left=0.0)
+        return float(ends[1] - ends[0]) * 8 / 1000
+
+    def _datagrams_kbit(self, span: Span) -> float | None:
+        crossing = self.traffic and self.traffic.flow(self.flow)
+        if not crossing:
+            return None
+        came = (crossing.came >= 1e9 * span.since) & (crossing.came < 1e9 * span.until)
+        return float((crossing.length[came] - _UDP_HEADERS).sum()) * 8 / 1000
+
+    @cached_property
+    def rates(self) -> Values:
+        """The rate at the receiver: iperf's own, or that of the span."""
+        if self.span is None:
+            return {"goodput": self.server["rate"]} if self.server else {}
+        return {} if self.kbit is None else {"goodput": self.kbit / self.span.seconds}
+
+    @cached_property
+    def crossing(self) -> PortTraffic | None:
+        """The packets towards the receiver that were sent in the span."""
+        traffic = self.traffic and self.traffic.flow(self.flow)
+        if not traffic or self.span is None:
+            return traffic or None
+        return traffic.within(round(1e9 * self.span.since), round(1e9 * self.span.until))
+
+    @cached_property
+    def crossed(self) -> Mapping[str, Any]:
+        """The values of each packet that arrived, in ms; `loss` of each that was sent, in %."""
+        crossing = self.crossing
+        if not crossing or self.traffic is None:
+            return self._completion
+        common = self.traffic.common
+        loaded = {"delay_under_load": crossing.within(*common).delay / 1e6} if common else {}
+        return {
+            "delay": crossing.delay / 1e6,
+            "queueing": crossing.wait.clip(0) / 1e6,
+            "loss": 100.0 * ~crossing.arrived,
+            **loaded,
+            **self._completion,
+        }
+
+    @cached_property
+    def _completion(self) -> Values:
+        """Of a flow that began in the span."""
+        took = self.traffic.completion(self.flow) if self.traffic else None
+        if took is None or (self.span and self.crossing and not len(self.crossing.sent)):
+            return {}
+        return {"completion": took / 1e9}
+
+    @cached_property
+    def packets(self) -> Values:
+        """Percentiles over packets, and the time until the flow was complete."""
+        delays = ("delay", "queueing", "delay_under_load")
+        known = {name: self.crossed[name] for name in delays if len(self.crossed.get(name, ()))}
+        return {**self._completion} | {
+            f"{name}_{share}": value
+            for name, values in known.items()
+            for share, value in percentiles(values).items()
+        }
+
+
+def percentiles(values: Sequence[float] | Any) -> Values:
+    """Return the usual percentiles of values, of which there is one at least."""
+    import numpy as np  # late: a run has no use for its libraries
+
+    found = np.percentile(values, _PERCENTILES)
+    return {f"p{share}": float(value) for share, value in zip(_PERCENTILES, found, strict=True)}
+
+
+def _summary(output: str) -> Values:
+    found = iperf.read_summary(output)
+    if found is None:
+        return {}
+    return {"rate": found.rate, "transfer": found.transfer, "interval": found.seconds}
+
+
+def read_samples(trial: Trial, sender: str, problems: Problems) -> dict[str, list[SocketSample]]:
+    """Read the samples of a host by the receiver's port; of a file cut short all complete lines."""
+    name = f"{sender}.sockets.jsonl"
+    try:
+        lines = untrusted.text(trial.folder, name).splitlines()
+    except (OSError, untrusted.StrangeFile) as error:
+        note_unread(f"{trial.name}/{name}", error, problems)
+        return {}
+    try:
+        return by_port(lines)
+    except (ValueError, RecursionError) as error:
+        problems.add(
+            f"{trial.name}/{name} is cut short or broken ({error}): its last line is left out."
+        )
+    try:
+        return by_port(lines[:-1])
+    except (ValueError, RecursionError):
+        problems.add(
+            f"{trial.name}/{name} is broken in its middle: the congestion window is not drawn."
+        )
+        return {}
+
+
+def note_unread(name: str, error: OSError | untrusted.StrangeFile, problems: Problems) -> None:
+    """Note that a file is missing or cannot be read."""
+    why = f"cannot be read ({why_not(error)})"
+    why = "is missing" if isinstance(error, FileNotFoundError) else why
+    problems.add(f"{name} {why}: {_LEFT_OUT}")

@@ -1,0 +1,161 @@
+"""Flows together: the flows that a selection names, their rate, and its fairness.
+
+Rates add up within one transport and one direction: two directions are two links, and UDP obeys no
+congestion control.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from topologies.foundation.errors import UsageError
+from topologies.topology_spec import TopologySpec
+
+if TYPE_CHECKING:
+    from analysis.measures.flow_readings import FlowReadings
+
+ALGORITHM = "net.ipv4.tcp_congestion_control"
+
+
+class FlowFacts(Protocol):
+    """A flow, as a spec or a run's spec.json has it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def sender(self) -> str: ...
+    @property
+    def receiver(self) -> str: ...
+    @property
+    def congestion_control(self) -> str: ...
+    @property
+    def protocol(self) -> str: ...
+
+
+Facts = TypeVar("Facts", bound=FlowFacts)
+
+
+def groups_of(flows: Sequence[FlowFacts], network: TopologySpec | None) -> dict[str, str]:
+    """Return each flow's transport and direction by its name, such as "tcp to h2".
+
+    Flows have one direction if they share a port that shapes, or others join them: so two pairs of
+    hosts meet at a bottleneck. Without a network those to one receiver have one.
+    """
+    groups: list[tuple[str, set[str], list[FlowFacts]]] = []
+    for flow in flows:
+        ports, members = _ports(flow, network), [flow]
+        for met in [each for each in groups if each[0] == flow.protocol and each[1] & ports]:
+            groups.remove(met)
+            ports, members = met[1] | ports, [*met[2], *members]
+        groups.append((flow.protocol, ports, members))
+    return {
+        flow.name: f"{transport} to {members[0].receiver}"
+        for transport, _, members in groups
+        for flow in members
+    }
+
+
+def _ports(flow: FlowFacts, network: TopologySpec | None) -> set[str]:
+    """Return the shaped ports on a flow's way; its receiver without any."""
+    try:
+        way = network.path(flow.sender, flow.receiver) if network and network.nodes else ()
+    except (UsageError, StopIteration):
+        way = ()
+    return {port.name for port in way if port.channel} or {flow.receiver}
+
+
+def main_group(groups: Iterable[str]) -> str:
+    """Return the group of flows that stand for a run: TCP's first one, else the first."""
+    listed = list(groups)
+    return next((group for group in listed if group.startswith("tcp ")), listed[0])
+
+
+def standing(rows: Sequence[Mapping[str, Any]], transport: str) -> list[Mapping[str, Any]]:
+    """Return the rows of a run that stand for it: those of one transport and direction."""
+    groups = [str(group) for row in rows if (group := row.get("group")) and transport in group]
+    main = main_group(groups) if groups else None
+    return [row for row in rows if row.get("group") == main]
+
+
+def of_transport(flows: Iterable[Facts], transport: str) -> list[Facts]:
+    """Return the flows of a transport, all if it is ""."""
+    return [flow for flow in flows if transport in ("", flow.protocol)]
+
+
+def chosen(
+    flows: Sequence[Facts],
+    globs: str,
+    groups: Mapping[str, str],
+    sysctls: Iterable[tuple[str, str]] = (),
+) -> list[Facts]:
+    """Return the flows that one of the comma-separated `globs` names; if "" the main group.
+
+    `sysctls` are those of the condition, of which one may be the congestion control.
+    """
+    if not flows:
+        return []
+    if not globs:
+        main = main_group(groups[flow.name] for flow in flows)
+        return [flow for flow in flows if groups[flow.name] == main]
+    usual, wanted = dict(sysctls).get(ALGORITHM, ""), globs.split(",")
+    return [
+        flow
+        for flow in flows
+        if any(fnmatchcase(label, glob) for label in labels(flow, usual) for glob in wanted)
+    ]
+
+
+def labels(flow: FlowFacts, usual: str = "") -> tuple[str, ...]:
+    """Return the names of a flow; `usual` is the congestion control of its host."""
+    ends = f"{flow.sender}>{flow.receiver}"
+    algorithm = flow.congestion_control or usual if flow.protocol == "tcp" else ""
+    return (flow.name, flow.protocol, ends, *([algorithm] if algorithm else []))
+
+
+def rate(flows: Sequence[FlowReadings], spanned: Sequence[FlowReadings] = ()) -> float | None:
+    """Return the goodput of these flows together in kbit/s; None if one has none.
+
+    It is their bytes over one time: the window, or from the first start to the last end of all
+    flows `spanned`. Unlike a sum of rates, that never exceeds the link's rate, and it leaves out
+    no byte, as the time in which all flows send would.
+    """
+    kbit = [flow.kbit for flow in flows]
+    if None in kbit or not flows:
+        return None
+    timed = spanned or flows
+    if flows[0].span:
+        seconds = flows[0].span.seconds
+    elif len(timed) == 1:
+        return flows[0].rates.get("goodput")
+    elif not all(flow.server for flow in timed):
+        return None
+    else:
+        seconds = max(flow.end for flow in timed) - min(flow.start for flow in timed)
+    return sum(each for each in kbit if each is not None) / seconds
+
+
+def jain(rates: Sequence[float]) -> float:
+    """Return Jain's fairness index: 1 for equal rates, 1/n if one of n has all.
+
+    Jain, Chiu, Hawe: DEC-TR-301, 1984.
+    """
+    return fmean(rates) ** 2 / fmean(rate**2 for rate in rates)
+
+
+def shared(flows: Sequence[FlowReadings]) -> Mapping[str, float]:
+    """Return the rates of flows of one group; their sum and fairness if every flow has a rate."""
+    rates = [flow.rates["goodput"] for flow in flows if flow.rates]
+    if not rates:
+        return {}
+    values = {"least": min(rates), "most": max(rates)}
+    total = rate(flows)
+    if total is not None and any(rates):
+        values |= {"total": total, "jain": jain(rates)}
+    sent = [flow.client["rate"] * flow.client["interval"] for flow in flows if flow.client]
+    if len(sent) < len(flows):
+        return values
+    ends = [flow.start + flow.client["interval"] for flow in flows]
+    return values | {"sent": sum(sent) / (max(ends) - min(flow.start for flow in flows))}
