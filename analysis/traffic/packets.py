@@ -14,6 +14,7 @@ import numpy.typing as npt
 from analysis.flows.pcap import RecordBatch, read_pcap
 from analysis.records.json_reader import Problems
 from analysis.records.spec_file import RunFlow
+from analysis.tabular.row_groups import RowGroups
 from analysis.traffic.trials import TrialNetwork, Way, lone
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
@@ -237,6 +238,8 @@ class TrialTraffic:
     def __init__(self, network: TrialNetwork) -> None:
         self.network = network
         self._read: dict[str, Sightings | None] = {}
+        self._seen: dict[tuple[str, Way], Sightings] = {}
+        self._places: dict[tuple[str, Way, bool], dict[tuple[int, bool], Whole]] = {}
         self._pairs: dict[Way, tuple[Sightings, Whole]] = {}
 
     def at(self, host: str) -> Sightings | None:
@@ -255,10 +258,12 @@ class TrialTraffic:
 
     def seen(self, host: str, way: Way) -> Sightings:
         """Return the packets of a way that the capture at a host has; there must be one."""
-        capture = self.at(host)
-        assert capture is not None
-        source, target = (int(IPv4Address(self.network.address(end))) for end in way)
-        return capture.between(source, target)
+        if (host, way) not in self._seen:
+            capture = self.at(host)
+            assert capture is not None
+            source, target = (int(IPv4Address(self.network.address(end))) for end in way)
+            self._seen[host, way] = capture.between(source, target)
+        return self._seen[host, way]
 
     @cached_property
     def crossing(self) -> tuple[PortTraffic, ...]:
@@ -293,7 +298,7 @@ class TrialTraffic:
         if not self.network.segmented:
             return None
         packets, times = self._met(way)
-        own = (packets.ports & _PORT) == flow.port
+        own = self._rows(way[0], way, flow)
         return _in_order(self.network.shaped(way), packets.only(own), times[own])
 
     def completion(self, flow: RunFlow) -> int | None:
@@ -304,9 +309,10 @@ class TrialTraffic:
         way = flow.sender, flow.receiver
         if way not in self.network.ways or self.at(flow.sender) is None:
             return None
-        out, back = self.seen(flow.sender, way), self.seen(flow.sender, way[::-1])
-        sent = out.only((out.ports & _PORT) == flow.port)
-        answers = back.only((back.ports >> 16) == flow.port)
+        sent, answers = (
+            self.seen(flow.sender, each).only(self._rows(flow.sender, each, flow))
+            for each in (way, way[::-1])
+        )
         opened = sent.time[sent.flags & (_SYN | _ACK) == _SYN]
         closed = sent.time[sent.flags & _FIN > 0]
         acknowledged = answers.time[answers.flags & _ACK > 0]
@@ -327,9 +333,21 @@ class TrialTraffic:
         way = flow.sender, flow.receiver
         if way not in self.network.ways or self.at(flow.sender) is None:
             return None
-        sent = self.seen(flow.sender, way)
-        times = sent.time[(sent.ports & _PORT) == flow.port]
-        return times[0] / 1e9 if len(times) else None
+        rows = self._rows(flow.sender, way, flow)
+        return self.seen(flow.sender, way).time[rows[0]] / 1e9 if len(rows) else None
+
+    def _rows(self, host: str, way: Way, flow: RunFlow) -> Whole:
+        """Return the places of a flow's packets among those that `host` saw of a way."""
+        there = way[0] == flow.sender
+        if (host, way, there) not in self._places:
+            seen = self.seen(host, way)
+            receivers = seen.ports & _PORT if there else seen.ports >> 16
+            parts = RowGroups(receivers, seen.flags > 0)
+            keys = (receivers[parts.first].tolist(), (seen.flags[parts.first] > 0).tolist())
+            found = dict(zip(zip(*keys, strict=True), parts.rows, strict=True))
+            self._places[host, way, there] = found
+        none = np.empty(0, np.int64)
+        return self._places[host, way, there].get((flow.port, flow.protocol == "tcp"), none)
 
     def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
         sent, came = zip(*(self._met(way) for way in ways), strict=True)

@@ -11,13 +11,16 @@ import pytest
 from analysis.measures.expressions import Term, Window, parse
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import RunResults, measure_all
+from analysis.measures.together import chosen, groups_of
 from analysis.network.verdict import judge_network
 from analysis.pages.run import make_report
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
+from analysis.records.spec_file import RunFlow
 from analysis.reporting.expressions import with_metrics
 from tests.analysis.made_networks import ASKED, COUNT, FULL, MadeNetwork
 from tests.analysis.made_runs import HEAD, made_run
+from topologies.dumbbell import dumbbell
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Packets
 
@@ -239,6 +242,18 @@ def test_a_full_queue_makes_packets_wait_as_long_as_it_takes_to_send_it(
     assert loss is not None and 0 < loss < 100
     assert found.queues.keys() == {"s1-eth2", "s1-eth1"}
     assert judge_network(run).good
+
+
+def test_flows_that_meet_at_a_port_have_one_direction() -> None:
+    """Pairs of hosts share the bottleneck of a dumbbell; what goes back crosses another port."""
+    ways = [("h1", "r1"), ("h2", "r2"), ("r1", "h1"), ("r2", "h2")]
+    flows = [RunFlow(f"{sender}{receiver}", sender, receiver) for sender, receiver in ways]
+    flows.append(RunFlow("probe", "h1", "r2", 6000, "1mbit"))
+    groups = groups_of(flows, dumbbell(2, ASKED))
+    assert groups["h1r1"] == groups["h2r2"] == "tcp to r1"
+    assert groups["r1h1"] == groups["r2h2"] == "tcp to h1"
+    assert groups["probe"] == "udp to r2"
+    assert [flow.name for flow in chosen(flows, "", groups)] == ["h1r1", "h2r2"]
 
 
 def test_random_loss_is_lost_packets_over_packets_sent(tmp_path: Path) -> None:
