@@ -15,7 +15,7 @@ import os
 import secrets
 import tomllib
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -86,14 +86,24 @@ def variant(course: Course, lab: LabSpec, student: str) -> Variant:
     student = student_id(student)
 
     def drawn(what: str, among: int) -> int:
-        words = "\0".join((lab.name, student, what)).encode()
-        return int.from_bytes(hmac.digest(course.secret.encode(), words, "sha256"), "big") % among
+        return drawn_number(course, (lab.name, student, what), among)
 
     values = tuple(
         (parameter.name, parameter.values[drawn(parameter.name, len(parameter.values))])
         for parameter in lab.varies
     )
     return Variant(lab.name, student, course.name, values, drawn("seed", _SEEDS))
+
+
+def drawn_number(course: Course, words: Sequence[str], among: int) -> int:
+    """Return a number below `among`, which the course's secret draws for these words."""
+    message = "\0".join(words).encode()
+    return int.from_bytes(hmac.digest(course.secret.encode(), message, "sha256"), "big") % among
+
+
+def middle_values(lab: LabSpec) -> tuple[tuple[str, str], ...]:
+    """Return the middle value of each range."""
+    return tuple((span.name, span.values[len(span.values) // 2]) for span in lab.varies)
 
 
 def new_course(file: Path, name: str) -> Course:

@@ -1,8 +1,8 @@
 """The lab and its questions: frozen data from lab.toml and its texts, checked when read.
 
 A lab names runs of experiments, the ranges from which each student's link is drawn, and questions
-about the runs. A question that is read off a file or a report is worth little: `is_reading` marks
-these questions, and `LabSpec.reading` is the share of the points that they earn together.
+about the runs. Questions whose answers can be copied from tools and files are worth little:
+`LabSpec.copied` are the points that they earn together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
-from fractions import Fraction
 from typing import Literal
 
 from labs.definition.written import unit_named
@@ -29,11 +28,21 @@ Kind = Literal[
     "graph",
     "module",
     "script",
+    "forecast",
 ]
 HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script")
 """Kinds whose answer is the name of a file in the student's folder."""
 READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
 """Kinds that a person reads; the others are marked by the grader."""
+COPIED: tuple[Kind, ...] = (
+    "prediction",
+    "number",
+    "evidence",
+    "choice",
+    "choices",
+    "design",
+)
+"""Kinds whose answers tools, keys and examples of the package give."""
 NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -77,10 +86,29 @@ class OtherKernel:
     settings: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Range:
+    """Values from which a parameter is drawn or chosen; all values are equally likely.
+
+    A value with a = in it is a whole setting, which handouts do not tell: a fault to be found.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def hidden(self) -> bool:
+        """Return whether its values are faults."""
+        return any("=" in value for value in self.values)
+
+
 _FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
     "options": (("choice", "choices"), ("prediction",)),
     "before": (("prediction",), ()),
-    "run": (("evidence", "design"), ()),
+    "run": (("evidence", "design", "forecast"), ()),
+    "value": (("forecast",), ()),
+    "hidden": (("forecast",), ()),
+    "networks": (("forecast",), ()),
     "capture": (("evidence",), ()),
     "bounds": ((), ("design",)),
     "others": (("script",), ()),
@@ -99,7 +127,8 @@ class Question:
     which {QUESTION} stands for what the student's run gives. A prediction is recorded before the
     run `before`; the settings of a design are those of the run `run`; the frame of an evidence is
     of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
-    pass on the lab's kernel and to fail on each of `others`.
+    pass on the lab's kernel and to fail on each of `others`. A forecast is a rule for `value`
+    (CONDITION/KEY) of the run `run` on that many `networks`, drawn from the ranges `hidden`.
     """
 
     id: str
@@ -121,14 +150,17 @@ class Question:
     capture: str = ""
     bounds: tuple[Bound, ...] = ()
     others: tuple[OtherKernel, ...] = ()
+    value: str = ""
+    hidden: tuple[Range, ...] = ()
+    networks: int = 0
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
             raise UsageError(
                 f"'{self.id[:40]}' cannot name a question.", "Use small letters, digits and _."
             )
-        if not 1 <= self.points <= 100:
-            raise UsageError(f"{self.id} has {self.points} points.", "Give it 1 to 100.")
+        if not 0 <= self.points <= 100 or self.networks > 100:
+            raise UsageError(f"{self.id} has {self.points} points.", "Give it 0 to 100.")
         for name, (must, may) in _FIELDS.items():
             if self.kind in must and not getattr(self, name):
                 raise UsageError(f"{self.id}: {self.kind} needs '{name}'.", "Write it.")
@@ -137,7 +169,7 @@ class Question:
                 raise UsageError(f"{self.id}: only {kinds} can have '{name}'.", "Delete it.")
         if self.kind in READ_BY_HAND and not self.rubric:
             raise UsageError(f"{self.id} has no rubric.", "Say what earns its points.")
-        if self.kind == "number":
+        if self.kind in ("number", "forecast"):
             unit_named(self.unit)
 
     @property
@@ -145,35 +177,10 @@ class Question:
         """Return whether evidence is a line of a socket's samples, and no frame of a capture."""
         return self.capture.endswith(".sockets")
 
-    @property
-    def is_reading(self) -> bool:
-        """Return whether the answer is read off a file, a counter or a report."""
-        return self.kind == "number" and not self.follows
-
-
-MOST_READING = Fraction(1, 3)
-"""Of a lab's points: what may be earned by reading values off files and reports."""
-
 
 ValueSource = Literal[
     "iperf", "datagrams", "counters", "sockets", "queues", "frames", "connections"
 ]
-
-
-@dataclass(frozen=True)
-class Range:
-    """Values from which a parameter is drawn or chosen; all values are equally likely.
-
-    A value with a = in it is a whole setting, which handouts do not tell: a fault to be found.
-    """
-
-    name: str
-    values: tuple[str, ...]
-
-    @property
-    def hidden(self) -> bool:
-        """Return whether its values are faults."""
-        return any("=" in value for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -247,10 +254,9 @@ class LabSpec:
         return sum(question.points for question in self.questions)
 
     @property
-    def reading(self) -> Fraction:
-        """The share of the points that reading values off earns."""
-        read = sum(question.points for question in self.questions if question.is_reading)
-        return Fraction(read, self.points)
+    def copied(self) -> int:
+        """The points of questions whose answers tools and files of the package print."""
+        return sum(question.points for question in self.questions if question.kind in COPIED)
 
     def question(self, name: str) -> Question:
         """Return the question of that id. Raises UsageError, which names the nearest one."""

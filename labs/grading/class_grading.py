@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from statistics import StatisticsError
 
 from experiments.harness.sweep.point import Point
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, parts_of
-from labs.definition.assignment import FILE, Course, Variant, student_id, variant
+from labs.definition.assignment import FILE, Course, Variant, middle_values, student_id, variant
 from labs.definition.key import Key
 from labs.definition.runs import MODULE, combination_of, is_possible, seeds_of, variables_of
 from labs.definition.scripts import handed_in_script
@@ -22,6 +23,7 @@ from labs.grading.intake import HandIn
 from labs.grading.roster import Person, owner, ownership_doubt
 from labs.grading.script_trials import ScriptTrial
 from labs.measuring.contained import contained_as
+from labs.measuring.hidden import HiddenRuns
 from labs.measuring.measures import MeasuredRun, Values
 from labs.measuring.references import References
 from testbed.packetdrill.scripts import Script
@@ -58,9 +60,7 @@ class ClassGrading:
 
     def nominal(self) -> Variant:
         """Return the middle of every range: on it tolerances are measured."""
-        ranges = self.lab.varies
-        values = tuple((drawn.name, drawn.values[len(drawn.values) // 2]) for drawn in ranges)
-        return Variant(self.lab.name, "", "", values, 1)
+        return Variant(self.lab.name, "", "", middle_values(self.lab), 1)
 
     def points(
         self, variant: Variant, own: OwnParts, seeds: Iterable[int] | None = None
@@ -95,6 +95,11 @@ class ClassGrading:
             if all(record["status"] == "complete" for record in records.values()):
                 spread.append({name: [record["values"]] for name, record in records.items()})
         return spread
+
+    @cached_property
+    def hidden(self) -> HiddenRuns:
+        """The hidden networks of the course."""
+        return HiddenRuns(self.lab, self.course, self.references)
 
 
 def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:

@@ -39,6 +39,7 @@ from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
+from labs.measuring.hidden import HiddenResults
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
@@ -132,13 +133,17 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     spreads = dict(_planned(cases, spread_points))
     by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
     grading.references.ask(
-        point for runs in by_run for run_points in runs.values() for point in run_points
+        [point for runs in by_run for run_points in runs.values() for point in run_points]
+        + grading.hidden.points()
     )
     _compare(cases, points, grading)
     keys = [key_of(grading.lab, values, nominal) for values in grading.spread(nominal, module)]
     tolerance = tolerances(grading.lab, [key for key in keys if key])
     _try_scripts(_open(cases), grading)
-    marked = dict(at_once(lambda case: (case, _mark(case, grading, tolerance)), _open(cases)))
+    hidden = grading.hidden.results()
+    marked = dict(
+        at_once(lambda case: (case, _mark(case, grading, tolerance, hidden)), _open(cases))
+    )
     _find_shared_work(marked, grading.lab, tolerance)
 
 
@@ -225,11 +230,16 @@ def _try_scripts(cases: Sequence[Case], grading: ClassGrading) -> None:
         case.trials[question.id] = trial
 
 
-def _mark(case: Case, grading: ClassGrading, tolerance: Mapping[str, float]) -> Marked | None:
+def _mark(
+    case: Case,
+    grading: ClassGrading,
+    tolerance: Mapping[str, float],
+    hidden: HiddenResults,
+) -> Marked | None:
     with failure_domain(case, Stage.MARK):
         real_time = has_real_time(case)
         spread = grading.spread(case.own_variant, case.own.module) if real_time else []
-        marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread)
+        marked = contained_as(Marked, mark, case, grading.lab, tolerance, spread, hidden)
         case.bands, case.marks = marked.bands, marked.marks
         for flag in marked.flags:
             case.flag(flag.kind, flag.text, flag.with_whom)

@@ -19,6 +19,7 @@ from labs.definition.written import in_digits
 from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.class_grading import RunValues, key_of
 from labs.grading.marking import marker_of
+from labs.measuring.hidden import HiddenResults
 
 _FEWEST = 3  # values, of which a band can be made
 
@@ -72,9 +73,16 @@ Ruler = tuple[Key, Variant]
 
 
 def mark(
-    case: Case, lab: LabSpec, tolerance: Mapping[str, float], spread: Sequence[RunValues]
+    case: Case,
+    lab: LabSpec,
+    tolerance: Mapping[str, float],
+    spread: Sequence[RunValues],
+    hidden: HiddenResults,
 ) -> Marked:
-    """Return the marks of a hand-in. `spread` are the values of a real-time run's repetitions."""
+    """Return the marks of a hand-in. `spread` are the values of a real-time run's repetitions.
+
+    `hidden` are the results of the networks of each forecast.
+    """
     known = list(case.flags)
     key = _key(case, lab)
     keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
@@ -87,6 +95,7 @@ def mark(
         bands=case.bands if unreadable else {},
         recorded=case.inspected.predictions,
         trials=case.trials,
+        hidden=hidden,
     )
     marks = marker.marks(case.inspected.answers)
     flags = [flag for flag in case.flags if flag not in known]

@@ -16,6 +16,7 @@ from statistics import median, stdev
 from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
+from labs.definition.forecast import HiddenResult
 from labs.definition.key import Key, Variables
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
@@ -87,6 +88,8 @@ class Marker:
     """Predictions that were recorded before the runs."""
     trials: Mapping[str, ScriptTrial] = field(default_factory=dict)
     """Results of the scripts, by question."""
+    hidden: Mapping[str, Sequence[HiddenResult]] = field(default_factory=dict)
+    """Results of the networks of each forecast, by question."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """Return a mark for each question."""
@@ -119,6 +122,8 @@ class Marker:
             return self._by_hand(question, given, empty)
         if not given:
             return empty
+        if question.kind == "forecast":
+            return thinking.forecast(question, given[0], self.hidden.get(question.id, ()), empty)
         if question.kind == "evidence":
             return thinking.evidence(question, given[0], self.key, empty)
         if question.kind == "design":
@@ -135,7 +140,7 @@ class Marker:
             right = self.key.choices.get(question.id, set())
             texts = [option.text for option in question.options if option.id in right]
             return "; ".join(texts) or "none of them"
-        if question.kind in ("evidence", "design", "script"):
+        if question.kind in ("evidence", "design", "script", "forecast"):
             return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:
             return self.model(question)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from labs.definition.answers import is_made
+from labs.definition.forecast import HiddenResult, read_rule, scored
 from labs.definition.key import Key
 from labs.definition.spec import Bound, Question
 from labs.definition.written import in_digits, parse_frame
 from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
+from topologies.foundation.errors import UsageError
 
 _SHOWN = 3
 
@@ -59,6 +62,25 @@ def design(question: Question, text: str, key: Key, empty: AnswerMark) -> Answer
     return empty.earning(share, question.points, " ".join(sentences))
 
 
+def forecast(
+    question: Question, text: str, hidden: Sequence[HiddenResult], empty: AnswerMark
+) -> AnswerMark:
+    """Give the mean share that the rule earns on the hidden networks.
+
+    The note says how far off it is on each, and tells no value of a network.
+    """
+    try:
+        rule = read_rule(text)
+        results = scored(rule, hidden)
+    except UsageError as error:
+        return empty.for_person(f"{error} A person reads it.", Verdict.UNREADABLE)
+    if not results:
+        return empty.for_person("The hidden networks were not run; a person looks at it.")
+    share = sum(share for _, share in results) / len(results)
+    off = ", ".join(in_digits(ratio) for ratio, _ in results)
+    return empty.earning(share, question.points, f"Your rule over what was measured: {off}.")
+
+
 def _result(bound: Bound, value: float) -> str:
     shown = f"{in_digits(value)} {bound.unit}".strip()
     return f"{bound.text}: {shown}, {'kept' if bound.keeps(value) else 'not kept'}."
@@ -78,6 +100,8 @@ def expected(question: Question, key: Key) -> str:
             "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
             f" otherwise: {others}."
         )
+    if question.kind == "forecast":
+        return question.how
     if question.kind == "design":
         return "; ".join(bound.text for bound in question.bounds)
     frames = sorted(key.frames.get(question.id, {}).items())

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.runs import example_specs
-from labs.definition.spec import MOST_READING, Kind, LabSpec, Question, ValueSource
+from labs.definition.spec import Kind, LabSpec, Question, ValueSource
+from labs.instructor.autopilot import MOST_COPIED
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 
@@ -35,19 +36,20 @@ def lix(markdown: str) -> float:
 WORDS_A_MINUTE = 200
 """Of prose that is read with care; 238 is the mean of adults in English (Brysbaert 2019)."""
 MINUTES: Mapping[Kind, float] = {
-    "prediction": 0.5,
-    "number": 1.0,
-    "evidence": 1.0,
-    "choice": 0.75,
-    "choices": 1.0,
-    "design": 1.0,
-    "text": 1.5,
-    "graph": 2.0,
-    "module": 6.0,
-    "script": 2.0,
+    "prediction": 1.0,
+    "number": 2.5,
+    "evidence": 4.0,
+    "choice": 2.0,
+    "choices": 3.0,
+    "design": 3.0,
+    "text": 8.0,
+    "graph": 8.0,
+    "module": 45.0,
+    "script": 10.0,
+    "forecast": 15.0,
 }
-"""For each point of a question by its kind: a guess, since points are given for thinking."""
-CALCULATED = 0.75
+"""For each question by its kind: a guess."""
+CALCULATED = 1.5
 """The same for a number that follows from earlier answers."""
 FAR = 0.2
 """Share of the computed time by which the time that a lab states may differ."""
@@ -77,7 +79,7 @@ def working_time(lab: LabSpec, handout: str) -> WorkingTime:
 
 
 def _minutes_of(question: Question) -> float:
-    return question.points * (CALCULATED if question.follows else MINUTES[question.kind])
+    return CALCULATED if question.follows else MINUTES[question.kind]
 
 
 _SOURCES: dict[ValueSource, str] = {
@@ -116,9 +118,9 @@ def _background(lab: LabSpec) -> str:
 
 
 def _points(lab: LabSpec) -> Iterator[LabFinding]:
-    if lab.reading > MOST_READING:
-        share = f"{100 * float(lab.reading):.0f} % of the points are for reading values off"
-        yield LabFinding("points", f"{share}, and at most a third should be")
+    if lab.copied > MOST_COPIED * lab.points:
+        share = f"{lab.copied / lab.points:.0%} of the points are for what tools and files print"
+        yield LabFinding("points", f"{share}, and at most {float(MOST_COPIED):.0%} should be")
     if not any(question.kind == "prediction" for question in lab.questions):
         yield LabFinding("questions", "no question asks for a prediction before the run")
     if not any(question.kind == "text" for question in lab.questions):

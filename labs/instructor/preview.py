@@ -8,9 +8,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 from analysis.rendering.page_files import write
 from labs.definition import catalogue
@@ -19,8 +19,10 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
+from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED, copied_share, guessed_share
 from labs.instructor.lint import WORDS_A_MINUTE, lint, working_time
-from labs.measuring.ranges import VariantRuns, carry_out
+from labs.measuring.hidden import HiddenResults
+from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
@@ -34,6 +36,13 @@ def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:
             yield LabFinding("claim", f"it does not hold {where}")
         for question in unanswered(marker):
             yield LabFinding(question, f"its answer is missing or not plausible {where}")
+    for text, share, most in (
+        ("copying what tools and files say", preview.copied, MOST_COPIED),
+        ("blind guessing", preview.guessed, MOST_GUESSED),
+    ):
+        if share > most:
+            found = f"{text} earns {share:.0%}, and {float(most):.0%} should be the most"
+            yield LabFinding("points", found)
 
 
 def _values_of(variant: Variant) -> str:
@@ -48,6 +57,7 @@ class LabPreview:
     carried: Sequence[VariantRuns]
     keys: Sequence[Key]
     seconds: float
+    hidden: HiddenResults = field(default_factory=dict)
 
     @property
     def shown(self) -> list[bool]:
@@ -66,7 +76,18 @@ class LabPreview:
         tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
         pairs = zip(self.carried, self.keys, strict=True)
         markers = (marker_of(self.lab, key, tolerance, runs.variant) for runs, key in pairs)
-        return [replace(marker, pictures=pictures) for marker in markers]
+        return [replace(marker, pictures=pictures, hidden=self.hidden) for marker in markers]
+
+    @property
+    def copied(self) -> float:
+        """The mean share of the points that the autopilot earns."""
+        pairs = zip(self.markers, self.carried, strict=True)
+        return mean(copied_share(marker, runs.runs) for marker, runs in pairs)
+
+    @property
+    def guessed(self) -> float:
+        """The mean share of the points that blind guessing earns."""
+        return mean(map(guessed_share, self.markers))
 
     @property
     def variants(self) -> Iterator[tuple[VariantRuns, bool, Marker]]:
@@ -107,11 +128,16 @@ def run_variants(
     begun = time.monotonic()
     carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
-    return LabPreview(lab, carried, keys, time.monotonic() - begun)
+    hidden = carry_hidden(lab, course, out, workers)
+    return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden)
 
 
 _HANDOUTS = 3
-_OTHERWISE = {"prediction": "as given", "script": "it is run and marked"}
+_OTHERWISE = {
+    "prediction": "as given",
+    "script": "it is run and marked",
+    "forecast": "it is scored on hidden networks",
+}
 """What is right of kinds of questions whose answers no run gives."""
 
 
@@ -161,7 +187,7 @@ def _facts(found: LabPreview) -> Iterator[str]:
     lab = found.lab
     by_kind: Counter[str] = Counter()
     for question in lab.questions:
-        by_kind["reading" if question.is_reading else question.kind] += question.points
+        by_kind[question.kind] += question.points
     listed = ", ".join(f"{kind} {points}" for kind, points in by_kind.most_common())
     yield f"* {found.summary}"
     time = working_time(lab, handout_text(lab, found.carried[0].variant))
@@ -171,6 +197,10 @@ def _facts(found: LabPreview) -> Iterator[str]:
         f" {time.questions:.0f} for the questions, by their kinds and points."
     )
     yield f"* Where the {lab.points} points go: {listed}."
+    yield (
+        f"* Without understanding: copying what tools and files say earns {found.copied:.0%},"
+        f" blind guessing {found.guessed:.0%}."
+    )
     yield f"* All runs together took {found.seconds:.0f} s here; what was known is not run again."
     students = [runs.variant.student for runs in found.carried[:_HANDOUTS]]
     links = ", ".join(f"[{name}]({name}/handout.html)" for name in students)

@@ -106,11 +106,50 @@ def events(packets: ColumnTable) -> dict[str, Truths]:
         "resent": again,
         **{name: data & (kind == KIND[name]) for name in RETRANSMISSIONS},
         "first_copy": data & ~again & (copies.spread(copies.sums(again)) > 0),
+        "timeout": _timed_out(packets, data),
         "after_pause": after,
         "before_pause": before,
         "with_blocks": ~data & (packets.lists("sacks").lengths > 0),
         "dsack": ~data & packets["dsack"].values,
     }
+
+
+def _timed_out(packets: ColumnTable, data: Truths) -> Truths:
+    """Return the segments that the sender's timer repeated, by a capture at the sender.
+
+    The timer repeats the lowest segment that is not acknowledged, 200 ms at the soonest after the
+    last progress (RFC 6298; TCP_RTO_MIN of Linux), and no packet of the peer sets it off.
+    """
+    found = np.zeros(len(packets), np.bool_)
+    connection, forward = packets["connection"].values, packets["forward"].values
+    for number in np.unique(connection):
+        for direction in (True, False):
+            sent = (connection == number) & (forward == direction)
+            back = (connection == number) & (forward != direction)
+            found |= _timed_out_towards(packets, data & sent, back)
+    return found
+
+
+def _timed_out_towards(packets: ColumnTable, sent: Truths, back: Truths) -> Truths:
+    times, sequence = packets.whole("time"), packets["sequence"].values.astype(np.int64)
+    acknowledged = np.where(back, packets["acknowledgement"].values.astype(np.int64), 0)
+    lowest = np.maximum.accumulate(acknowledged)
+    advanced = _latest(times, np.diff(lowest, prepend=0) > 0)
+    heard = _latest(times, back)
+    rows = np.flatnonzero(sent)
+    previous = RowGroups(sequence[rows]).previous
+    repeated, before = rows[previous >= 0], rows[previous[previous >= 0]]
+    waited = times[repeated] - np.maximum(times[before], advanced[repeated]) >= _LEAST_TIMEOUT
+    alone = times[repeated] - heard[repeated] >= _REACTION
+    found = np.zeros(len(packets), np.bool_)
+    found[repeated[waited & alone & (sequence[repeated] == lowest[repeated])]] = True
+    return found
+
+
+def _latest(times: np.ndarray, which: Truths) -> np.ndarray:
+    """Return for each packet the time of the latest of those before it, or its own."""
+    rows = np.maximum.accumulate(np.where(which, np.arange(len(times)), 0))
+    return np.asarray(times[rows])
 
 
 def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
@@ -124,6 +163,8 @@ def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
     return before, after
 
 
+_LEAST_TIMEOUT, _REACTION = 190_000_000, 1_000_000
+"""ns: Linux's least time-out less a tick, and within which a sender reacts to a packet."""
 Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)

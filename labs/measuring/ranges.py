@@ -13,10 +13,11 @@ from experiments.harness.sweep.store import results
 from experiments.harness.sweep.workers import way_to_workers
 from labs.definition import catalogue
 from labs.definition.answers import examples_of
-from labs.definition.assignment import Variant
+from labs.definition.assignment import Course, Variant, middle_values
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
+from labs.measuring.hidden import HiddenResults, HiddenRuns
 from labs.measuring.measures import MeasuredRun
 from labs.measuring.references import References
 from testbed.host.scratch import scratch
@@ -85,6 +86,26 @@ def carry_out(
             _carried(variant, {run.name: keys[variant, run.name] for run in lab.runs}, references)
             for variant in variants
         ]
+
+
+def carry_hidden(
+    lab: LabSpec, course: Course, out: Path, workers: int | None = None
+) -> HiddenResults:
+    """Run the hidden networks of a course; `out` remembers what was run."""
+    if not any(question.kind == "forecast" for question in lab.questions):
+        return {}
+    with results(out) as memory, watching(lab.name) as watch:
+        specs = [combination_of(run, _nominal(lab)).spec for run in lab.runs if not run.chosen]
+        ready = ready_lab(spec.kernel for spec in specs)
+        hidden = HiddenRuns(
+            lab, course, References(way_to_workers(ready, specs, workers), memory, watch)
+        )
+        hidden.references.ask(hidden.points())
+        return hidden.results()
+
+
+def _nominal(lab: LabSpec) -> Variant:
+    return Variant(lab.name, "", "", middle_values(lab), 1)
 
 
 def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> VariantRuns:

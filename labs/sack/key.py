@@ -44,13 +44,14 @@ def key(runs: Runs, variables: Variables) -> Key:
         choices={"where": {"sender"}, "blocks": true, **change_effect(runs, "sack", _factor)},
         frames={
             "agreed_frame": run.frames(f"{ON}/h2-eth0", "syn_ack"),
-            "timeout_frame": run.frames(f"{OFF}/h1-eth0", "rto"),
+            "timeout_frame": run.frames(f"{OFF}/h1-eth0", "timeout"),
             "report_frame": run.frames(f"{ON}/h1-eth0", "with_blocks"),
         },
         wrong_frames={
             "agreed_frame": {"offer": run.frames(f"{ON}/h2-eth0", "syn")},
             "timeout_frame": {
                 "fast": run.frames(f"{OFF}/h1-eth0", "fast"),
+                "slow_start": run.frames(f"{OFF}/h1-eth0", "rto"),
                 "first_copy": run.frames(f"{OFF}/h1-eth0", "first_copy"),
             },
         },

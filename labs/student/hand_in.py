@@ -21,8 +21,9 @@ from labs.definition.answers import (
     read_predictions,
     read_sheet,
 )
-from labs.definition.assignment import ANSWERS, FILE, Assignment
+from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
 from labs.definition.files import picture_kind
+from labs.definition.forecast import hidden_networks, read_rule
 from labs.definition.runs import FOLDER, combination_of, is_possible, run_folder, seeds_of
 from labs.definition.scripts import handed_in_script
 from labs.definition.spec import HANDED_IN_FILES, LabRun, Question
@@ -105,6 +106,10 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
         chosen_in(assignment.lab, run, answers)
     elif question.kind == "evidence":
         parse_frame(given[0])
+    elif question.kind == "forecast":
+        rule = read_rule(given[0])
+        for network in hidden_networks(assignment.lab, question, SELF_STUDY):
+            rule.value(network.variables)
     elif question.kind == "number":
         unit, number = unit_named(question.unit), parse_number(given[0])
         value = number.within(unit)

@@ -51,7 +51,7 @@ def handout_text(lab: LabSpec, variant: Variant) -> str:
         "parts": parts,
         "diagram": next((part["diagram"] for part in parts if "diagram" in part), ""),
         "reads": lab.reads,
-        "reading": sum(question.points for question in lab.questions if question.is_reading),
+        "copied": lab.copied,
         "questions": list(enumerate(lab.questions, 1)),
         "answer_kind": lambda question: answer_kind(lab, question, words),
         "drawing": drawings_of(lab).markdown,
@@ -157,6 +157,8 @@ def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> s
         counted = unit_named(question.unit) == COUNT
         kind = words["count"] if counted else words["number"].format(question.unit)
         return str(kind)
+    if question.kind == "forecast":
+        return str(words["forecast"]).format(question.unit)
     if question.kind == "prediction" and not question.options:
         return str(words["reason"]).format(LEAST_WORDS)
     if question.kind == "evidence":

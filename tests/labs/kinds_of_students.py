@@ -72,6 +72,8 @@ def earned(kind: KindOfStudent, marker: Marker, seed: int) -> float:
 def _answer(
     kind: KindOfStudent, question: Question, marker: Marker, chance: random.Random, errs: bool
 ) -> list[str]:
+    if question.kind == "forecast":
+        return []
     if question.kind in (*READ_BY_HAND, "module", "script"):
         return ["graph.png"] if question.kind == "graph" else ["An explanation of some length."]
     if question.kind == "prediction":
@@ -86,7 +88,7 @@ def _answer(
 
 def _can(kind: KindOfStudent, question: Question) -> bool:
     if question.kind == "number":
-        return kind.reads if question.is_reading else kind.calculates
+        return kind.calculates if question.follows else kind.reads
     return kind.designs if question.kind == "design" else kind.thinks
 
 

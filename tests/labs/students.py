@@ -47,22 +47,35 @@ from tests.labs.spoilt_hand_ins import (
 )
 from tests.labs.student import Kind
 
-POINTS = 40.0
+POINTS = 13.0
+"""Of the questions that the program marks, without the second run and the forecast."""
 KINDS = (
     Kind("honest", "graded", honest, points=(POINTS, POINTS), said="it gave your captures"),
     Kind("honest in other units", "graded", honest_in_other_units, points=(POINTS, POINTS)),
-    Kind("honest, rounded, as a folder", "graded", honest_rounded, points=(POINTS - 5, POINTS)),
-    Kind("without units", "graded", without_units, points=(34, 34), said="the unit is missing"),
-    Kind("off by eight", "graded", off_by_eight, points=(35.5, 35.5), said="8 times"),
-    Kind("mixed up", "graded", mixed_up, points=(37, 37), said="arrived there twice"),
-    Kind("follow-through", "graded", follows, points=(37, 37), said="follows rightly"),
-    Kind("fabricated numbers", "graded", fabricated, points=(0, 21)),
+    Kind("honest, rounded, as a folder", "graded", honest_rounded, points=(POINTS - 2, POINTS)),
+    Kind(
+        "without units",
+        "graded",
+        without_units,
+        points=(POINTS - 2, POINTS - 2),
+        said="the unit is missing",
+    ),
+    Kind(
+        "off by eight", "graded", off_by_eight, points=(POINTS - 1.5, POINTS - 1.5), said="8 times"
+    ),
+    Kind(
+        "mixed up", "graded", mixed_up, points=(POINTS - 1, POINTS - 1), said="arrived there twice"
+    ),
+    Kind(
+        "follow-through", "graded", follows, points=(POINTS - 1, POINTS - 1), said="follows rightly"
+    ),
+    Kind("fabricated numbers", "graded", fabricated, points=(0, 7)),
     Kind(
         "numbers of another",
         "look",
         numbers_of_another,
         frozenset({"other variant"}),
-        points=(0, 28),
+        points=(0, 9),
     ),
     Kind(
         "captures of another",
@@ -125,7 +138,7 @@ KINDS = (
         "hostile words",
         "graded",
         hostile_words,
-        points=(POINTS - 3, POINTS - 3),
+        points=(POINTS - 1, POINTS - 1),
         said="&lt;script&gt;",
     ),
     Kind(

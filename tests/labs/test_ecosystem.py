@@ -50,7 +50,7 @@ def test_the_key_of_a_student_is_printed(tmp_path: Path) -> None:
         line for line in result.output.splitlines() if line.startswith("   ")
     ]  # of the key, not of the progress
     numbers = [line for line in lines if line.endswith((" s", " %", " kB/s"))]
-    assert len(numbers) == 5 and "read by a person. 1 point:" in result.output
+    assert len(numbers) == 5 and "read by a person. 20 %:" in result.output
 
 
 @pytest.mark.virtual

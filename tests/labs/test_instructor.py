@@ -74,7 +74,7 @@ def changed(lab: LabSpec, name: str, **fields: object) -> LabSpec:
             {"ask": "You saw this: more data arrived in a second with SACK than without. Why?"},
             "gives 'faster' away",
         ),
-        ("goodput_on", {"points": 60}, "of the points are for reading values off"),
+        ("goodput_on", {"points": 60}, "of the points are for what tools and files print"),
     ],
 )
 def test_lint_finds_what_is_wrong(
@@ -107,7 +107,7 @@ def test_hard_prose_has_a_higher_number() -> None:
 def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
     assert {*MINUTES} == {*get_args(Kind)}
     time = working_time(sack, "word " * 400)
-    assert time.reading == 2 and time.questions == 66.5
+    assert time.reading == 2 and time.questions == 83.0
     assert not time.is_far_from(sack.minutes) and time.is_far_from(120)
     findings = [each.text for each in lint(replace(sack, minutes=200))]
     assert any(text.startswith("200 are stated") for text in findings)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from labs.definition import catalogue
+from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED
 from labs.instructor.preview import run_variants, unanswered
 from tests.labs.kinds_of_students import tried, unevenness
 
@@ -30,8 +31,25 @@ def test_variants_show_the_claim_and_are_even(
         for values, each in zip(drawn, found.markers, strict=True)
         if unanswered(each)
     ] == []
+    assert found.copied <= MOST_COPIED and found.guessed <= MOST_GUESSED
     by_variant = [tried(marker) for marker in found.markers]
     assert [
         values for values, each in zip(drawn, by_variant, strict=True) if not each.in_order
     ] == []
     assert max(unevenness(by_variant).values()) <= MOST_UNEVEN
+
+
+@pytest.mark.virtual
+def test_each_frame_of_a_timeout_is_one_that_the_kernel_counted(
+    tmp_path: Path, pytestconfig: pytest.Config
+) -> None:
+    """The kernel counts repeated SYNs as well."""
+    variants = pytestconfig.getoption("--variants")
+    found = run_variants(catalogue.find("sack"), variants, tmp_path, workers=1)
+    for carried in found.carried:
+        run = carried.runs["sack"]
+        for condition in ("sack_off", "sack_on"):
+            frames = run.frames(f"{condition}/h1-eth0", "timeout")
+            repeated = len(run.frames(f"{condition}/h1-eth0", "syn")) - 1
+            counted = run(condition, "nstat.TcpExtTCPTimeouts")
+            assert len(frames) + repeated == counted, carried.variant

@@ -1,0 +1,119 @@
+"""Rules for hidden networks: how they are read, scored and drawn, and what copying earns."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from statistics import mean
+
+import pytest
+
+from labs.definition import catalogue
+from labs.definition.assignment import Course
+from labs.definition.forecast import (
+    HiddenResult,
+    hidden_networks,
+    network_share,
+    read_rule,
+    scored,
+)
+from labs.definition.key import Key
+from labs.definition.spec import LabSpec
+from labs.grading.marking import Marker
+from labs.instructor.autopilot import copied_share, guessed_share
+from labs.measuring.measures import MeasuredRun
+from tests.labs.conftest import COURSE
+from topologies.foundation.errors import UsageError
+
+NETWORK = {"bw": 2e6, "loss": 0.01, "delay": 0.02, "mss": 1448.0}
+FORECASTS = [
+    (name, question.id)
+    for name in catalogue.names()
+    for question in catalogue.find(name).questions
+    if question.kind == "forecast"
+]
+
+
+def test_a_rule_is_calculated_from_the_parameters_of_a_network() -> None:
+    rule = read_rule("min(bw, 1.22 * mss * 8 / (2 * delay * sqrt(loss))) / 1000 within 25 %")
+    assert rule.value(NETWORK) == 2000 and rule.width == 0.25
+    assert read_rule("bw if loss < 0.005 else -delay ** 2 within 5%").value(NETWORK) == -0.0004
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("bw / 1000", "This is no rule"),
+        ("bw within 0%", "width is out of range"),
+        ("bw within 2000%", "width is out of range"),
+        ("bw + within 20%", "cannot be read"),
+        ("x" * 500 + " within 20%", "This is no rule"),
+        ("rate within 20%", "uses 'rate'. There are: bw, delay, loss, mss"),
+        ("__import__('os').getpid() within 20%", "Write one such as"),
+        ("bw.real within 20%", "Write one such as"),
+        ("'a' within 20%", "Write one such as"),
+        ("min(bw, key=bw) within 20%", "Write one such as"),
+        ("bw / (loss - loss) within 20%", "has no value here"),
+        ("9.0 ** 999 ** 9 within 20%", "has no value here"),
+        ("sqrt(0 - bw) within 20%", "has no value here"),
+        ("(" * 300 + " within 20%", "cannot be read"),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_a_sentence(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as refusal:
+        read_rule(text).value(NETWORK)
+    assert said in str(refusal.value)
+
+
+def test_an_honest_width_earns_most() -> None:
+    """The score is proper: over many networks no other width earns more than the true spread."""
+    chance = random.Random(1)
+    errors = [chance.gauss(0.0, 0.2) for _ in range(4000)]
+
+    def earned(width: float) -> float:
+        return mean(network_share(math.exp(error), width, 1.0) for error in errors)
+
+    honest = math.exp(1.28 * 0.2) - 1  # 80 % of a normal distribution
+    assert earned(honest) > max(earned(honest / 3), earned(3 * honest))
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "least", "most"),
+    [(1.0, 0.1, 1.0, 1.0), (1.5, 0.1, 0.0, 0.0), (1.0, 1.5, 0.0, 0.0), (0.0, 0.1, 0.0, 0.0)],
+)
+def test_a_rule_earns_by_its_error_and_its_width(
+    value: float, width: float, least: float, most: float
+) -> None:
+    assert least <= round(network_share(value, width, 1.0), 6) <= most
+
+
+@pytest.mark.parametrize(("name", "question"), FORECASTS)
+def test_the_secret_draws_different_networks(name: str, question: str) -> None:
+    lab = catalogue.find(name)
+    asked = lab.question(question)
+    networks = hidden_networks(lab, asked, COURSE)
+    assert len({network.settings for network in networks}) == asked.networks
+    assert networks == hidden_networks(lab, asked, COURSE)
+    other = hidden_networks(lab, asked, Course("tests", "another secret of 16"))
+    assert [each.settings for each in networks] != [each.settings for each in other]
+
+
+def test_the_note_of_a_forecast_tells_no_value(sack: LabSpec) -> None:
+    results = [HiddenResult(NETWORK, 1000.0), HiddenResult(NETWORK | {"bw": 1e6}, 1000.0)]
+    marker = Marker(sack, Key(), {}, {}, {}, {}, hidden={"rule_on": results})
+    given = {"rule_on": ["bw / 1000 within 10%"]}
+    mark = next(mark for mark in marker.marks(given) if mark.question == "rule_on")
+    assert mark.points == sack.question("rule_on").points / 2
+    assert mark.note == "Your rule over what was measured: 2, 1."
+    assert [round(off, 3) for off, _ in scored(read_rule(given["rule_on"][0]), results)] == [2, 1]
+
+
+def test_copying_and_guessing_earn_little(key: Key) -> None:
+    lab = catalogue.find("sack")
+    truths = [400.0, 900.0, 2000.0, 4000.0, 7000.0, 15000.0]
+    hidden = {"rule_on": [HiddenResult(NETWORK, truth) for truth in truths]}
+    marker = Marker(lab, key, {}, {}, {}, {}, hidden=hidden)
+    runs = {"sack": MeasuredRun(({"sack_on": {"server.rate": 445.0}},))}
+    assert 0.05 < copied_share(marker, runs) <= 0.2
+    assert 0 < guessed_share(replace(marker, key=Key())) <= 0.1
