@@ -1,8 +1,7 @@
 """The student's files: answers.toml, predictions.json, and the settings that answers choose.
 
 answers.toml is small, flat and text only. predictions.json records the prediction that a student
-made before a run. A student can rewrite it undetected, so a prediction earns its points for being
-made, and never for being right.
+made before a run. A student can rewrite it undetected, so a prediction earns no points.
 """
 
 from __future__ import annotations
@@ -27,28 +26,45 @@ _MOST_MISSPELT = 20
 _MOST_DIGITS = 1000
 """Digits of a number that are read: more are no answer, and Python's int() refuses 4301."""
 _TOO_MANY_DIGITS = re.compile(rf"([0-9](?:_?[0-9]){{{_MOST_DIGITS - 1}}})(?:_?[0-9])+")
+_ENTRY = re.compile(
+    r"^(?P<name>[a-z][a-z0-9_]{0,39})[ \t]*=.*(?:\n(?![a-z][a-z0-9_]{0,39}[ \t]*=|\[).*)*", re.M
+)
+"""A name and its value, up to the line of the next name."""
+_QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb"), '"')
 Answers = dict[str, list[str]]
 """Question id to the answer: an empty list, one text, or the ticked options."""
 
 
 def read_sheet(file: Path, lab: LabSpec) -> Answers:
-    """Return the answers in a file. Raises TcplabError with the line that is wrong in it."""
-    table = _table(file)
+    """Return the answers in a file. Raises TcplabError if none of it can be read."""
+    table = _table(file).answers
     return {question.id: _given(table.get(question.id), question) for question in lab.questions}
 
 
 def misspelt(file: Path, lab: LabSpec) -> dict[str, str]:
-    """Return names in a file that no question has, each with a sentence on what may be meant."""
+    """Return names in a file that no question has or whose answer cannot be read, with the reason.
+
+    A name that is nearly one of a question is told with that.
+    """
     ids = [question.id for question in lab.questions]
-    unknown = [name[:40] for name in _table(file) if name not in ids]
-    sentences = {}
+    table = _table(file)
+    unknown = [name[:40] for name in table.answers if name not in ids]
+    sentences = {untrusted.plain(name[:40]): reason for name, reason in table.broken.items()}
     for name in unknown[:_MOST_MISSPELT]:
         near = "".join(f"; is {other} meant?" for other in get_close_matches(name, ids, 1))
         sentences[untrusted.plain(name)] = f"no question has this name{near}"
     return sentences
 
 
-def _table(file: Path) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Table:
+    """The table [answers], and the answers of it that cannot be read, with the reason."""
+
+    answers: dict[str, Any]
+    broken: dict[str, str] = field(default_factory=dict)
+
+
+def _table(file: Path) -> _Table:
     """Return the table [answers]. Raises TcplabError."""
     try:
         content = untrusted.content(file.parent, file.name, LARGEST)
@@ -61,15 +77,40 @@ def _table(file: Path) -> dict[str, Any]:
         raise TcplabError(problem, "It should hold short answers only.") from None
     try:
         text = _TOO_MANY_DIGITS.sub(r"\1", decoded(content))
+    except ValueError as error:
+        raise _unreadable(file, error) from None
+    try:
         table = tomllib.loads(text).get("answers")
     except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
-        remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
-        raise TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy) from None
+        return _salvaged(file, text, error)
     if not isinstance(table, dict):
         raise TcplabError(
             f"{file.name} has no [answers].", "Keep the line [answers] above your answers."
         )
-    return table
+    return _Table(table)
+
+
+def _unreadable(file: Path, error: Exception) -> TcplabError:
+    remedy = 'Write each answer in quotation marks, on its line: goodput = "231 kbit/s".'
+    return TcplabError(f"{file.name} cannot be read: {str(error)[:200]}.", remedy)
+
+
+def _salvaged(file: Path, text: str, error: Exception) -> _Table:
+    """Return the answers of a broken file that can be read one by one. Raises TcplabError.
+
+    Word processors write typographic quotation marks, which are taken for plain ones here.
+    """
+    answers: dict[str, Any] = {}
+    broken: dict[str, str] = {}
+    for entry in _ENTRY.finditer(text):
+        plain = entry[0].translate(_QUOTES)
+        try:
+            answers |= tomllib.loads(entry[0] if entry[0] == plain else plain)
+        except (ValueError, RecursionError) as reason:
+            broken[entry["name"]] = f"its answer cannot be read: {str(reason)[:200]}"
+    if not answers:
+        raise _unreadable(file, error)
+    return _Table(answers, broken)
 
 
 def _given(value: object, question: Question) -> list[str]:

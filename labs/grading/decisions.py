@@ -1,8 +1,9 @@
-"""Decisions of people: points by hand (overrides.toml) and accepted flags (accepted.toml).
+"""Decisions of people: points by hand (overrides.toml), accepted and rejected hand-ins
+(accepted.toml).
 
 People write these files, and grading only reads them. An acceptance applies to one hand-in, by its
 digest, and to the flags that were seen: a new upload by that student and a later flag are looked at
-again. Until then a flagged hand-in exports no points.
+again. Until then a flagged hand-in exports no points. A rejected one has zero points.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from topologies.foundation.errors import UsageError
 
 OVERRIDES = "overrides.toml"
 REST = "rest"
-"""In the place of a question: all without a line, of a hand-in that could not be graded."""
+"""In the place of a question: all that have no line and no points yet."""
 _NO_OVERRIDES = """\
 # Points by hand. This file is read at each grading and never written again; reading.html makes
 # lines for it.
@@ -33,7 +34,7 @@ _NO_OVERRIDES = """\
 # hand_in = "..."          # the digest of the hand-in that was read; without it any counts
 #
 # A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
-# others together.
+# others together. Of a graded one "rest" stands for what a person is still to read.
 """
 
 
@@ -101,6 +102,10 @@ def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
     for place, mark in enumerate(case.marks):
         if line := lines.get(mark.question):
             case.marks[place] = _given(mark, line)
+    if REST in lines and case.open:
+        waiting = case.open
+        case.marks = [mark for mark in case.marks if mark.points is not None]
+        case.marks.append(_rest(lab, {mark.question for mark in waiting}, lines[REST]))
 
 
 def _given(mark: AnswerMark, line: Override) -> AnswerMark:
@@ -117,9 +122,14 @@ def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[AnswerMark]
         elif REST not in lines:
             yield mark
     if REST in lines:
-        most = sum(question.points for question in lab.questions if question.id not in lines)
-        points = min(float(most), lines[REST].points)
-        yield _given(replace(unread, question=REST), replace(lines[REST], points=points))
+        yield _rest(lab, {each.id for each in lab.questions if each.id not in lines}, lines[REST])
+
+
+def _rest(lab: LabSpec, questions: set[str], line: Override) -> AnswerMark:
+    """Return the mark for all these questions, of which a line has the points together."""
+    most = float(sum(lab.question(name).points for name in questions))
+    unread = AnswerMark(REST, "", "", None, Verdict.READ)
+    return _given(unread, replace(line, points=min(most, line.points)))
 
 
 ACCEPTED = "accepted.toml"
@@ -131,6 +141,11 @@ _NO_ACCEPTANCES = """\
 # student = "ben"
 # hand_in = "..."          # the digest of the hand-in: what ben uploads later is another
 # flags = ["real time"]    # what you have seen: any other flag waits for a look of its own
+# comment = "Shown to the student."
+#
+# [[reject]]               # zero points, as for another's work
+# student = "kim"
+# hand_in = "..."
 # comment = "Shown to the student."
 """
 _ANOTHER = "An earlier hand-in was accepted. This is another, and was not looked at yet."
@@ -145,10 +160,18 @@ class Acceptance:
 
 
 @dataclass(frozen=True)
+class Rejection:
+    student: str
+    hand_in: str
+    comment: str = ""
+
+
+@dataclass(frozen=True)
 class Acceptances:
-    """Everything that was accepted."""
+    """Everything that was accepted or rejected."""
 
     accept: tuple[Acceptance, ...] = ()
+    reject: tuple[Rejection, ...] = ()
 
 
 def read_acceptances(folder: Path) -> Acceptances:
@@ -160,7 +183,14 @@ def read_acceptances(folder: Path) -> Acceptances:
 
 
 def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
-    """Take the flags that were accepted off this hand-in; say if another one was accepted."""
+    """Take the flags that were accepted off this hand-in; say if another one was accepted.
+
+    A rejected hand-in has zero points, whatever its flags.
+    """
+    for rejection in acceptances.reject:
+        if case.is_of(rejection.student) and case.digest and rejection.hand_in == case.digest:
+            _reject(case, rejection)
+            return
     lines = [line for line in acceptances.accept if case.is_of(line.student)]
     for line in lines:
         if case.digest and line.hand_in == case.digest:
@@ -171,3 +201,12 @@ def apply_acceptances(case: Case, acceptances: Acceptances) -> None:
                 case.notes.append(f"Looked at and accepted. {line.comment}".strip())
     if case.flags and lines and all(line.hand_in != case.digest for line in lines):
         case.flag(FlagKind.NEW_HAND_IN, _ANOTHER)
+
+
+def _reject(case: Case, rejection: Rejection) -> None:
+    case.accepted, case.flags = [*case.accepted, *case.flags], []
+    case.marks = [
+        replace(mark, points=0.0, verdict=Verdict.BY_HAND, note=rejection.comment)
+        for mark in case.marks
+    ]
+    case.notes.append(f"This hand-in was rejected. {rejection.comment}".strip())

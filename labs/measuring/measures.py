@@ -165,6 +165,21 @@ def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
 
 _LEAST_TIMEOUT, _REACTION = 190_000_000, 1_000_000
 """ns: Linux's least time-out less a tick, and within which a sender reacts to a packet."""
+EVENTS = (
+    "syn",
+    "syn_ack",
+    "resent",
+    *RETRANSMISSIONS,
+    "first_copy",
+    "timeout",
+    "after_pause",
+    "before_pause",
+    "with_blocks",
+    "dsack",
+    "cut",
+    "peak",
+)
+"""The events of frames, and of lines of sockets' samples (the last two)."""
 Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
@@ -172,6 +187,10 @@ _MOST_FILES = 10_000
 _OF_RUN = {column.name for column in columns().values() if column.of_run}
 _OF_FLOW = {column.name for column in columns().values() if not column.of_run}
 _WITNESSES = {"ss.bytes_sent", "ss.bytes_retrans", "tcpdump.sender", "tcpdump.receiver"}
+
+
+class UnknownName(TcplabError, KeyError):
+    """A lab's key names a condition or an event that does not exist."""
 
 
 @dataclass(frozen=True)
@@ -183,11 +202,22 @@ class MeasuredRun:
     def __call__(self, condition: str, key: str) -> float:
         """Return the value, the median of several seeds. Raises KeyError, UnknownMetric."""
         _require_known(key)
+        self._require_condition(condition)
         return median(values[condition][key] for values in self.seeds)
+
+    def _require_condition(self, condition: str) -> None:
+        if condition not in self.seeds[0]:
+            known = ", ".join(self.seeds[0])
+            raise UnknownName(f"The run has no condition '{condition[:40]}'.", f"It has: {known}.")
 
     def frames(self, capture: str, event: str) -> dict[int, float]:
         """Return the first seed's frames of `capture`, CONDITION/INTERFACE, with times in s."""
         condition, _, interface = capture.partition("/")
+        self._require_condition(condition)
+        if event not in EVENTS:
+            raise UnknownName(
+                f"There is no event '{event[:40]}'.", f"There is: {', '.join(EVENTS)}."
+            )
         beginning = f"{PREFIX}{interface}.{event}."
         return {
             int(key.removeprefix(beginning)): time

@@ -43,10 +43,17 @@ class VariantRuns:
             key: Key = catalogue.key_module(lab.name).key(
                 self.runs, variables_of(lab, self.variant)
             )
+        except TcplabError:
+            raise
         except (KeyError, ZeroDivisionError) as error:
             raise TcplabError(
                 f"The key cannot be computed: {error!r}.", "Correct the lab's key.py."
             ) from None
+        if unasked := sorted(
+            {*key.numbers, *key.choices, *key.frames} - {q.id for q in lab.questions}
+        ):
+            problem = f"key.py answers '{unasked[0]}', which lab.toml does not ask."
+            raise TcplabError(problem, "Correct one of them.")
         return key
 
 

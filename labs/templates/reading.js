@@ -17,11 +17,14 @@ const overrides = () => ["# Points by hand, read at each grading.\n",
   ...decided.override.filter((line) => !given().some((fresh) => sameAnswer(line, fresh))),
   ...given()].map((line) => typeof line === "string" ? line : lines("override", line)).join("\n");
 
-const ticked = () => page("section[data-flags]").filter((section) => section.querySelector("input").checked)
+const decisions = (kind) => page("section[data-flags]")
+  .filter((section) => section.querySelector(`input[value=${kind}]`).checked)
   .map((section) => ({ student: section.dataset.student, hand_in: section.dataset.handIn,
-    flags: JSON.parse(section.dataset.flags), comment: comment(section) }));
+    ...(kind === "accept" ? { flags: JSON.parse(section.dataset.flags) } : {}), comment: comment(section) }));
+const ticked = () => [...decisions("accept"), ...decisions("reject")];
 const accepted = () => ["# Hand-ins that were looked at, read at each grading.\n",
-  ...[...decided.accept, ...ticked()].map((line) => lines("accept", line))].join("\n");
+  ...["accept", "reject"].flatMap((kind) =>
+    [...decided[kind], ...decisions(kind)].map((line) => lines(kind, line)))].join("\n");
 
 const button = (id, name, content, count, what) => {
   const element = document.getElementById(id);
@@ -31,4 +34,4 @@ const button = (id, name, content, count, what) => {
   });
 };
 button("save-overrides", "overrides.toml", overrides, given, "answers have points");
-button("save-accepted", "accepted.toml", accepted, ticked, "hand-ins accepted");
+button("save-accepted", "accepted.toml", accepted, ticked, "hand-ins decided");

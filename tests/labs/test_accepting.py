@@ -21,6 +21,7 @@ from labs.grading.decisions import (
     Acceptances,
     Override,
     Overrides,
+    Rejection,
     apply_acceptances,
     apply_overrides,
     read_acceptances,
@@ -252,3 +253,23 @@ def test_decisions_about_nobody_are_told(case: Case, sack: LabSpec, tmp_path: Pa
         tmp_path / "grades", sack, [case], Acceptances((Acceptance("anne", DIGEST, ("whose",)),))
     )
     assert notices == ["There are decisions about 'anne', who has no hand-in."]
+
+
+def test_a_rejected_hand_in_has_zero_points(case: Case, sack: LabSpec) -> None:
+    rejections = (Rejection("ben", DIGEST), Rejection("ann", OTHER_DIGEST))
+    apply_acceptances(case, Acceptances(reject=rejections))
+    assert exports(sack, case) == ("", "", False)
+    apply_acceptances(case, Acceptances(reject=(Rejection("Ann ", DIGEST, "It is Ben's."),)))
+    assert case.final == 0 and exports(sack, case) == ("0", "0", True)
+    assert "It is Ben&#39;s." in feedback_page(sack, case)
+
+
+def test_the_rest_of_a_graded_hand_in_is_what_waits_for_a_person(case: Case, sack: LabSpec) -> None:
+    case.flags = []
+    case.marks = [
+        replace(mark, points=None) if mark.question in ("why", "compare") else mark
+        for mark in case.marks
+    ]
+    before = case.points or 0.0
+    apply_overrides(case, sack, Overrides((Override("ann", "rest", 30.0),)))
+    assert case.open == [] and case.points == before + 30.0

@@ -22,7 +22,7 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading.marking import Marker
 from labs.instructor.autopilot import copied_share, guessed_share
-from labs.measuring.measures import MeasuredRun
+from labs.measuring.measures import MeasuredRun, UnknownName
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 
@@ -117,3 +117,12 @@ def test_copying_and_guessing_earn_little(key: Key) -> None:
     runs = {"sack": MeasuredRun(({"sack_on": {"server.rate": 445.0}},))}
     assert 0.05 < copied_share(marker, runs) <= 0.2
     assert 0 < guessed_share(replace(marker, key=Key())) <= 0.1
+
+
+def test_a_key_that_names_what_there_is_not_is_told() -> None:
+    run = MeasuredRun(({"sack_on": {"server.rate": 445.0, "frame.h1-eth0.syn.1": 0.0}},))
+    assert run.frames("sack_on/h1-eth0", "syn") == {1: 0.0}
+    with pytest.raises(UnknownName, match="no condition 'sack_of'"):
+        run("sack_of", "server.rate")
+    with pytest.raises(UnknownName, match="no event 'time_out'"):
+        run.frames("sack_on/h1-eth0", "time_out")
