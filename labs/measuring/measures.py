@@ -163,7 +163,7 @@ def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
     return before, after
 
 
-_LEAST_TIMEOUT, _REACTION = 190_000_000, 1_000_000
+_LEAST_TIMEOUT, _REACTION = 190_000_000, 100_000
 """ns: Linux's least time-out less a tick, and within which a sender reacts to a packet."""
 EVENTS = (
     "syn",

@@ -47,7 +47,7 @@ from tests.labs.spoilt_hand_ins import (
 )
 from tests.labs.student import Kind
 
-POINTS = 13.0
+POINTS = 10.0
 """Of the questions that the program marks, without the second run and the forecast."""
 KINDS = (
     Kind("honest", "graded", honest, points=(POINTS, POINTS), said="it gave your captures"),
