@@ -71,6 +71,7 @@ class BuildBelowOneName(build):
         (place / f"{HOME}.py").rename(place / HOME / "__init__.py")
         for name in PACKAGES:
             (place / name).rename(place / HOME / name)
+        shutil.copy(place / HOME / "experiments/programs/public/testing.py", place / HOME)
         for module in (place / HOME).rglob("*.py"):
             module.write_text(as_installed(module.read_text()))
         (place / HOME / "py.typed").touch()

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.harness.sweep.python import SweepResult as SweepResult
     from experiments.harness.sweep.python import sweep as sweep
     from experiments.programs import plugin as plugin
-    from experiments.programs import testing as testing
+    from experiments.programs.public import testing as testing
     from experiments.programs.start import network as network
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
@@ -69,6 +69,12 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from topologies.topology_spec import Port as Port
     from topologies.topology_spec import TopologySpec as TopologySpec
     from topologies.two_hosts import two_hosts as two_hosts
+
+# For `import tcplab.testing` in a checkout, where this file is no package.
+__path__ = [
+    *globals().get("__path__", []),
+    str(Path(__file__).parent / "experiments/programs/public"),
+]
 
 
 @cache

@@ -7,12 +7,14 @@ filled in because ARP would double the first handshake's round trip.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from topologies.topology_spec import Port, TopologySpec
 
 PREFIX = 16
+IPV6_PREFIX = 64
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,18 @@ def interfaces(topology: TopologySpec) -> tuple[Interface, ...]:
     return tuple(addressed)
 
 
+def ipv6_of(address: str) -> str:
+    """Return the IPv6 address of an interface or a segment, given its IPv4 address.
+
+    >>> ipv6_of("10.2.0.1")
+    'fd00:0:0:2::1'
+    """
+    _ten, segment, high, low = map(int, address.split("."))
+    return f"fd00:0:0:{segment:x}::{high << 8 | low:x}"
+
+
 def address_of(topology: TopologySpec, host: str) -> str:
-    """Return the address of a host's only interface."""
+    """Return the address of a host's first interface."""
     return next(
         interface.address for interface in interfaces(topology) if interface.port.node == host
     )
@@ -82,33 +94,54 @@ def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ..
 
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
     """Return the shortest routes of a host or router to the segments that it is not part of."""
-    everything = interfaces(topology)
-    own = {interface.segment: interface for interface in everything if interface.port.node == node}
-    others: list[Route] = []
-    for segment in sorted({interface.segment for interface in everything} - set(own)):
-        first_hop = _next_hop(everything, own, segment)
-        network = f"10.{segment}.0.0/{PREFIX}"
-        others.append(Route(network, first_hop.address, own[first_hop.segment].port.name))
-    return tuple(others)
+    own = _segments_of(topology, node)
+    found = (_route(topology, own, segment) for segment in _others(topology, own))
+    return tuple(route for route in found if route)
 
 
-def _next_hop(
-    everything: tuple[Interface, ...], own: dict[int, Interface], target: int
-) -> Interface:
+def spare_routes(topology: TopologySpec, host: str) -> tuple[tuple[Route, ...], ...]:
+    """Return the routes over each interface of a host after its first."""
+    own = _segments_of(topology, host)
+    spares = [{segment: interface} for segment, interface in own.items()][1:]
+    ways = (
+        [_route(topology, way, segment) for segment in _others(topology, own)] for way in spares
+    )
+    return tuple(tuple(route for route in way if route) for way in ways)
+
+
+def _segments_of(topology: TopologySpec, node: str) -> dict[int, Interface]:
+    found = (interface for interface in interfaces(topology) if interface.port.node == node)
+    return {interface.segment: interface for interface in found}
+
+
+def _others(topology: TopologySpec, own: Iterable[int]) -> list[int]:
+    return sorted({interface.segment for interface in interfaces(topology)} - set(own))
+
+
+def _route(topology: TopologySpec, own: dict[int, Interface], target: int) -> Route | None:
+    hop = _next_hop(topology, own, target)
+    if hop is None:
+        return None
+    return Route(f"10.{target}.0.0/{PREFIX}", hop.address, own[hop.segment].port.name)
+
+
+def _next_hop(topology: TopologySpec, own: dict[int, Interface], target: int) -> Interface | None:
     """Breadth first over segments: the neighbouring router's interface that leads to `target`."""
+    forwarding = [
+        interface
+        for interface in interfaces(topology)
+        if topology.kind(interface.port.node) == "router"
+    ]
     via: dict[int, Interface | None] = dict.fromkeys(own)
     queue = deque(own)
     while queue:
         segment = queue.popleft()
-        routers = [interface for interface in everything if interface.segment == segment]
-        for entry in routers:
-            for onward in everything:
+        for entry in (interface for interface in forwarding if interface.segment == segment):
+            for onward in forwarding:
                 if onward.port.node == entry.port.node and onward.segment not in via:
                     via[onward.segment] = via[segment] or entry
                     queue.append(onward.segment)
-    hop = via[target]
-    assert hop is not None, "TopologySpec checks that everything is connected"
-    return hop
+    return via.get(target)
 
 
 def _segments(topology: TopologySpec) -> dict[str, int]:

@@ -239,9 +239,8 @@ class TopologySpec:
             )
 
     def _check_connected(self, node: Node) -> None:
-        degree = sum(node.name in (link.left, link.right) for link in self.links)
-        if node.kind == "host" and degree != 1:
-            raise UsageError(f"Host {node.name} has {degree} links.", "A host has exactly one.")
+        if node.kind == "host" and not self.ports_of[node.name]:
+            raise UsageError(f"Host {node.name} has no link.", "Add a link.")
         if node.name not in self._reached_from(self.nodes[0].name):
             raise UsageError(
                 f"No link connects {node.name} with {self.nodes[0].name}.", "Add a link."
@@ -299,7 +298,8 @@ class TopologySpec:
             for port in self.ports_of[node]:
                 if port.peer not in came_by:
                     came_by[port.peer] = port
-                    queue.append(port.peer)
+                    if self._kinds[port.peer] != "host":  # which forwards nothing
+                        queue.append(port.peer)
         return came_by
 
     @cached_property

@@ -18,7 +18,7 @@ from testbed.virtual.line import LineClosed, LineSilent
 from topologies.foundation import untrusted
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError, UsageError
-from topologies.topology_spec import Channel, TopologySpec
+from topologies.topology_spec import Channel, Port, TopologySpec
 
 BANDWIDTH = "100mbit"
 _SPINS = "tcplab: "
@@ -97,6 +97,34 @@ class Host:
         program = self.start(argv, **options).wait(timeout)
         return program.check() if check else program
 
+    def unplug(
+        self, interface: int = 0, at: str | float = 0.0, for_: str | float | None = None
+    ) -> None:
+        """Pull the cable: the interface has no carrier until `plug`, or for a time."""
+        self._carrier(interface, False, at, for_)
+
+    def plug(self, interface: int = 0, at: str | float = 0.0) -> None:
+        """Plug the cable in again."""
+        self._carrier(interface, True, at, None)
+
+    def _carrier(self, interface: int, up: bool, at: str | float, for_: str | float | None) -> None:
+        name = self.interface(interface)
+        self.network.order("carrier", interface=name, up=up, **_during(at, for_))
+
+    def interface(self, number: int = 0) -> str:
+        """Return the name of an interface. Raises UsageError."""
+        names = [port.name for port in self.network.topology.ports_of[self.name]]
+        if not 0 <= number < len(names):
+            raise UsageError(f"{self.name} has no interface {number}.", f"It has {names}.")
+        return names[number]
+
+    def set_sysctls(self, values: Mapping[str, str]) -> None:
+        """Set sysctls of this host, such as {"net.ipv4.tcp_congestion_control": "bbr"}.
+
+        Raises TcplabError for one that the kernel lacks or reads back otherwise.
+        """
+        self.network.order("sysctls", host=self.name, values=dict(values))
+
     def call(self, function: Callable[..., Any], *given: Any, timeout: str | float = "1min") -> Any:
         """Return what a function of a module returns in this host; an async one is awaited.
 
@@ -109,24 +137,28 @@ class Host:
         )
 
 
+def _during(at: str | float, for_: str | float | None) -> dict[str, int | None]:
+    """Return the members of an order that say when it begins and how long it lasts."""
+    return {"at": nanoseconds(at), "lasts": None if for_ is None else nanoseconds(for_)}
+
+
 @dataclass(frozen=True)
 class NetworkLink:
-    """All shaped ports of the network, changed together."""
+    """Shaped ports of the network, changed together."""
 
     network: Network
+    ports: tuple[Port, ...]
 
     def down(self, at: str | float = 0.0, for_: str | float | None = None) -> None:
-        """Let no packet pass, `at` a time from now, until the link changes or `for_` is over."""
-        self._change(None, at, for_)
+        """Lose every packet, `at` a time from now, until the link changes or `for_` is over."""
+        self.change(at, for_, loss="100%")
 
     def change(self, at: str | float = 0.0, for_: str | float | None = None, **values: str) -> None:
-        """Give every port a channel, such as loss="10%", from a moment on or for a time."""
-        ports = [port.name for port in self.network.topology.ports if port.channel]
-        self._change(dict.fromkeys(ports, to_data(channel(**values))), at, for_)
-
-    def _change(self, channels: Any, at: str | float, for_: str | float | None) -> None:
-        lasts = None if for_ is None else nanoseconds(for_)
-        self.network.order("link", channels=channels, at=nanoseconds(at), lasts=lasts)
+        """Change values such as loss="10%" from a moment on, or for a time."""
+        for port in self.ports:
+            from_data(Channel, {**to_data(port.channel), **values}, port.name)
+        names = [port.name for port in self.ports]
+        self.network.order("link", ports=names, values=values, **_during(at, for_))
 
 
 @dataclass
@@ -156,7 +188,28 @@ class Network:
 
     @property
     def link(self) -> NetworkLink:
-        return NetworkLink(self)
+        """All links together."""
+        return NetworkLink(self, tuple(port for port in self.topology.ports if port.channel))
+
+    def link_between(self, node: str, other: str) -> NetworkLink:
+        """Return the link between two neighbours, both ways. Raises UsageError."""
+        ends = {node, other}
+        ports = tuple(port for port in self.link.ports if {port.node, port.peer} == ends)
+        if not ports:
+            links = {f"{port.node} and {port.peer}" for port in self.link.ports}
+            raise UsageError(
+                f"No link with a delay or a rate is between {node} and {other}.",
+                f"There is one between {', '.join(sorted(links))}.",
+            )
+        return NetworkLink(self, ports)
+
+    def translate(self, router: str, host: Host | str) -> str:
+        """Let a router translate a host's address (NAT), and return its outer address.
+
+        A second call chooses another, as when a router starts again.
+        """
+        name = host.name if isinstance(host, Host) else self.host(host).name
+        return str(self.order("translate", router=router, host=name))
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -181,16 +234,16 @@ class Network:
         """Let virtual time go on."""
         self.order("sleep", timeout=nanoseconds(time))
 
-    def capture(self, host: Host | str = "h1") -> HostCapture:
-        """Return the packets of a host so far."""
-        return HostCapture(self.capture_file(host))
+    def capture(self, host: Host | str = "h1", interface: int = 0) -> HostCapture:
+        """Return the packets of a host's interface so far."""
+        return HostCapture(self.capture_file(host, interface))
 
-    def capture_file(self, host: Host | str = "h1") -> Path:
-        """Return the file with the packets of a host so far."""
-        name = host.name if isinstance(host, Host) else self.host(host).name
+    def capture_file(self, host: Host | str = "h1", interface: int = 0) -> Path:
+        """Return the file with the packets of a host's interface so far."""
+        chosen = host if isinstance(host, Host) else self.host(host)
         if not self.over:
             self.order("packets")
-        return self.out / f"{name}-eth0.pcap"
+        return self.out / f"{chosen.interface(interface)}.pcap"
 
     @property
     def spins(self) -> str:
@@ -225,7 +278,7 @@ class Network:
             if program := self.programs.get(int(number)):
                 program.hear(news)
         if "error" in reply:
-            raise TcplabError(f"{do}: {reply['error']}.", "See the network's story.")
+            raise TcplabError(f"{do}: {reply['error']}", reply["remedy"])
         return reply["ok"]
 
     def _answer(self, order: dict[str, Any]) -> dict[str, Any]:

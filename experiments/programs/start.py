@@ -11,7 +11,7 @@ from pathlib import Path
 from experiments.harness.running.lab import lab_on
 from experiments.programs.folders import environment, folders_for
 from experiments.programs.network import Network, channel
-from testbed.guest.driven import DrivenSpec
+from testbed.driven.job import DrivenSpec
 from testbed.host.capacity import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_archive
@@ -27,7 +27,7 @@ from topologies.foundation.errors import TcplabError, UsageError
 from topologies.topology_spec import TopologySpec
 from topologies.two_hosts import two_hosts
 
-_JOB = "testbed.guest.driven"
+_JOB = "testbed.driven.job"
 CLOCK = "2026-12-01"
 """The day that programs see unless another is named: certificates of this year are valid."""
 _BOOT = 120.0  # wall seconds

@@ -13,12 +13,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path("/run/host")
-"""The root of programs in the guest."""
+from testbed.guest.namespaces import network_namespace
+from topologies.addresses import ipv6_of
+
+ROOTS = Path("/run/hosts")
+"""A folder for the root of each host's programs in the guest."""
+COMMON = Path("/run/common")
+"""What all hosts see: this computer's folders, devices, processes."""
 LAYERS = Path("/run/layers")
 """What overlays are made of."""
 _SCRATCH = ("tmp", "var/tmp", "var/log", "var/lib", "run", "root", "home", "mnt")
 _RDONLY, _NOSUID, _NODEV, _NOATIME, _NODIRATIME = 1, 2, 4, 1024, 2048
+_BIND, _WITH_ALL_BELOW = 4096, 16384  # MS_BIND, MS_REC
 _QUIET = _RDONLY | _NOSUID | _NODEV | _NOATIME | _NODIRATIME
 _DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
 _DEVICES |= {"tty": (5, 0)}
@@ -37,29 +43,50 @@ class HostFolders:
     links: tuple[tuple[str, str], ...]
 
 
-def make_root(folders: HostFolders, addresses: Mapping[str, str]) -> None:
-    """Mount the root; `addresses` are those of the hosts by name. Raises OSError."""
-    for place in (ROOT, LAYERS):
+def root_of(host: str) -> Path:
+    """Return the folder that is the root of a host's programs."""
+    return ROOTS / host
+
+
+def make_roots(folders: HostFolders, addresses: Mapping[str, str]) -> None:
+    """Mount what all hosts see; `addresses` are those of the hosts. Raises OSError."""
+    for place in (COMMON, LAYERS, ROOTS):
         place.mkdir(exist_ok=True)
         _mount("tmpfs", place, "tmpfs", 0, "mode=0755")
+    for folder in folders.seen:
+        _show(folder, folder in folders.written)
+    _make_devices(COMMON / "dev")
+    (COMMON / "proc").mkdir()
+    _mount("proc", COMMON / "proc", "proc", _NOSUID | _NODEV)
+    _name_hosts(COMMON / "etc", addresses)
+
+
+def make_root(host: str, pid: int, folders: HostFolders) -> None:
+    """Mount a host's root: what all see, empty folders and interfaces of its own.
+
+    `pid` is a process in the host's network. Raises OSError.
+    """
+    root = root_of(host)
+    root.mkdir()
+    _mount("tmpfs", root, "tmpfs", 0, "mode=0755")
     for name in _SCRATCH:
-        place = ROOT / name
+        place = root / name
         place.mkdir(parents=True)
         place.chmod(0o1777)
     for link, target in folders.links:
-        (ROOT / link.lstrip("/")).symlink_to(target)
-    for folder in folders.seen:
-        _show(folder, folder in folders.written)
-    _make_devices(ROOT / "dev")
-    for kind, name in (("proc", "proc"), ("sysfs", "sys")):
-        (ROOT / name).mkdir(exist_ok=True)
-        _mount(kind, ROOT / name, kind, _NOSUID | _NODEV)
-    _name_hosts(ROOT / "etc", addresses)
+        (root / link.lstrip("/")).symlink_to(target)
+    for folder in (*folders.seen, "/dev", "/proc"):
+        place = root / folder.lstrip("/")
+        place.mkdir(parents=True, exist_ok=True)
+        _mount(f"{COMMON}{folder}", place, "", _BIND | _WITH_ALL_BELOW)
+    (root / "sys").mkdir()
+    with network_namespace(pid):  # whose interfaces it lists
+        _mount("sysfs", root / "sys", "sysfs", _NOSUID | _NODEV)
 
 
 def _show(folder: str, is_written: bool) -> None:
     """Mount one of this computer's folders at its path, below an overlay if it is written to."""
-    place = ROOT / folder.lstrip("/")
+    place = COMMON / folder.lstrip("/")
     place.mkdir(parents=True, exist_ok=True)
     if not is_written:
         _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
@@ -86,9 +113,13 @@ def _make_devices(dev: Path) -> None:
 
 
 def _name_hosts(etc: Path, addresses: Mapping[str, str]) -> None:
-    hosts = "".join(f"{address} {name}\n" for name, address in addresses.items())
+    hosts = "".join(
+        f"{address} {name}\n{ipv6_of(address)} {name} ip6-{name}\n"
+        for name, address in addresses.items()
+    )
     files = {
         "hosts": f"127.0.0.1 localhost\n::1 localhost ip6-localhost\n{hosts}",
+        "gai.conf": "precedence ::ffff:0:0/96 100\n",  # IPv4 first: every server listens there
         "resolv.conf": "",
         "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\nservices: files\n",
     }

@@ -241,7 +241,7 @@ class LiveNetwork:
             is_host = self.topology.kind(node) == "host"
             self.set_sysctls(node, HOST_SYSCTLS if is_host else ROUTER_SYSCTLS)
             with network_namespace(self.pid(node)):
-                rtnetlink.apply(_addressing(self.topology, node))
+                rtnetlink.apply(addressing(self.topology, node))
         for port in self.topology.ports:
             with network_namespace(self.pid(port.node)):
                 if self.topology.mtu != ETHERNET:
@@ -329,7 +329,7 @@ def _assemble(live: LiveNetwork) -> None:
         )
 
 
-def _addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
+def addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
     """Return a node's requests in order: up interfaces can have neighbours and routes."""
     requests = [rtnetlink.up("lo")]
     for interface in interfaces(topology):

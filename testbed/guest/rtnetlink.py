@@ -80,6 +80,12 @@ def up(interface: str) -> NetlinkRequest:
     return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body, flags=0)
 
 
+def down(interface: str) -> NetlinkRequest:
+    """Take an interface down. Raises OSError if the namespace has none of that name."""
+    body = _LINK.pack(0, 0, socket.if_nametoindex(interface), 0, _UP)
+    return NetlinkRequest(f"link set {interface} down", _NEW_LINK, body, flags=0)
+
+
 def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
     """Give an interface an IPv4 address."""
     body = struct.pack("=BBBBI", socket.AF_INET, prefix, 0, 0, socket.if_nametoindex(interface))

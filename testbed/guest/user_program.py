@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from testbed.guest.event_loop import EventLoop
-from testbed.guest.host_root import ROOT
+from testbed.guest.host_root import root_of
 
 _ENTER = "/lab/init"
 """It enters a host and a root before it becomes the program (testbed/lab/kernel/init.c)."""
@@ -99,7 +99,7 @@ class UserProgram:
 
 
 def _started(pid: int, host: str, start: ProgramStart) -> subprocess.Popen[bytes]:
-    where = [f"/proc/{pid}/ns/net", host, str(ROOT), start.folder]
+    where = [f"/proc/{pid}/ns/net", host, str(root_of(host)), start.folder]
     words = [_ENTER, *where, str(start.user), str(start.group), *start.argv]
     with tempfile.TemporaryFile() as given:
         given.write(start.input.encode())

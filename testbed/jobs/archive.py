@@ -177,7 +177,7 @@ def job_archive(
     """
     order: dict[str, Any] = {"module": module, "data": data, **kernel}
     own = Path(*module.split(".")).with_suffix(".py")
-    members = _packages_of(own) | _code() | {own.as_posix(): _source(own)}
+    members = _packages_of(own) | _code() | _own_code(module, own)
     for name, plugin in registered(DISCIPLINES).items():
         order.setdefault("disciplines", {})[name] = plugin.entry.value
         other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
@@ -189,6 +189,14 @@ def job_archive(
         for name in sorted(members):
             archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
     return buffer.getvalue()
+
+
+def _own_code(module: str, own: Path) -> dict[str, bytes]:
+    """Return the modules of a job of its own: studies, whose code travels always, have none."""
+    if own.as_posix() in _code():
+        return {}
+    files = (file.relative_to(_ROOT) for file in files_of(module) if file.suffix == ".py")
+    return {file.as_posix(): _source(file) for file in files}
 
 
 def _packages_of(module: Path) -> dict[str, bytes]:

@@ -112,7 +112,7 @@ def test_a_users_own_modules_stay_the_users(installed: Path, elsewhere: Path) ->
     code = "import tcplab, analysis; print(analysis.OWNER, tcplab.__file__)"
     said = printed(elsewhere, installed / "python", "-c", code)
     assert said.startswith(f"the user {installed.parent}")
-    code = "import tcplab; [getattr(tcplab, name) for name in dir(tcplab)]"
+    code = "import tcplab.testing; [getattr(tcplab, name) for name in dir(tcplab)]"
     printed(elsewhere, installed / "python", "-c", code)
 
 

@@ -7,35 +7,32 @@ reply has its result, or the error in a sentence, the time, and what each progra
 
 from __future__ import annotations
 
-import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from testbed.driven.captures import captured, give_turns
+from testbed.driven.middlebox import Translations, add_spare_routes, set_carrier
 from testbed.guest.event_loop import EventLoop
-from testbed.guest.host_root import HostFolders, make_root
+from testbed.guest.host_root import HostFolders, make_root, make_roots
+from testbed.guest.ipv6 import add_ipv6
 from testbed.guest.job_entry import JobContext, copy_out
+from testbed.guest.namespaces import allow_algorithms, available_algorithms
 from testbed.guest.network import LiveNetwork, cabled_network
 from testbed.guest.orders import OrderLine
-from testbed.guest.programs import wait_for
 from testbed.guest.user_program import ProgramStart, UserProgram
 from topologies.addresses import address_of
-from topologies.foundation.data import from_data
+from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import WHOLE
 from topologies.topology_spec import Channel, TopologySpec
 
 _LOOPBACK = {"net.ipv6.conf.lo.disable_ipv6": "0"}
-_START = 10.0  # seconds that tcpdump may take to start
 _LOOK = 1_000_000  # nanoseconds between two looks whether a port is open
 _LISTENS = "0A"  # TCP_LISTEN in /proc/net/tcp
-_SLEEPS = "S"  # proc_pid_stat(5)
-_TURNS = 100  # given to tcpdump at most
 
 
 @dataclass(frozen=True)
@@ -54,48 +51,23 @@ def perform(data: Any, job: JobContext) -> None:
     ways = [(one, other) for one in hosts for other in hosts if one != other]
     # Go, Node and the JVM reserve far more memory than they use.
     Path("/proc/sys/vm/overcommit_memory").write_text("1")
-    make_root(spec.folders, hosts)
-    with (
-        cabled_network(
-            spec.topology, disposable=True, has_lines=job.virtual, bridges=True, ways=ways
-        ) as live,
-        _captures(live, job, tuple(hosts)) as captures,
-    ):
-        live.shape()
+    make_roots(spec.folders, hosts)
+    with cabled_network(
+        spec.topology, disposable=True, has_lines=job.virtual, bridges=True, ways=ways
+    ) as live:
+        add_ipv6(live)
+        add_spare_routes(live)
+        allow_algorithms(available_algorithms())
         for host in hosts:
+            make_root(host, live.pid(host), spec.folders)
             live.set_sysctls(host, {**_LOOPBACK, **dict(spec.sysctls)})
-        network = DrivenNetwork(live, job, captures)
-        try:
-            network.obey(OrderLine())
-        finally:
-            network.kill_all()
-
-
-@contextmanager
-def _captures(
-    live: LiveNetwork, job: JobContext, hosts: tuple[str, ...]
-) -> Iterator[dict[str, int]]:
-    """Capture on each host until the block ends; yields the process of each capture's file."""
-    started = {}
-    for host in hosts:
-        name = f"{host}-eth0"
-        said = job.work / f"{name}.tcpdump.txt"
-        command = f"tcpdump -Z root -n -p -i {name} -B 8192 --immediate-mode -U --nano -w"
-        words = [*command.split(), str(job.work / f"{name}.pcap")]
-        started[name] = live.start(host, words, said, job.patience)
-        wait_for("tcpdump", partial(_is_ready, said), _START, 0.001)
-    try:
-        yield {f"{name}.pcap": process.pid for name, process in started.items()}
-    finally:
-        for process in started.values():
-            process.send_signal(signal.SIGINT)
-        for name, process in started.items():
-            process.wait()
-            job.deliver(f"{name}.pcap")
-
-
-def _is_ready(said: Path) -> bool:
-    return "listening on" in said.read_text()
+        with captured(live, job) as captures:
+            live.shape()
+            network = DrivenNetwork(live, job, captures)
+            try:
+                network.obey(OrderLine())
+            finally:
+                network.kill_all()
 
 
 class DrivenNetwork:
@@ -106,6 +78,7 @@ class DrivenNetwork:
         self._loop = EventLoop()
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
+        self._translations = Translations(live)
         self._begun = time.monotonic_ns()
 
     def obey(self, line: OrderLine) -> None:
@@ -128,17 +101,17 @@ class DrivenNetwork:
             "signal": self._signal,
             "sleep": self._sleep,
             "link": self._link,
+            "carrier": self._carrier,
+            "translate": self._translate,
+            "sysctls": self._sysctls,
             "packets": self._packets,
         }
         try:
             return {"ok": actions[order.pop("do")](**order)}
-        except (
-            OSError,
-            TcplabError,
-            ValueError,
-            LookupError,
-        ) as error:  # the caller's: time has not ended
-            return {"error": str(error)}
+        except TcplabError as error:  # the caller's: time has not ended
+            return {"error": error.problem, "remedy": error.remedy}
+        except (OSError, ValueError, LookupError) as error:
+            return {"error": f"{error}.", "remedy": ""}
 
     def _message(self, answer: dict[str, Any]) -> dict[str, Any]:
         self._loop.drain()
@@ -195,23 +168,43 @@ class DrivenNetwork:
     def _moment(self, later: int) -> int:
         return time.monotonic_ns() + later
 
-    def _link(self, channels: dict[str, Any] | None, at: int, lasts: int | None) -> None:
-        """Change channels by the names of their ports; None: no packet passes any of them."""
+    def _link(self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None) -> None:
+        """Change values of the channels of these ports."""
         fresh = {
-            name: replace(before, loss=WHOLE)
-            if channels is None
-            else from_data(Channel, channels[name])
-            for name, before in self._channels.items()
-            if channels is None or name in channels
+            name: from_data(Channel, {**to_data(self._channels[name]), **values}, name)
+            for name in ports
         }
-        begin = self._moment(at)
         if lasts is None:
-            self._loop.at(begin, lambda: self._keep(fresh))
+            self._later(at, lambda: self._keep(fresh))
         else:
-            self._loop.at(begin, lambda: self._set(fresh))
-            self._loop.at(begin + lasts, lambda: self._set({n: self._channels[n] for n in fresh}))
+            before = {name: self._channels[name] for name in ports}
+            self._later(at, lambda: self._set(fresh), lasts, lambda: self._set(before))
+
+    def _carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
+        """Plug a cable in, or pull it."""
+        change = partial(set_carrier, self._live, interface)
+        self._later(at, lambda: change(up), lasts, lambda: change(not up))
+
+    def _later(
+        self,
+        at: int,
+        begin: Callable[[], None],
+        lasts: int | None = None,
+        end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Do something `at` ns from now, which is at once for 0, and its end `lasts` ns later."""
+        moment = self._moment(at)
+        self._loop.at(moment, begin)
+        if lasts is not None:
+            self._loop.at(moment + lasts, end)
         if not at:
-            self._loop.run(lambda: False, begin)
+            self._loop.run(lambda: False, moment)
+
+    def _translate(self, router: str, host: str) -> str:
+        return self._translations.renew(router, host)
+
+    def _sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
+        return self._live.set_sysctls(host, values)
 
     def _keep(self, channels: dict[str, Channel]) -> None:
         self._channels |= channels
@@ -224,15 +217,7 @@ class DrivenNetwork:
     def _packets(self) -> list[str]:
         """Deliver what was captured so far, once tcpdump has written all of it."""
         for pid in self._captures.values():
-            _give_turns(pid)
+            give_turns(pid)
         for name in self._captures:
             copy_out(self._job.work / name, self._job.delivery / name)
         return sorted(self._captures)
-
-
-def _give_turns(pid: int) -> None:
-    """Let a process run until it sleeps, which takes no time."""
-    for _turn in range(_TURNS):
-        if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == _SLEEPS:
-            return
-        os.sched_yield()

@@ -1,4 +1,4 @@
-"""Names for tests of programs in a network: `from tcplab import testing`."""
+"""Names for tests of programs in a network: `import tcplab.testing`."""
 
 from experiments.programs.capture import CapturedConnection, HostCapture
 from experiments.programs.fixture import NetworkFixture

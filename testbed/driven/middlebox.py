@@ -1,0 +1,125 @@
+"""Changes of the network that an order makes: a pulled cable, a translated address.
+
+A pulled cable is the other end of the host's cable taken down, so the host's interface has no
+carrier. Hosts with several interfaces then send by the next one: its routes have a higher metric,
+and a route without a carrier is not used.
+
+A router translates a host's address to one of the segment behind each other port, both ways
+(tc-nat(8)). Ports stay as they are: every such host has an outer address alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from testbed.guest import rtnetlink
+from testbed.guest.ipv6 import set_ipv6
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.network import LiveNetwork, addressing
+from topologies.addresses import (
+    IPV6_PREFIX,
+    Interface,
+    Route,
+    address_of,
+    interfaces,
+    ipv6_of,
+    spare_routes,
+)
+from topologies.foundation.errors import UsageError
+
+_METRIC = 2000  # of the second interface; those of IPv6's routes are 1024
+_OUTER = 200  # third number of outer addresses: 10.SEGMENT.200.NUMBER
+
+
+def add_spare_routes(live: LiveNetwork) -> None:
+    """Give hosts with several interfaces the routes over the others. Raises TcplabError."""
+    for host in live.topology.named("host"):
+        ways = spare_routes(live.topology, host)
+        if not ways:
+            continue
+        names = [port.name for port in live.topology.ports_of[host]]
+        values = {
+            f"net.{family}.conf.{name}.ignore_routes_with_linkdown": "1"
+            for family in ("ipv4", "ipv6")
+            for name in ("all", *names)
+        }
+        live.set_sysctls(host, values)
+        spares = [
+            (route, f"dev {route.interface} metric {_METRIC + number}")
+            for number, way in enumerate(ways)
+            for route in way
+        ]
+        ipv4 = [f"route add {route.network} via {route.gateway} {way}" for route, way in spares]
+        ipv6 = [
+            f"route add {_ipv6_network(route)} via {ipv6_of(route.gateway)} {way}"
+            for route, way in spares
+        ]
+        live.output(host, ["ip", "-4", "-batch", "-"], "\n".join(ipv4))
+        live.output(host, ["ip", "-6", "-batch", "-"], "\n".join(ipv6))
+
+
+def _ipv6_network(route: Route) -> str:
+    return f"{ipv6_of(route.network.partition('/')[0])}/{IPV6_PREFIX}"
+
+
+def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
+    """Plug the cable of a host's interface in, or pull it. Raises TcplabError."""
+    port = next(port for port in live.topology.ports if port.name == interface)
+    far = live.topology.far_end(port)
+    with network_namespace(live.pid(far.node)):
+        rtnetlink.apply([rtnetlink.up(far.name) if up else rtnetlink.down(far.name)])
+        if up and live.topology.kind(far.node) == "router":  # which forgot its neighbours
+            rtnetlink.apply(addressing(live.topology, far.node))
+            set_ipv6(live, far.node)
+
+
+@dataclass
+class Translations:
+    """The hosts whose addresses routers translate, with the outer ports and addresses so far."""
+
+    live: LiveNetwork
+    ports: dict[str, set[str]] = field(default_factory=dict)
+    count: int = 0
+
+    def renew(self, router: str, host: str) -> str:
+        """Translate the host to outer addresses of its own, other than before; return the first.
+
+        Raises UsageError for a router that is not between this host and others.
+        """
+        topology = self.live.topology
+        if router not in topology.named("router"):
+            raise UsageError(f"{router} is no router.", "Choose a chain or another shape with one.")
+        inner = topology.path(router, host)[0]
+        mine = [interface for interface in interfaces(topology) if interface.port.node == router]
+        self.count += 1
+        address = address_of(topology, host)
+        outer = [interface for interface in mine if interface.port != inner]
+        addresses = [self._translate(interface, host, address) for interface in outer]
+        return addresses[0]
+
+    def _translate(self, outer: Interface, host: str, address: str) -> str:
+        public = f"10.{outer.segment}.{_OUTER}.{self.count}"
+        self._tell_neighbours(outer, public)
+        known = self.ports.setdefault(outer.port.name, set())
+        lines = [] if known else [f"qdisc add dev {outer.port.name} clsact"]
+        rules = {
+            "egress": f"match ip src {address}/32 action nat egress {address}/32 {public}",
+            "ingress": f"match ip dst {public}/32 action nat ingress {public}/32 {address}",
+        }
+        for way, rule in rules.items():
+            place = f"dev {outer.port.name} {way} protocol ip pref {self._preference(host)}"
+            lines += [f"filter del {place}"] if host in known else []
+            lines += [f"filter add {place} u32 {rule}"]
+        known.add(host)
+        self.live.output(outer.port.node, ["tc", "-batch", "-"], "\n".join(lines))
+        return public
+
+    def _preference(self, host: str) -> int:
+        return 1 + self.live.topology.named("host").index(host)
+
+    def _tell_neighbours(self, outer: Interface, public: str) -> None:
+        """Give the other nodes of the segment a permanent neighbour for the address."""
+        for other in interfaces(self.live.topology):
+            if other.segment == outer.segment and other != outer:
+                line = f"{public} lladdr {outer.mac} dev {other.port.name} nud permanent"
+                self.live.output(other.port.node, ["ip", "neighbour", "replace", *line.split()])
