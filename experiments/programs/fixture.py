@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.harness.running.verify import Difference, differences
 from experiments.programs.network import Host, Network, channel
-from experiments.programs.start import NetworkOptions, started
+from experiments.programs.start import NetworkOptions, options_and_link, started
 from experiments.programs.story import story
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import UsageError
@@ -45,9 +45,13 @@ class NetworkFixture:
             if self.has_failed:
                 self._keep()
 
-    def two_hosts(self, **link: str) -> tuple[Host, ...]:
-        """Start h1 and h2 with a link between them, and return both."""
-        return self.build(two_hosts(channel(**link))).hosts
+    def two_hosts(self, **settings: Any) -> tuple[Host, ...]:
+        """Start h1 and h2 with a link such as delay="150ms" between them, and return both.
+
+        Other settings are those of NetworkOptions.
+        """
+        options, link = options_and_link(settings)
+        return self.build(two_hosts(channel(**link)), **options).hosts
 
     def build(self, topology: TopologySpec, **options: Any) -> Network:
         """Start a network with the options of NetworkOptions. Raises UsageError for a second."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.host_root import HostFolders
@@ -14,33 +15,75 @@ from topologies.foundation.errors import UsageError
 
 _SYSTEM = ("/usr", "/etc", "/opt")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib64")
+_OF_THE_GUEST = ("dev", "proc", "sys", "run", "tmp", "boot", "lost+found")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_NEEDED = ("usr", "etc", "bin", "lib", "lib64", "opt")
 _ALL = 0o005  # what others need of a folder
 
 
-def folders_for(project: Path, more: Iterable[Path] = ()) -> HostFolders:
+@dataclass(frozen=True)
+class VisibleFolders:
+    """Folders that programs see: by place in a host, the folder of this computer.
+
+    They may write to those that are `written`, for the guest alone.
+    """
+
+    sources: Mapping[str, Path]
+    written: tuple[str, ...]
+    links: tuple[tuple[str, str], ...]
+
+    @property
+    def for_guest(self) -> HostFolders:
+        return HostFolders(tuple(self.sources), self.written, self.links)
+
+
+def folders_for(
+    project: Path, more: Iterable[Path] = (), root: Path | str | None = None
+) -> VisibleFolders:
     """Return what programs see: the system, the interpreter, the project, and `more`.
 
-    They may write to /etc and the project, as overlays. Raises UsageError for a folder that the
-    guest's user cannot read.
+    The system is this computer's, or the tree in `root` without the interpreter. Raises UsageError
+    for a folder that the guest's user cannot read.
     """
-    wanted = [*map(Path, _SYSTEM), Path(sys.prefix), Path(sys.base_prefix), project, *more]
-    wanted += [Path(link) for link in _LINKS if not Path(link).is_symlink()]
-    seen = _outermost(path.resolve() for path in wanted if path.is_dir())
-    for folder in seen:
+    system = _tree(Path(root).resolve()) if root else _this_system()
+    others = sorted({folder.resolve() for folder in (project, *more)})
+    sources = {**system.sources, **{str(folder): folder for folder in others}}
+    seen = {place: sources[place] for place in _outermost(sources)}
+    for folder in (*others, *seen.values()):
         _require_readable(folder)
+    written = [str(project.resolve()), *system.written]
+    return VisibleFolders(seen, tuple(place for place in seen if place in written), system.links)
+
+
+def _this_system() -> VisibleFolders:
+    wanted = [*_SYSTEM, sys.prefix, sys.base_prefix]
+    wanted += [link for link in _LINKS if not Path(link).is_symlink()]
+    found = (Path(place).resolve() for place in wanted if Path(place).is_dir())
     links = tuple((link, os.readlink(link)) for link in _LINKS if Path(link).is_symlink())
-    written = tuple(str(folder) for folder in seen if _is_written(folder, project))
-    return HostFolders(tuple(map(str, seen)), written, links)
+    return VisibleFolders({str(folder): folder for folder in found}, ("/etc",), links)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of programs: fixed, except for the interpreter's folder.
+def _tree(root: Path) -> VisibleFolders:
+    """Return the folders of an unpacked system, such as an image of a container."""
+    if not (root / "usr").is_dir() or not (root / "etc").is_dir():
+        raise UsageError(
+            f"{root} is no system: it has no folders usr and etc.",
+            "Name a folder with an unpacked image, as `docker export` gives it to tar.",
+        )
+    entries = [entry for entry in sorted(root.iterdir()) if entry.name not in _OF_THE_GUEST]
+    links = tuple((f"/{each.name}", os.readlink(each)) for each in entries if each.is_symlink())
+    folders = [each for each in entries if each.is_dir() and not each.is_symlink()]
+    sources = {f"/{each.name}": each for each in folders if each.name in _NEEDED or _is_seen(each)}
+    return VisibleFolders(sources, tuple(sources), links)
+
+
+def environment(root: Path | str | None = None) -> dict[str, str]:
+    """Return the environment of programs: fixed, but for the interpreter's folder.
 
     The last variable keeps the loader of programs from looking for this processor's features.
     """
     return {
-        "PATH": f"{Path(sys.prefix) / 'bin'}:{_PATH}",
+        "PATH": _PATH if root else f"{Path(sys.prefix) / 'bin'}:{_PATH}",
         "HOME": "/root",
         "USER": "root",
         "LANG": "C.UTF-8",
@@ -54,20 +97,23 @@ def environment() -> dict[str, str]:
     }
 
 
-def _outermost(folders: Iterable[Path]) -> list[Path]:
-    """Return the folders that are in no other, sorted, so that an outer one is mounted first."""
-    every = sorted(set(folders))
-    return [path for path in every if not any(path.is_relative_to(o) for o in every if o != path)]
+def _outermost(places: Iterable[str]) -> list[str]:
+    """Return the places that are in no other, sorted, so that an outer one is mounted first."""
+    every = sorted(map(Path, places))
+    inner = {path for path in every if any(path.is_relative_to(o) for o in every if o != path)}
+    return [str(path) for path in every if path not in inner]
 
 
-def _is_written(folder: Path, project: Path) -> bool:
-    return folder == Path("/etc") or folder == project.resolve()
+def _is_seen(folder: Path) -> bool:
+    """As root starts it, a guest has another user; the folders above are bound without it."""
+    return not ordinary_user() or stat.S_IMODE(folder.stat().st_mode) & _ALL == _ALL
 
 
 def _require_readable(folder: Path) -> None:
-    """As root starts it, a guest has another user; the folders above are bound without it."""
-    mode = stat.S_IMODE(folder.stat().st_mode)
-    if ordinary_user() and mode & _ALL != _ALL:
+    if not folder.is_dir():
+        raise UsageError(f"{folder} is no folder.", "Name one that programs are to see.")
+    if not _is_seen(folder):
+        mode = stat.S_IMODE(folder.stat().st_mode)
         raise UsageError(
             f"{folder} has mode {mode:04o}, and the guest of root is another user, who cannot read"
             " it.",

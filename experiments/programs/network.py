@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -131,7 +130,7 @@ class Host:
         Raises what it raised, if that is one of Python's exceptions, or else ProgramFailed.
         """
         path = [str(self.network.project)]
-        words = [sys.executable, "-c", RUNNER]
+        words = [self.network.python, "-c", RUNNER]
         return answered(
             self.run(words, input=asked(function, given, path), timeout=timeout, check=False)
         )
@@ -165,7 +164,7 @@ class NetworkLink:
 class Network:
     """A running network. `out` has the captures as soon as they were asked for, and at the end.
 
-    `patience` are wall seconds that an order may take.
+    `patience` are wall seconds that an order may take; `python` runs functions in hosts.
     """
 
     running: RunningGuest
@@ -175,6 +174,7 @@ class Network:
     project: Path
     environment: dict[str, str]
     patience: float
+    python: str
     now_ns: int = 0
     programs: dict[int, Program] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from experiments.harness.running.lab import lab_on
 from experiments.programs.folders import environment, folders_for
@@ -33,6 +35,7 @@ CLOCK = "2026-12-01"
 _BOOT = 120.0  # wall seconds
 _FOREVER = 1e9  # wall seconds of a debugger's session
 _SECOND = 10**9
+_ANY_PYTHON = "python3"  # of a tree
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,14 @@ class NetworkOptions:
     """Settings of a network other than topology and seed.
 
     `project` is a folder that programs see and may write to, for the guest alone; `folders` are
-    more that they see. `sysctls` are of all hosts. `clock` is the time at the start, in ISO 8601.
+    more that they see. `root` is an unpacked system that they see instead of this computer's.
+    `sysctls` are of all hosts. `clock` is the time at the start, in ISO 8601.
     `patience` are wall seconds that an order may take.
     """
 
-    project: Path = field(default_factory=Path.cwd)
-    folders: tuple[Path, ...] = ()
+    project: Path | str = field(default_factory=Path.cwd)
+    folders: tuple[Path | str, ...] = ()
+    root: Path | str | None = None
     sysctls: Mapping[str, str] = field(default_factory=dict)
     kernel: str = DEFAULT
     clock: str = CLOCK
@@ -54,27 +59,33 @@ class NetworkOptions:
     sandbox: type[Sandbox] | None = None
 
 
+_FIELDS = {field.name for field in fields(NetworkOptions)}
+
+
+def options_and_link(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the settings that are NetworkOptions, and those of a link."""
+    options = {name: value for name, value in settings.items() if name in _FIELDS}
+    return options, {name: settings[name] for name in settings.keys() - _FIELDS}
+
+
 @contextmanager
 def network(
     topology: TopologySpec | None = None,
     *,
     seed: int = 1,
     out: Path | str | None = None,
-    project: Path | str | None = None,
-    folders: Iterable[Path | str] = (),
-    sysctls: Mapping[str, str] | None = None,
-    **link: str,
+    **settings: Any,
 ) -> Iterator[Network]:
     """Provide a network; without a topology two hosts with a link such as delay="150ms".
 
-    Its captures stay in `out`, an empty folder or none yet. Raises TcplabError.
+    Other settings are those of `tcplab.testing.NetworkOptions`. The captures stay in `out`, an
+    empty folder or none yet. Raises TcplabError.
     """
-    options = NetworkOptions(
-        project=Path(project or Path.cwd()),
-        folders=tuple(map(Path, folders)),
-        sysctls=dict(sysctls or {}),
-    )
-    with started(topology or two_hosts(channel(**link)), seed, out, options) as running:
+    options, link = options_and_link(settings)
+    if topology and link:
+        raise UsageError(f"A topology has its links, so {link} is too much.", "Leave it out.")
+    shape = topology or two_hosts(channel(**link))
+    with started(shape, seed, out, NetworkOptions(**options)) as running:
         yield running
 
 
@@ -95,9 +106,9 @@ def started(
 def _running(
     topology: TopologySpec, seed: int, out: Path, options: NetworkOptions
 ) -> Iterator[Network]:
-    project = options.project.resolve()
-    folders = folders_for(project, options.folders)
-    spec = DrivenSpec(topology, folders, tuple(options.sysctls.items()))
+    project = Path(options.project).resolve()
+    folders = folders_for(project, map(Path, options.folders), options.root)
+    spec = DrivenSpec(topology, folders.for_guest, tuple(options.sysctls.items()))
     ready = _lab(options.kernel)
     archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
     with claimed_processor() as processor:
@@ -109,7 +120,7 @@ def _running(
             processor,
             sandbox=options.sandbox,
             takes_orders=True,
-            folders=tuple(map(Path, folders.seen)),
+            folders=folders.sources,
             clock=_clock(options.clock),
         )
         with guest(settings, compiled_code(ready), archive) as running:
@@ -119,8 +130,8 @@ def _running(
                 raise TcplabError(
                     f"The network was not ready within {_BOOT:g} s.", "The machine is too busy."
                 ) from None
-            known = (topology, seed, out, project, environment(), options.patience)
-            yield Network(running, *known)
+            known = (topology, seed, out, project, environment(options.root), options.patience)
+            yield Network(running, *known, _ANY_PYTHON if options.root else sys.executable)
 
 
 def _lab(kernel: str) -> Lab:

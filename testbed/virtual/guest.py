@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import resource
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -166,7 +166,8 @@ class RunningGuest:
 class GuestSettings:
     """The settings of a guest; a processor of None is any, the options are `run_in_guest`'s.
 
-    A guest that `takes_orders` has a line. Its programs see `folders` of this computer, read-only.
+    A guest that `takes_orders` has a line. Its programs see `folders` of this computer, by
+    place, read-only.
     `clock` is its time at the start, in nanoseconds since 1970.
     """
 
@@ -179,7 +180,7 @@ class GuestSettings:
     sandbox: type[Sandbox] | None = None
     loud: bool = False
     takes_orders: bool = False
-    folders: tuple[Path, ...] = ()
+    folders: Mapping[str, Path] = field(default_factory=dict)
     clock: int = _EPOCH
 
 

@@ -18,7 +18,7 @@ import os
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -60,8 +60,8 @@ class Sandbox(ABC):
     which the process number of the guest's first process comes; `user` is the guest's user and
     group if the caller is root.
     `scratch` is an empty folder that is gone after the run. `line` is the descriptor on which a
-    guest takes orders, -1 for one that takes none. Its programs see the `folders` of this computer,
-    read-only, below HOST.
+    guest takes orders, -1 for one that takes none. Its programs see `folders` of this computer,
+    read-only, by their places below HOST.
     """
 
     lab: Lab
@@ -73,7 +73,7 @@ class Sandbox(ABC):
     limits: Limits
     scratch: Path
     line: int = -1
-    folders: tuple[Path, ...] = ()
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
     name: ClassVar[str]
     """What doctor and manifests call it."""
@@ -100,7 +100,7 @@ class Sandbox(ABC):
 
     def _host_folders(self) -> dict[str, Path]:
         """Return the guest's path of each of the folders; those that are in others come later."""
-        return {f"{HOST}{folder}": folder for folder in sorted(self.folders)}
+        return {f"{HOST}{place}": folder for place, folder in sorted(self.folders.items())}
 
     def _limits(self) -> list[str]:
         """Return the arguments of `confine`: numbers, and how the kernel controls its processes."""

@@ -88,8 +88,8 @@ def test_programs_see_outer_folders_once_and_write_to_the_project(tmp_path: Path
     inner = tmp_path / "inner"
     inner.mkdir()
     tmp_path.chmod(0o755)
-    seen = folders_for(tmp_path, [inner, tmp_path / "absent"])
-    assert str(tmp_path) in seen.seen and str(inner) not in seen.seen
+    seen = folders_for(tmp_path, [inner])
+    assert str(tmp_path) in seen.sources and str(inner) not in seen.sources
     assert seen.written == ("/etc", str(tmp_path))
     assert f"{sys.prefix}/bin:" in environment()["PATH"]
 
@@ -176,3 +176,9 @@ def test_the_seed_of_the_last_failure_is_found(tmp_path: Path) -> None:
     kept.mkdir(parents=True)
     (kept / "seed").write_text("9\n")
     assert "test_plain[seed=9] PASSED" in run_pytest(tmp_path, "--tcplab-seed", "last")
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with pytest.raises(UsageError, match="absent is no folder"):
+        folders_for(tmp_path, [tmp_path / "absent"])

@@ -6,11 +6,14 @@ import shlex
 import shutil
 import sys
 import time
+import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+from analysis.analyze.files import write_graphs
+from analysis.flows.reader import read
 from experiments.harness.cli.options import FOLDER, kernel_option, parameter_options
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
@@ -61,6 +64,10 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
     "--folder", "folders", multiple=True, type=FOLDER, help="Folder that the programs see as well."
 )
 @click.option(
+    "--root", type=FOLDER, help="Unpacked system that the programs see instead of this computer's."
+)
+@click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
+@click.option(
     "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
 )
 @kernel_option
@@ -72,6 +79,8 @@ def execute(
     timeout: str,
     clock: str,
     folders: tuple[Path, ...],
+    root: Path | None,
+    opens: bool,
     out: Path,
     kernel: str | None,
     **link: object,
@@ -81,7 +90,9 @@ def execute(
     COMMAND runs in host h1, the server in h2. Both see this computer's programs and this folder,
     read-only. Exits with the status of COMMAND.
     """
-    options = NetworkOptions(folders=folders, clock=clock, kernel=kernel or DEFAULT_KERNEL)
+    options = NetworkOptions(
+        folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL
+    )
     begun = time.monotonic()
     _clear(out)
     channel = ExecLink(**link).channel()  # type: ignore[arg-type]
@@ -92,6 +103,8 @@ def execute(
     click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
     if spins:
         click.echo(f"tcplab: this run is not repeatable: {spins}.", err=True)
+    if opens:
+        _open(out, shlex.join(command))
     sys.exit(status)
 
 
@@ -126,11 +139,21 @@ def _print(program: Program) -> None:
     sys.stderr.write(program.stderr)
 
 
+def _open(out: Path, title: str) -> None:
+    """Write the page with the graphs of both captures, and show it."""
+    files = sorted(out.glob("*.pcap"))
+    readings = [(file.stem, read(file, packets=True)) for file in files]
+    (page,) = write_graphs(title, readings, out, {"html"})
+    click.echo(page, err=True)
+    if not webbrowser.open(page.resolve().as_uri()):
+        click.echo("tcplab: no browser could be started: open that file in one.", err=True)
+
+
 def _clear(out: Path) -> None:
     """Remove the captures of the last time. Raises UsageError for a folder of anything else."""
     if not out.exists():
         return
-    known = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json")
+    known = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json", "graphs.html")
     if strange := [file for file in out.iterdir() if not any(map(file.match, known))]:
         raise UsageError(f"{strange[0]} is in the way.", "Choose another --out.")
     shutil.rmtree(out)

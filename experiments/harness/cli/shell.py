@@ -1,9 +1,10 @@
-"""`tcplab shell TOPOLOGY`: Mininet's command line in a network of one's own, in real time."""
+"""`tcplab shell`: commands typed into hosts, in real time by Mininet or as `tcplab exec` does."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from experiments.harness.cli.options import kernel_option, parameter_options, te
 from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.request import choose
+from experiments.programs.start import NetworkOptions, started
+from experiments.programs.typed import HELP, TypedCommands
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits, Progress, Usage
@@ -67,12 +70,20 @@ def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:
     return made
 
 
-def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **link: Any) -> None:
+def _shell(
+    topology: str | None, size: int, testbed: str, kernel: str | None = None, **link: Any
+) -> None:
     """Build TOPOLOGY and open Mininet's command line in it, in real time.
 
     It captures and keeps no files. It prints how to use it when the network is ready.
+
+    Without TOPOLOGY, h1 and h2 run programs of this computer in this folder, in virtual time.
     """
-    made = _shape(topology)(size, ShellLink(**link).channel())
+    channel = ShellLink(**link).channel()
+    if topology is None:
+        _type_programs(channel, kernel)
+        return
+    made = _shape(topology)(size, channel)
     start: Start = run_natively
     if kernel and testbed == "native":
         raise UsageError("Natively all hosts run this computer's kernel.", "Leave --kernel out.")
@@ -82,6 +93,26 @@ def _shell(topology: str, size: int, testbed: str, kernel: str | None = None, **
         start = functools.partial(_in_guest, ready_lab(named))
     with scratch() as folder:
         interact(made, start, folder)
+
+
+def _type_programs(channel: Channel, kernel: str | None) -> None:
+    options = NetworkOptions(kernel=kernel or DEFAULT_KERNEL)
+    with started(two_hosts(channel), 1, None, options) as network:
+        if sys.stdin.isatty():
+            click.echo(HELP, err=True)
+        TypedCommands(network, functools.partial(print, end="", flush=True)).obey_all(_lines())
+
+
+def _lines() -> Iterator[str]:
+    """Yield lines until Ctrl-D; a script's come from standard input."""
+    prompt = "tcplab> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            print(file=sys.stderr)
 
 
 def _in_guest(
@@ -95,7 +126,9 @@ shell = click.Command(
     callback=_shell,
     help=_shell.__doc__,
     params=[
-        click.Argument(["topology"], type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])),
+        click.Argument(
+            ["topology"], required=False, type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])
+        ),
         *(option for option in parameter_options(ShellLink) if option.name != "duration"),
         click.Option(
             ["--size"],

@@ -1,0 +1,88 @@
+"""`tcplab exec` and `tcplab shell`: other systems, graphs, typed commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.virtual
+SERVE = f"{sys.executable} -m http.server 80"
+TYPED = f"""\
+h2 {SERVE} &
+sleep 1s
+h1 curl -sS http://h2/page
+nonsense
+link loss=100%
+h1 curl -sS -m 3 http://h2/page
+h1 kill $$
+"""
+
+
+def tcplab(project: Path, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", *words]
+    environment = {**os.environ, "BROWSER": "true"}
+    return subprocess.run(
+        command, cwd=project, input=typed, capture_output=True, text=True, env=environment
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "project"
+    place.mkdir()
+    place.chmod(0o755)
+    (place / "page").write_text("hello\n")
+    return place
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A system that has a shell alone."""
+    root = tmp_path / "tree"
+    shell = Path(shutil.which("dash") or "/bin/sh").resolve()
+    listed = subprocess.run(["ldd", shell], capture_output=True, text=True, check=True).stdout
+    libraries = re.findall(r"/\S+(?= \(0x)", listed)
+    for file in (shell, *map(Path, libraries)):
+        place = root / "usr" / str(file).removeprefix("/usr").lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+    (root / "usr/bin/sh").symlink_to(shell.name)
+    for name in ("bin", "lib", "lib64"):
+        (root / name).symlink_to(f"usr/{name}")
+    (root / "etc").mkdir()
+    (root / "etc/os-release").write_text("NAME=tree\n")
+    for folder in (root, *(each for each in root.rglob("*") if each.is_dir())):
+        folder.chmod(0o755)
+    return root
+
+
+def test_programs_of_another_system_run_in_its_tree(
+    ready_lab, project: Path, tree: Path, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", "read word </etc/os-release; echo $word; echo >/usr/new; pwd"]
+    done = tcplab(project, "exec", "--root", str(tree), "--", *command)
+    assert (done.returncode, done.stdout) == (0, f"NAME=tree\n{project}\n"), done.stderr
+    assert not (tree / "usr/new").exists()
+    wrong = tcplab(project, "exec", "--root", str(tmp_path), "--", *command)
+    assert wrong.returncode == 2 and "no system" in wrong.stderr
+
+
+def test_exec_opens_a_page_with_the_captures(ready_lab, project: Path) -> None:
+    words = ["exec", "--open", "--server", SERVE, "--", "curl", "-sS", "http://h2/page"]
+    done = tcplab(project, *words)
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+    assert "h1-eth0" in (project / ".tcplab/exec/graphs.html").read_text()
+
+
+def test_commands_are_typed_into_hosts(ready_lab, project: Path) -> None:
+    done = tcplab(project, "shell", "--delay", "20ms", typed=TYPED)
+    assert done.returncode == 0, done.stderr
+    printed = done.stdout.splitlines()
+    assert "hello" in printed and "status 28" in printed and "status 143" in printed
+    assert "'nonsense' is no command. Type help." in printed
