@@ -133,13 +133,28 @@ class LinkParameters:
 
 
 @dataclass(frozen=True)
+class FlowProgram:
+    """Sources in Python of a server and a client that carry a flow instead of iperf.
+
+    Hosts run them as `server PORT RECEIVED` and `client ADDRESS PORT SENT`, with Python's standard
+    library. The client sends the file SENT, of the flow's `amount` of random bytes, and ends; the
+    server writes what came to RECEIVED. The run compares both files. Over `protocol` "udp" the
+    programs are the transport.
+    """
+
+    server: str
+    client: str
+    protocol: Literal["tcp", "udp"] = "tcp"
+
+
+@dataclass(frozen=True)
 class Flow:
     """One iperf transfer of `duration`, or of `amount` bytes, which `duration` then bounds.
 
     `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
     With an `interval` the client prints a line that often. It begins `start` after all servers are
     ready, and `duration` counts from its own start. A `congestion_control` of its own goes before
-    that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)).
+    that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)). A `program` takes iperf's place.
     """
 
     name: str
@@ -153,6 +168,7 @@ class Flow:
     interval: Duration | None = None
     start: Duration = Duration(0)
     congestion_control: str = ""
+    program: FlowProgram | None = None
 
     @property
     def end(self) -> Duration:
@@ -161,9 +177,17 @@ class Flow:
 
     @property
     def protocol(self) -> Literal["tcp", "udp"]:
+        if self.program:
+            return self.program.protocol
         return "udp" if self.rate else "tcp"
 
     def __post_init__(self) -> None:
+        iperfs = (self.window, self.rate, self.interval, self.congestion_control or None)
+        if self.program and (self.amount is None or any(value is not None for value in iperfs)):
+            raise UsageError(
+                f"Flow {self.name} has a program and options of iperf, or no amount.",
+                "Give it an amount; its window, rate, interval and algorithm are the program's.",
+            )
         if not Duration.parse("1s") <= self.duration <= LONGEST:
             raise UsageError(
                 f"A flow of {self.duration} is not possible.",

@@ -14,7 +14,7 @@ from subprocess import Popen
 from typing import Any
 
 from experiments.proof import CHANGES
-from experiments.spec import ExperimentSpec, Flow
+from experiments.spec import ExperimentSpec, Flow, FlowProgram
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -31,6 +31,7 @@ from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
 from topologies.addresses import address_of
 from topologies.foundation.errors import TcplabError
 
+_PYTHON = ("/usr/bin/python3", "-B")
 READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
@@ -53,7 +54,7 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
         for flow in spec.flows:
             processes.append(_start_server(flow, spec, live, folder, job))
         servers = list(zip(spec.flows, processes, strict=True))
-        wait_for("iperf's servers", lambda: _all_listen(servers, live, folder), READY)
+        wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
         flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
         if job.ahead:
             print(f"{BEGUN}{time.time()}")
@@ -72,6 +73,8 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
                 " was cut off."
             )
+        own = [_compare(flow, folder, job) for flow in spec.flows if flow.program]
+        cut += filter(None, own)
     return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
 
 
@@ -138,6 +141,8 @@ def _start_server(
     flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
+    if flow.program:
+        return live.start(flow.receiver, _write_programs(flow, flow.program, job), output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
@@ -149,6 +154,43 @@ def _start_server(
         output,
         job.patience,
     )
+
+
+def _place(flow: Flow, job: JobContext) -> Path:
+    """Return the folder of a flow's own programs and of what they send."""
+    return job.work / "programs" / flow.name
+
+
+def _write_programs(flow: Flow, program: FlowProgram, job: JobContext) -> list[str]:
+    """Write programs and what the client sends; return the command of the server."""
+    from random import Random  # late: packets of other studies depend on what is imported
+
+    assert flow.amount
+    place = _place(flow, job)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "received").unlink(missing_ok=True)  # of the condition before
+    (place / "server.py").write_text(program.server)
+    (place / "client.py").write_text(program.client)
+    (place / "sent").write_bytes(Random(flow.name).randbytes(flow.amount.base))
+    return [*_PYTHON, str(place / "server.py"), str(flow.port), str(place / "received")]
+
+
+def _compare(flow: Flow, folder: Path, job: JobContext) -> str:
+    """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
+    place = _place(flow, job)
+    sent, received = (place / "sent").read_bytes(), place / "received"
+    waited_for(lambda: received.exists() and received.stat().st_size >= len(sent), READY, 0.1)
+    came = received.read_bytes() if received.exists() else b""
+    pairs = enumerate(zip(sent, came, strict=False))
+    right = next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
+    if came:
+        took = (received.stat().st_mtime_ns - (place / "begun").stat().st_mtime_ns) / 1e9
+        line = f"[  1] 0.0-{took:.6f} sec {right / 1024:.6f} KBytes {8 * right / took:.6f} bits/sec"
+        with (folder / f"{flow.name}.server.txt").open("a") as output:
+            output.write(f"\n{line}\n")
+    if came == sent:
+        return ""
+    return f"{flow.name}: {right:,} of {len(sent):,} bytes came in order, and {len(came):,} came."
 
 
 def receive_kib(flows: int) -> int:
@@ -164,7 +206,7 @@ def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, fol
     """Return whether every flow's server listens. Raises TcplabError if one has ended."""
     expected: dict[str, set[tuple[str, int]]] = {}
     for flow, server in servers:
-        check_alive(f"iperf's server of {flow.name}", server, folder / f"{flow.name}.server.txt")
+        check_alive(f"The server of {flow.name}", server, folder / f"{flow.name}.server.txt")
         expected.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
     return all(ports <= _listening(live, host) for host, ports in expected.items())
 
@@ -192,6 +234,11 @@ def _start_client(
     ]
     environment = job.patience if flow.protocol == "tcp" else {}
     output = folder / f"{flow.name}.client.txt"
+    if flow.program:
+        place = _place(flow, job)
+        words = [str(place / "client.py"), arguments[1], arguments[3], str(place / "sent")]
+        (place / "begun").touch()
+        return live.start(flow.sender, [*_PYTHON, *words], output, {})
     return live.start(flow.sender, ["iperf", *arguments], output, environment)
 
 
@@ -222,7 +269,7 @@ def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float
         )
     if client.returncode != 0:
         raise TcplabError(
-            f"{flow.name}: iperf's client failed: {tail(output)}",
+            f"{flow.name}: the client failed: {tail(output)}",
             "The run's folder has all that it printed.",
         )
     return ""

@@ -37,7 +37,7 @@ class TopologyEntry(Struct, frozen=True):
 
 
 class RunFlow(Struct, frozen=True):
-    """An iperf connection; `port` is the receiver's.
+    """An iperf connection, or one of a `program`; `port` is the receiver's.
 
     One with a `rate` is of UDP. One with a `window` was given socket buffers (iperf -w), which are
     meant to limit it.
@@ -52,9 +52,12 @@ class RunFlow(Struct, frozen=True):
     start: str = "0s"
     duration: str = ""
     congestion_control: str = ""
+    program: Any = None
 
     @property
     def protocol(self) -> str:
+        if isinstance(self.program, dict):
+            return "udp" if self.program.get("protocol") == "udp" else "tcp"
         return "udp" if self.rate else "tcp"
 
     @property

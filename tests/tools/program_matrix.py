@@ -1,15 +1,17 @@
 """Programs of many kinds in a network with loss: each twice, in both sandboxes, with equal packets.
 
-    python -m tests.tools.program_matrix [NAME...]
+    python -m tests.tools.program_matrix FOLDER [NAME...]
 
-Prints a row for each: virtual seconds, wall seconds, and whether packets and output are the same
-the second time, when there are pauses between the orders, and in the sandbox without namespaces. A
-program that is not installed has a row that says so.
+Prepares each program in FOLDER, or takes what was prepared there, and prints a row for each:
+virtual seconds, wall seconds, the digest of packets and output, and whether these are the same the
+second time, when there are pauses between the orders, and in the sandbox without namespaces. A
+program that is not installed has a row that says so. Another user's digests are the same.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import subprocess
 import sys
@@ -43,6 +45,7 @@ class MatrixCase:
 
 
 PAGES = "head -c 100000 /dev/zero >page"
+SSH_FILES = "cp -r ssh /tmp/ssh && chmod -R go= /tmp/ssh"
 CASES = {
     "asyncio": MatrixCase(f"{PYTHON} echo_server.py", f"{PYTHON} echo_client.py"),
     "threads": MatrixCase(f"{PYTHON} threads.py server", f"{PYTHON} threads.py"),
@@ -50,7 +53,7 @@ CASES = {
         f"{PYTHON} -m http.server 7000", f"{CURL} http://h2:7000/page", ("curl",), PAGES
     ),
     "nginx, curl": MatrixCase(
-        "nginx -p /tmp -e stderr -c $PWD/nginx.conf",
+        "mkdir -p /var/lib/nginx && nginx -p /tmp -e stderr -c $PWD/nginx.conf",
         f"{CURL} http://h2:7000/page",
         ("nginx", "curl"),
         f"{PAGES}; printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
@@ -75,12 +78,13 @@ CASES = {
         f"{PAGES}; printf '[all]\\npath = %s\\nuse chroot = no\\n' $PWD >rsyncd.conf",
     ),
     "rsync over ssh": MatrixCase(
-        "$(command -v sshd) -D -e -p 7000 -f $PWD/sshd_config",
-        "cp -r ssh /tmp/ssh && chmod -R go= /tmp/ssh && rsync -a -e 'ssh -p 7000 -i /tmp/ssh/key"
-        " -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null' h2:$PWD/ /tmp/all",
+        f"{SSH_FILES} && mkdir -p /run/sshd && $(command -v sshd) -De -p 7000 -f $PWD/sshd_config",
+        f"{SSH_FILES} && rsync -a -e 'ssh -p 7000 -i /tmp/ssh/key -o StrictHostKeyChecking=no"
+        " -o UserKnownHostsFile=/dev/null' h2:$PWD/ /tmp/all && ls /tmp/all",
         ("rsync", "sshd", "ssh"),
-        f"{PAGES}; mkdir ssh && ssh-keygen -qt ed25519 -N '' -f ssh/key; printf 'HostKey %s/ssh/key"
-        "\\nAuthorizedKeysFile %s/ssh/key.pub\\nStrictModes no\\n' $PWD $PWD >sshd_config",
+        f"{PAGES}; mkdir ssh && ssh-keygen -qt ed25519 -N '' -f ssh/key && chmod a+r ssh/*; printf"
+        " 'HostKey /tmp/ssh/key\nAuthorizedKeysFile /tmp/ssh/key.pub\nStrictModes no\n'"
+        " >sshd_config",
     ),
     "PostgreSQL, psql": MatrixCase(
         "initdb -A trust -D /tmp/data >/dev/null && echo 'host all all 10.0.0.0/8 trust'"
@@ -89,11 +93,32 @@ CASES = {
         ("postgres", "initdb", "psql"),
         user=NOBODY,
     ),
-    "Redis": MatrixCase(
+    "Redis, redis-cli": MatrixCase(
         "redis-server --port 7000 --protected-mode no --save ''",
-        "redis-benchmark -h h2 -p 7000 -n 20 -c 4 -t set,get -q",
+        "redis-cli -h h2 -p 7000 set a b && redis-cli -h h2 -p 7000 get a &&"
+        " redis-benchmark -h h2 -p 7000 -n 20 -c 4 -t set,get -q",
         ("redis-server", "redis-benchmark"),
     ),
+    "tokio": MatrixCase(
+        "tokio/target/release/probe server",
+        "tokio/target/release/probe",
+        ("cargo",),
+        "cd tokio && cargo build -q --release",
+    ),
+    "gRPC in Go": MatrixCase(
+        "./grpc/probe server",
+        "./grpc/probe",
+        ("go",),
+        "cd grpc && GOFLAGS=-mod=mod go build -o probe .",
+    ),
+    "HTTP/3 (aioquic)": MatrixCase(
+        f"PYTHONPATH=lib {PYTHON} http3.py server",
+        f"PYTHONPATH=lib {PYTHON} http3.py",
+        ("openssl",),
+        f"{PYTHON} -m pip install -q --target lib aioquic && openssl req -x509 -newkey rsa:2048"
+        " -nodes -subj /CN=h2 -days 3650 -keyout key.pem -out cert.pem 2>/dev/null && chmod a+r *",
+    ),
+    ".NET": MatrixCase("dotnet probe.dll server", "dotnet probe.dll", ("dotnet",)),
 }
 
 
@@ -140,28 +165,34 @@ def _toolchains(case: MatrixCase) -> tuple[Path, ...]:
     return tuple({Path(file).resolve().parent for file in found if file})
 
 
-def row(name: str, case: MatrixCase) -> Sequence[str]:
+def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
     if absent := [need for need in case.needs if not shutil.which(need)]:
-        return (name, "", "", f"{absent[0]} is not installed")
-    with tempfile.TemporaryDirectory() as place:
-        project = Path(place) / "project"
-        shutil.copytree(SOURCES, project)
-        project.chmod(0o755)
-        if case.prepare:
-            subprocess.run(case.prepare, cwd=project, shell=True, check=True)
-        try:
-            runs = [
-                carried_out(case, project, sandbox, pause)
-                for sandbox, pause in ((Bubblewrap, 0.0), (Bubblewrap, 0.5), (Supervised, 0.0))
-            ]
-        except (AssertionError, Exception) as error:
-            return (name, "", "", " ".join(str(error).split())[:300])
+        return (name, "", "", "", f"{absent[0]} is not installed")
+    try:
+        project = _prepared(name, case, place)
+        runs = [
+            carried_out(case, project, sandbox, pause)
+            for sandbox, pause in ((Bubblewrap, 0.0), (Bubblewrap, 0.5), (Supervised, 0.0))
+        ]
+    except (AssertionError, Exception) as error:
+        return (name, "", "", "", " ".join(str(error).split())[:300])
     first = runs[0]
     same = [
         f"{what} {_same(runs, get)}" for what, get in (("packets", _digests), ("output", _output))
     ]
     notes = [*same, *dict.fromkeys(run.note for run in runs if run.note)]
-    return (name, f"{first.virtual:.3f}", f"{first.wall:.1f}", ", ".join(notes))
+    digest = hashlib.sha256(repr((first.digests, first.output)).encode()).hexdigest()[:8]
+    return (name, f"{first.virtual:.3f}", f"{first.wall:.1f}", digest, ", ".join(notes))
+
+
+def _prepared(name: str, case: MatrixCase, place: Path) -> Path:
+    project = place / re.sub(r"\W+", "_", name)
+    if not project.exists():
+        shutil.copytree(SOURCES, project)
+        project.chmod(0o755)
+        if case.prepare:
+            subprocess.run(case.prepare, cwd=project, shell=True, check=True)
+    return project
 
 
 def _digests(run: MatrixRun) -> object:
@@ -180,11 +211,12 @@ def _same(runs: Sequence[MatrixRun], get: Callable[[MatrixRun], object]) -> str:
     return f"differ ({', '.join(differing)})" if differing else "same"
 
 
-def main(names: Sequence[str]) -> None:
-    print("| program | virtual s | wall s | three runs |\n| --- | --- | --- | --- |")
+def main(place: Path, names: Sequence[str]) -> None:
+    print("| program | virtual s | wall s | digest | three runs |", flush=True)
+    print("| --- | --- | --- | --- | --- |", flush=True)
     for name in names or CASES:
-        print("| " + " | ".join(row(name, CASES[name])) + " |", flush=True)
+        print("| " + " | ".join(row(name, CASES[name], place)) + " |", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(Path(sys.argv[1]).resolve(), sys.argv[2:])

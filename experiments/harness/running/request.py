@@ -183,6 +183,8 @@ class RunOptions:
                 return "virtual", ""
             if spec.modules and not self.load_modules:
                 return "virtual", "its module would become part of this kernel."
+            if any(flow.program for flow in spec.flows):
+                return "virtual", "its program would be root of this computer."
         if self.dry_run and self.testbed == "virtual":
             return "virtual", ""
         return choose(self.testbed)

@@ -218,7 +218,13 @@ def _algorithms(spec: ExperimentSpec) -> list[str]:
 
 
 def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
-    """Raise UsageError if modules would enter this computer's kernel without `load_modules`."""
+    """Raise UsageError if modules would enter this computer's kernel without `load_modules`.
+
+    A flow's program never runs as root of this computer.
+    """
+    if own := [flow.name for flow in spec.flows if flow.program]:
+        problem = f"Natively, the program of {own[0]} would be root of this computer."
+        raise UsageError(problem, "Use --testbed virtual.")
     if spec.modules and not load_modules:
         raise UsageError(
             f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"
