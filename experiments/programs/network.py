@@ -124,6 +124,14 @@ class Host:
         """
         self.network.order("sysctls", host=self.name, values=dict(values))
 
+    def shape_loopback(self, **link: str) -> None:
+        """Give 127.0.0.1 and ::1 of this host a delay and a loss, each way.
+
+        So a suite of tests that starts its own servers meets a bad network.
+        """
+        values = to_data(channel(**link))
+        self.network.order("loopback", host=self.name, values=values)
+
     def call(self, function: Callable[..., Any], *given: Any, timeout: str | float = "1min") -> Any:
         """Return what a function of a module returns in this host; an async one is awaited.
 
@@ -291,8 +299,9 @@ class Network:
             self.running.ended()
         except LineSilent:
             self.over = (
-                f"Virtual time stood still at {self.now:.6f} s for {self.patience:g} s of this"
-                " computer's: perhaps a program computes without end."
+                f"'{order['do']}' took more than {self.patience:g} s of this computer's after"
+                f" {self.now:.6f} s: a program computes without end or asks without waiting, or"
+                " much happens. Let it wait less at once, or raise `patience`."
             )
             raise ProgramFailed(self.over) from None
         except TcplabError as error:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from testbed.driven.captures import captured, give_turns
-from testbed.driven.middlebox import Translations, add_spare_routes, set_carrier
+from testbed.driven.middlebox import Translations, add_spare_routes, set_carrier, shape_loopback
 from testbed.guest.event_loop import EventLoop
 from testbed.guest.host_root import HostFolders, make_root, make_roots
 from testbed.guest.ipv6 import add_ipv6
@@ -104,6 +104,7 @@ class DrivenNetwork:
             "carrier": self._carrier,
             "translate": self._translate,
             "sysctls": self._sysctls,
+            "loopback": self._loopback,
             "packets": self._packets,
         }
         try:
@@ -213,6 +214,9 @@ class DrivenNetwork:
     def _set(self, channels: dict[str, Channel]) -> None:
         for name, channel in channels.items():
             self._live.change(name, channel)
+
+    def _loopback(self, host: str, values: dict[str, Any]) -> None:
+        shape_loopback(self._live, host, from_data(Channel, values))
 
     def _packets(self) -> list[str]:
         """Deliver what was captured so far, once tcpdump has written all of it."""

@@ -1,4 +1,4 @@
-"""Changes of the network that an order makes: a pulled cable, a translated address.
+"""Changes that an order makes: a pulled cable, a translated address, a slow loopback.
 
 A pulled cable is the other end of the host's cable taken down, so the host's interface has no
 carrier. Hosts with several interfaces then send by the next one: its routes have a higher metric,
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from testbed.guest import rtnetlink
+from testbed.guest import rtnetlink, shaping
 from testbed.guest.ipv6 import set_ipv6
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork, addressing
@@ -26,6 +26,7 @@ from topologies.addresses import (
     spare_routes,
 )
 from topologies.foundation.errors import UsageError
+from topologies.topology_spec import Channel
 
 _METRIC = 2000  # of the second interface; those of IPv6's routes are 1024
 _OUTER = 200  # third number of outer addresses: 10.SEGMENT.200.NUMBER
@@ -71,6 +72,16 @@ def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
         if up and live.topology.kind(far.node) == "router":  # which forgot its neighbours
             rtnetlink.apply(addressing(live.topology, far.node))
             set_ipv6(live, far.node)
+
+
+def shape_loopback(live: LiveNetwork, host: str, channel: Channel) -> None:
+    """Give a host's loopback the channel, and packets as on a cable. Raises TcplabError."""
+    with network_namespace(live.pid(host)):
+        shaping.set_mtu("lo", live.topology.mtu)
+        shaping.set_offloads("lo")
+    lines = shaping.commands("lo", channel, is_line=live.has_lines)
+    lines[0] = lines[0].replace("qdisc add", "qdisc replace")
+    live.output(host, ["tc", "-batch", "-"], "\n".join(lines))
 
 
 @dataclass

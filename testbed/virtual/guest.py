@@ -25,7 +25,7 @@ from testbed.jobs.archive import job_file
 from testbed.jobs.following import CONSOLE, JobEnd, Limits, Progress, follow, started, usage_of
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.line import NUMBER, GuestLine, LineClosed, guest_line
-from testbed.virtual.processes import GuestBounds, GuestProcesses
+from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import entries, remove
@@ -147,8 +147,14 @@ class RunningGuest:
         and with its last words if it has ended.
         """
         assert self.line
+        pages = ScatteredPages(self.process.pid)
+
+        def look() -> None:
+            self.bounds.check(taken_by(self.process.pid))
+            pages.look()
+
         try:
-            return self.line.receive(patience, self._look)
+            return self.line.receive(patience, look)
         except LineClosed:
             return self.ended()
 
@@ -157,9 +163,6 @@ class RunningGuest:
         status = self.process.wait()
         usage_of(JobEnd(status, 0.0, ProcessUsage()), self.bounds.out)
         raise TcplabError("The guest ended before it was told to.", "Its job.log may say why.")
-
-    def _look(self) -> None:
-        self.bounds.check(taken_by(self.process.pid))
 
 
 @dataclass(frozen=True)

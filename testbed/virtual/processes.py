@@ -28,6 +28,8 @@ _KERNEL = "/lab/linux"  # the first word of its command line
 _PRIVATE = 64 << 20
 _MEMORY_FILES = 1000  # files next to the guest's memory, which is one
 _DEEPEST = 8  # levels of folders whose content is counted
+_SETTLING = 5.0  # seconds of an order before mappings are counted, which takes milliseconds
+_SPARE_MAPPINGS = 16
 _SPARING = 20  # a look at the run's folder is followed by a pause that many times as long
 
 
@@ -200,3 +202,35 @@ class GuestBounds:
 
 def _too_much(what: str) -> TcplabError:
     return TcplabError(f"The guest {what}, and was stopped.", "No experiment needs that much.")
+
+
+class ScatteredPages:
+    """A look from time to time at how many mappings a guest's processes have.
+
+    A page of a guest's process is a mapping of its host's, unless it lies next to another one. A
+    process that needs more than the host allows hangs.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid, self._next = pid, time.monotonic() + _SETTLING
+        self._most = int(Path("/proc/sys/vm/max_map_count").read_text())
+
+    def look(self) -> None:
+        """Raise TcplabError for a process that has as many mappings as this computer allows."""
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _SETTLING
+        for process in with_descendants(self._pid):
+            if _mappings(process) > self._most - _SPARE_MAPPINGS:
+                raise TcplabError(
+                    f"A program touches more than {self._most:,} scattered pages of memory, the"
+                    " most that this computer maps for a process.",
+                    "Let it use less memory, or allow more: sudo sysctl -w"
+                    " vm.max_map_count=1048576.",
+                )
+
+
+def _mappings(pid: int) -> int:
+    with suppress(OSError):  # it has ended, or may not be read
+        return Path(f"/proc/{pid}/maps").read_bytes().count(b"\n")
+    return 0

@@ -19,6 +19,7 @@ from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import CLOCK, NetworkOptions, started
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.foundation.units import Duration, Rate, Share
 from topologies.two_hosts import two_hosts
@@ -57,6 +58,9 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
 @click.option(
     "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
 )
+@click.option(
+    "--loopback", is_flag=True, help="Give 127.0.0.1 of h1 the link's delay and loss as well."
+)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--timeout", default="10min", show_default=True, help="Virtual time at most.")
 @click.option("--clock", default=CLOCK, show_default=True, help="Date and time at the start.")
@@ -75,6 +79,7 @@ def execute(
     command: tuple[str, ...],
     server: str | None,
     outages: tuple[tuple[Duration, Duration], ...],
+    loopback: bool,
     seed: int,
     timeout: str,
     clock: str,
@@ -97,6 +102,8 @@ def execute(
     _clear(out)
     channel = ExecLink(**link).channel()  # type: ignore[arg-type]
     with started(two_hosts(channel), seed, out, options) as network:
+        if loopback:
+            network.order("loopback", host="h1", values=to_data(channel))
         status = _carried_out(network, command, server, outages, timeout)
         now, spins = network.now, network.spins
     wall = time.monotonic() - begun
