@@ -43,6 +43,7 @@ class Channel:
     packet takes at `bandwidth`; the packets stay in order. This is the time that a host needs for
     a packet. Without it, flows that share a queue lock into phases (Floyd and Jacobson, On traffic
     phase effects in packet-switched gateways, 1992; overhead_ of ns-2).
+    `settings` are parameters of the discipline, such as (("target", "5ms"),).
     """
 
     bandwidth: Rate
@@ -53,6 +54,7 @@ class Channel:
     discipline: str = "fifo"
     line: Packets = MOST_PACKETS
     processing: Share = Share(0)
+    settings: tuple[tuple[str, str], ...] = ()
 
     @property
     def processing_time(self) -> Duration:
@@ -72,11 +74,16 @@ class Channel:
         _within("loss", self.loss, Share(0), WHOLE)
         _within("processing time", self.processing, Share(0), WHOLE)
         _within("queue", self.queue, Packets(1), MOST_PACKETS)
-        if self.queue < (shortest := Packets(discipline(self.discipline).shortest)):
+        managed = discipline(self.discipline)
+        if self.queue < (shortest := Packets(managed.shortest)):
             raise UsageError(
                 f"A queue of {self.queue} packets is too short for {self.discipline}.",
                 f"Choose one of {shortest} packets or more.",
             )
+        if self.settings:
+            checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
+            object.__setattr__(self, "settings", tuple(checked))
+            managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
         _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(

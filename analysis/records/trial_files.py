@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from analysis.records import socket_samples
 from analysis.records.json_reader import ParsedFile, Problems, Record, parse
 from analysis.records.socket_samples import SocketSample
-from topologies.disciplines import of_kind
+from topologies.disciplines import Discipline, of_kind
 from topologies.foundation import untrusted
 
 _COUNTED_SINCE = {"TcpExtTCPTimeouts": (5, 1)}
@@ -65,8 +65,7 @@ class CakeTin(Struct, frozen=True):
 class Qdisc(Struct, frozen=True):
     """One queueing discipline with what it has counted; `options` as tc names them.
 
-    `early` are red's own drops; `overlimit` (pie) and `drop_overlimit` (fq_codel) those of its
-    `drops` for which it had no room.
+    The table of disciplines (topologies.disciplines) says which counters are early drops or marks.
     """
 
     kind: str = ""
@@ -76,17 +75,21 @@ class Qdisc(Struct, frozen=True):
     drops: float | None = None
     overlimits: float | None = None
     early: float | None = None
+    pdrop: float | None = None
+    dropped: float | None = None
     overlimit: float | None = None
     drop_overlimit: float | None = None
     marked: float | None = None
     ecn_mark: float | None = None
+    ce_mark: float | None = None
     tins: tuple[CakeTin, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def marks(self) -> float:
-        """Packets that got a CE mark: of red, of others, of cake."""
-        return (self.marked or 0) + (self.ecn_mark or 0) + sum(tin.ecn_mark for tin in self.tins)
+    def counted(self, counter: str) -> float:
+        """Return a counter, of all classes of cake and virtual queues of gred together."""
+        inner = [getattr(tin, counter, 0.0) for tin in self.tins]
+        inner += [queue.get(counter, 0.0) for queue in self.options.get("vqs", ())]
+        return float(getattr(self, counter, None) or sum(inner))
 
 
 @dataclass(frozen=True)
@@ -144,14 +147,18 @@ class QdiscsFile(Struct, frozen=True):
 
         tc counts all drops of cake together, so they all count here.
         """
-        queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
-        counters = of_kind(queue.kind).early_drops if queue else ()
-        drops = [self._grown(port, _QUEUE, counter) for counter in counters]
+        managed = self._managed(port)
+        drops = [self._grown(port, _QUEUE, counter) for counter in managed.early_drops]
         return sum(drops[:1]) - sum(drops[1:])
 
     def marks(self, port: str) -> float:
         """Packets that the port's queue marked with CE during the trial."""
-        return self._grown(port, _QUEUE, "marks")
+        return sum(self._grown(port, _QUEUE, counter) for counter in self._managed(port).marks)
+
+    def _managed(self, port: str) -> Discipline:
+        """Return the discipline of the port's queue. Raises UsageError for an unknown one."""
+        queue = next((row for row in self.after.get(port, ()) if row.handle == _QUEUE), None)
+        return of_kind(queue.kind) if queue else Discipline()
 
     def carried(self, port: str) -> float:
         """Bytes that passed a port during the trial."""
@@ -163,7 +170,7 @@ class QdiscsFile(Struct, frozen=True):
 
     def _grown(self, port: str, handle: str, counter: str) -> float:
         before, after = (
-            sum(getattr(row, counter) or 0.0 for row in rows.get(port, ()) if row.handle == handle)
+            sum(row.counted(counter) for row in rows.get(port, ()) if row.handle == handle)
             for rows in (self.before, self.after)
         )
         return after - before

@@ -32,6 +32,7 @@ from testbed.guest.namespaces import (
 from testbed.guest.programs import run
 from testbed.guest.shaping import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
+from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
 
@@ -148,10 +149,15 @@ class LiveNetwork:
         return list(owners)
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
-        rows: list[dict[str, Any]] = json.loads(
-            self.output(node, ["tc", "-s", "-j", "qdisc", "show"])
-        )
-        return rows
+        channels = [port.channel for port in self.topology.ports if port.channel]
+        detailed = ["-d"] if any(channel.settings for channel in channels) else []
+        text = self.output(node, ["tc", "-s", *detailed, "-j", "qdisc", "show"])
+        managed = {discipline(channel.discipline) for channel in channels}
+        others = {each.kind for each in managed if each.attributes}
+        if not others:
+            return shaping.qdisc_rows(text)
+        with network_namespace(self.pid(node)):
+            return shaping.qdisc_rows(text, others)
 
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
@@ -173,11 +179,20 @@ class LiveNetwork:
                 for line in shaping.commands(name, channel, frame, is_line, of_host)
             ]
             self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
+            self._request(node, shaped)
             rows = self._qdisc_rows(node)
             for name, channel in shaped:
                 self.settings += shaping.compare(name, channel, rows, frame, of_host)
             with network_namespace(self.pid(node)):
                 self.rewindings[node] = rtnetlink.rewindings([name for name, _ in shaped])
+
+    def _request(self, node: str, shaped: list[tuple[str, Channel]], change: bool = False) -> None:
+        """Make or change the disciplines that tc may not know."""
+        if not any(discipline(channel.discipline).attributes for _, channel in shaped):
+            return
+        with network_namespace(self.pid(node)):
+            requests = (shaping.request(name, channel, change) for name, channel in shaped)
+            rtnetlink.apply(request for request in requests if request)
 
     def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
         """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
@@ -188,6 +203,7 @@ class LiveNetwork:
         is_line = self.has_lines and self.topology.segmentation == "off"
         lines = shaping.commands(name, channel, self._frame(), is_line)
         self.output(node, ["tc", "-batch", "-"], "\n".join(shaping.changed(lines)))
+        self._request(node, [(name, channel)], change=True)
         self.settings += shaping.compare(name, channel, self._qdisc_rows(node), self._frame())
         return before
 

@@ -46,6 +46,7 @@ class NetlinkRequest:
     kind: int
     body: bytes
     flags: int = _CREATE_OR_REPLACE
+    remedy: str = "An address or a route of the topology cannot be what it says."
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
         if code:
             raise TcplabError(
                 f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.",
-                "An address or a route of the topology cannot be what it says.",
+                requests[number].remedy,
             )
 
 
@@ -232,3 +233,37 @@ def _delay_lines() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
             head, body = _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
             if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0":
                 yield head, body
+
+
+_NESTED = 0x8000  # NLA_F_NESTED
+_COUNTED = 4  # TCA_XSTATS
+_IN_LINE, _OF_QUEUE = 0x20001, 0x30000  # 2:1 and 3: (testbed.guest.shaping)
+
+
+def queueing(
+    words: str,
+    interface: str,
+    kind: str,
+    options: Iterable[tuple[int, bytes]],
+    remedy: str,
+    change: bool,
+) -> NetlinkRequest:
+    """Return the request for a discipline behind a shaped port's tbf, or for its change."""
+    head = _TC_MESSAGE.pack(0, socket.if_nametoindex(interface), _OF_QUEUE, _IN_LINE, 0)
+    inner = b"".join(attribute(number, value) for number, value in options)
+    body = attribute(_TC_KIND, kind.encode() + b"\0") + attribute(_NESTED | _OPTIONS, inner)
+    flags = 0 if change else _CREATE_NEW
+    return NetlinkRequest(words, _NEW_QDISC, head + body, flags, remedy)
+
+
+def queues_found() -> dict[tuple[str, str], tuple[dict[int, bytes], bytes]]:
+    """Return options and counters of each queue (3:) by interface and handle as tc writes them."""
+    found = {}
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
+        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
+            head, body = _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
+            if head[2] == _OF_QUEUE and _OPTIONS in body:
+                place = socket.if_indextoname(head[_INTERFACE]), "3:"
+                found[place] = attributes(body[_OPTIONS]), body.get(_COUNTED, b"")
+    return found

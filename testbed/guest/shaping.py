@@ -35,11 +35,15 @@ import ctypes
 import errno
 import fcntl
 import json
+import re
 import socket
 import struct
+import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from testbed.guest.rtnetlink import NetlinkRequest, queueing, queues_found
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
@@ -96,7 +100,7 @@ def commands(
     return [
         f"qdisc add {device} root handle 1: netem limit {channel.line} {line}{loss}",
         f"qdisc add {device} parent 1:1 handle 2: tbf {rate}",
-        f"qdisc add {device} parent 2:1 handle 3: {_queue(channel, frame)}",
+        *_queue(channel, frame, device),
     ]
 
 
@@ -139,9 +143,56 @@ def buffer(frame: int) -> int:
     return _BUFFER // (frame - _HEADERS) * frame
 
 
-def _queue(channel: Channel, frame: int) -> str:
+def _queue(channel: Channel, frame: int, device: str) -> list[str]:
+    """Return lines for the discipline; none for one that netlink makes."""
     each = discipline(channel.discipline)
-    return f"{each.kind} {each.words(channel.queue.base, frame, channel.bandwidth.base)}"
+    if each.attributes:
+        return []
+    size = channel.queue.base, frame, channel.bandwidth.base
+    place = f"{device} parent 2:1 handle 3: {each.kind}"
+    given = (channel.settings,) if channel.settings else ()
+    lines = [f"qdisc add {place} {each.words(*size, *given)}"]
+    if further := each.further(*size, channel.settings):
+        lines.append(f"qdisc change {place} {further}")
+    return lines
+
+
+def request(interface: str, channel: Channel, change: bool = False) -> NetlinkRequest | None:
+    """Return the request for a discipline that tc may not know; None for all others."""
+    each = discipline(channel.discipline)
+    if not each.attributes:
+        return None
+    numbers = {"limit": channel.queue.base}
+    numbers |= {name: each.parameter(name).number(value) for name, value in channel.settings}
+    options = [
+        (kind, struct.pack(form, numbers[name]))
+        for name, (kind, form) in (each.attributes or {}).items()
+        if name in numbers
+    ]
+    words = f"qdisc {'change' if change else 'add'} dev {interface} parent 2:1 {each.kind}"
+    remedy = f"It came with Linux {each.since}: choose a newer kernel, or another discipline."
+    return queueing(words, interface, each.kind, options, remedy, change)
+
+
+_UNREADABLE = re.compile(r"\[(?:Unknown qdisc|cannot parse)[^]]*\] ?")  # amid tc's JSON
+
+
+def qdisc_rows(text: str, others: Collection[str] = ()) -> list[dict[str, Any]]:
+    """Return the rows of `tc -j qdisc show`; those of `others`, by kind, come from netlink."""
+    rows: list[dict[str, Any]] = json.loads(_UNREADABLE.sub("", text))
+    unread = [row for row in rows if row["kind"] in others]
+    found = queues_found() if unread else {}
+    for row in unread:
+        each = discipline(row["kind"])
+        options, counted = found[row["dev"], row["handle"]]
+        row["options"] = {
+            name: int.from_bytes(options[kind], sys.byteorder)
+            for name, (kind, _) in (each.attributes or {}).items()
+            if kind in options
+        }
+        values = struct.unpack(f"={len(counted) // 4}I", counted)
+        row |= dict(zip(each.counters, values, strict=False))
+    return rows
 
 
 def compare(
@@ -164,7 +215,26 @@ def compare(
         checked(interface, "loss", channel.loss, _share(loss), _DRAW),
         checked(interface, "queue", channel.queue, waiting, unit=" packets"),
         checked(interface, "delay line", channel.line, line, unit=" packets"),
+        *_parameters(interface, channel, queue),
     ]
+
+
+def _parameters(interface: str, channel: Channel, shown: dict[str, Any]) -> list[InterfaceSetting]:
+    """Compare each parameter of the discipline with what tc shows."""
+    managed = discipline(channel.discipline)
+    options = managed.shown(shown) if channel.settings else {}
+    compared = []
+    for name, asked in channel.settings:
+        setting = managed.parameter(name)
+        found = setting.found(options)
+        if not setting.agrees(asked, found):
+            raise TcplabError(
+                f"{interface}: a {name} of {asked} was asked of {managed.name}, the kernel has"
+                f" {found or 'none'}.",
+                "Choose a value that this kernel can hold, or a newer kernel.",
+            )
+        compared.append(InterfaceSetting(interface, name, asked, asked))
+    return compared
 
 
 def _duration(seconds: float) -> Duration:

@@ -28,6 +28,7 @@ from typing import IO, Any
 from testbed.guest.job_entry import ATTACHED
 from testbed.host.naming import CODE, PACKAGES, as_in_checkout
 from topologies.disciplines import GROUP as DISCIPLINES
+from topologies.disciplines import LATER_NAMES
 from topologies.foundation.plugins import registered
 
 _ONE_PARSER = Lock()
@@ -164,6 +165,8 @@ _CODE = (
     "experiments/proof.py",
 )
 """What travels into guests, which is more than most jobs import."""
+_LATE = ("topologies/discipline_parameters.py", "topologies/later_disciplines.py")
+"""What travels only with data that needs it: each file more moves the packets of all jobs."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
@@ -177,7 +180,9 @@ def job_archive(
     """
     order: dict[str, Any] = {"module": module, "data": data, **kernel}
     own = Path(*module.split(".")).with_suffix(".py")
-    members = _packages_of(own) | _code() | _own_code(module, own)
+    waits = kernel.get("ahead") and module.endswith(".procedure")  # for any network
+    late = _late() if waits or _needs_late(data) else {}
+    members = _packages_of(own) | _code() | late | _own_code(module, own)
     for name, plugin in registered(DISCIPLINES).items():
         order.setdefault("disciplines", {})[name] = plugin.entry.value
         other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
@@ -206,11 +211,25 @@ def _packages_of(module: Path) -> dict[str, bytes]:
 @cache
 def code_digest() -> str:
     """Return the fingerprint of the code that travels: another may send packets at other times."""
-    return fingerprint_of(_code())
+    return fingerprint_of(_code() | _late())
 
 
 def _travelling_files() -> tuple[Path, ...]:
-    return tuple(sorted(file for pattern in _CODE for file in _ROOT.glob(pattern)))
+    files = {file for pattern in _CODE for file in _ROOT.glob(pattern)}
+    return tuple(sorted(files - {_ROOT / name for name in _LATE}))
+
+
+@cache
+def _late() -> dict[str, bytes]:
+    return {name: _source(Path(name)) for name in _LATE}
+
+
+def _needs_late(data: Any) -> bool:
+    """Return whether a spec's data has a discipline or parameters of the late modules."""
+    if isinstance(data, dict):
+        named = data.get("settings") or data.get("discipline") in LATER_NAMES
+        return bool(named) or any(map(_needs_late, data.values()))
+    return isinstance(data, list | tuple) and any(map(_needs_late, data))
 
 
 def travelling_modules() -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from analysis.records.trial_files import CakeTin, Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
+from topologies.discipline_parameters import Choice
 from topologies.disciplines import discipline, disciplines, of_kind
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate
@@ -21,7 +23,7 @@ UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, codel, 
 @pytest.mark.parametrize("name", disciplines())
 def test_tc_reads_back_the_limit_that_it_was_given(name: str) -> None:
     each = discipline(name)
-    words = each.words(50, 1514, 10**6).split()
+    words = f"{each.words(50, 1514, 10**6)} {each.further(50, 1514, 10**6, ())}".split()
     options = dict(pairwise(words))
     assert each.packets(options, 1514) == 50
     assert of_kind(each.kind) is each
@@ -35,7 +37,9 @@ def test_an_unknown_discipline_is_refused_when_a_channel_is_made() -> None:
 
 def test_early_drops_are_those_despite_room() -> None:
     def drops(kind: str) -> float:
-        queue = Qdisc(kind=kind, handle="3:", drops=9, early=2, overlimit=4, drop_overlimit=5)
+        counted = {"drops": 9, "early": 2, "overlimit": 4, "drop_overlimit": 5, "dropped": 6}
+        counted |= {"pdrop": 3, "overlimits": 8}
+        queue = Qdisc(kind=kind, handle="3:", **counted)
         return QdiscsFile(after={"s1-eth1": (queue,)}).managed_drops("s1-eth1")
 
     kinds = {each.kind: drops(each.kind) for each in disciplines().values()}
@@ -48,6 +52,12 @@ def test_early_drops_are_those_despite_room() -> None:
         "cake": 9,
         "pie": 5,
         "red": 2,
+        "bfifo": 0,
+        "choke": 6,
+        "dualpi2": 1,
+        "fq_pie": 6,
+        "gred": 6,
+        "hhf": 0,
     }
     with pytest.raises(UsageError, match=UNKNOWN):
         drops("wrr")
@@ -63,14 +73,56 @@ def test_kernels_lack_what_came_later() -> None:
 
 
 @pytest.mark.parametrize(
-    "counted",
-    [{"marked": 3}, {"ecn_mark": 3}, {"tins": (CakeTin(ecn_mark=1), CakeTin(ecn_mark=2))}],
+    "kind, counted",
+    [
+        ("red", {"marked": 3}),
+        ("pie", {"ecn_mark": 3}),
+        ("codel", {"ecn_mark": 1, "ce_mark": 2}),
+        ("cake", {"tins": (CakeTin(ecn_mark=1), CakeTin(ecn_mark=2))}),
+        ("gred", {"options": {"vqs": [{"prob_mark": 1, "forced_mark": 2}]}}),
+    ],
 )
-def test_marks_are_counted_by_the_name_that_each_discipline_gives_them(counted: Any) -> None:
-    before, after = Qdisc(handle="3:"), Qdisc(handle="3:", **counted)
+def test_marks_are_counted_by_the_name_that_each_discipline_gives_them(
+    kind: str, counted: Any
+) -> None:
+    before, after = Qdisc(kind, handle="3:"), Qdisc(kind, handle="3:", **counted)
     assert QdiscsFile({"s1-eth1": (before,)}, {"s1-eth1": (after,)}).marks("s1-eth1") == 3
 
 
 @pytest.mark.parametrize("name", ["red", "pie", "codel"])
 def test_disciplines_mark_that_do_so_on_request_only(name: str) -> None:
     assert discipline(name).words(50, 1514, 10**6).endswith(" ecn")
+
+
+@pytest.mark.parametrize("name", disciplines())
+def test_every_parameter_has_bounds_and_words(name: str) -> None:
+    for each in discipline(name).parameters:
+        values = [value for value, *_ in each.choices] if isinstance(each, Choice) else []
+        for value in values or [each.lowest, each.highest]:
+            assert each.parsed(value) == each.parsed(each.parsed(value))
+            assert each.agrees(value, each.parsed(value))
+            each.words(value)
+
+
+@pytest.mark.parametrize(
+    "managed, given, message",
+    [
+        ("codel", ("targt", "5ms"), "codel has no parameter 'targt'. Do you mean target?"),
+        ("fifo", ("target", "5ms"), "fifo has no parameter 'target'. It has none."),
+        ("codel", ("target", "2h"), "A target of 7200s is not possible. Choose 1us to 1s."),
+        ("codel", ("ecn", "maybe"), "ecn cannot be 'maybe'. Choose on or off."),
+        ("red", ("min", "1MB"), "red cannot drop from 1000000 to 37850 bytes in a queue of 75700"),
+    ],
+)
+def test_impossible_parameters_are_refused(managed: str, given: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(message)):
+        Channel(Rate.parse("1mbit"), queue=Packets(50), discipline=managed, settings=(given,))
+
+
+def test_a_full_queue_of_red_keeps_its_order_with_parameters() -> None:
+    red = discipline("red")
+    words = red.words(100, 1514, 10**7, (("min", "20kB"), ("ecn", "off")))
+    assert words == (
+        "limit 151400 min 20000 max 75700 avpkt 1514 burst 26 bandwidth 10000000bit"
+        " probability 0.02"
+    )

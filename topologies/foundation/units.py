@@ -270,6 +270,15 @@ class Size(Quantity):
         return f"{self.base // factor}{unit}"
 
 
+class Frequency(Quantity):
+    """Millionths of a hertz."""
+
+    kind = "frequency"
+    example = "0.16Hz"
+    units = {"uHz": 1, "Hz": 10**6}
+    words = {"hz": 10**6}
+
+
 class Packets(Quantity):
     """A number of packets."""
 

@@ -2,7 +2,8 @@
 
 A name is a parameter of the experiment (delay), a field of its spec
 (topology.links.1.rightward.queue, flows.*.window) or a sysctl of all hosts
-(net.ipv4.tcp_reordering), or `kernel`.
+(net.ipv4.tcp_reordering), or `kernel`, or of the link (link.discipline, link.target):
+experiments.harness.definition.link.
 
 A single run has one value for each name. A quantity of flows may be drawn by each seed:
 flows.*.start=0s..100ms uniformly, flows.*.amount=exp:1MiB with that mean."""
@@ -19,13 +20,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from experiments.harness.definition import link
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.kernel_needs import refuse_what_is_lacking
 from experiments.spec import Draw, ExperimentSpec
 from testbed.lab.kernel import choice
 from topologies.foundation.data import digest, from_data, kind_at, replaced, to_data
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import TIMES, Count, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.foundation.units import (
+    TIMES,
+    Count,
+    Duration,
+    Frequency,
+    Packets,
+    Quantity,
+    Rate,
+    Share,
+    Size,
+)
 
 KERNEL = "kernel"
 _DRAWN = re.compile(r"(?:exp:(?P<mean>\S+)|(?P<low>\S+)\.\.(?P<high>\S+))")
@@ -39,6 +51,7 @@ _COLUMNS: dict[type, tuple[str, str, float]] = {
     Size: ("bytes", "bytes", 1),
     Packets: ("packets", "packets", 1),
     Count: ("number", "", 1),
+    Frequency: ("hz", "Hz", 1e-6),
 }
 """Kind of quantity to the ending of its numeric column, the unit there, and the factor from its
 base unit.
@@ -82,6 +95,8 @@ class Combination:
     values: tuple[tuple[str, str], ...]
     parameters: Any
     spec: ExperimentSpec
+    repeats: bool = False
+    """Its discipline lacks a parameter that is swept: one value of it stands for all."""
 
     @cached_property
     def data(self) -> Any:
@@ -124,6 +139,8 @@ def _meant(named: Experiment, name: str) -> tuple[type, str]:
         return str, "Sysctl of every host."
     if name == KERNEL:
         return str, "Linux that all hosts run, in virtual time."
+    if name.startswith(link.PREFIX):
+        return link.meant(name)
     try:
         kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
     except UsageError as error:
@@ -150,15 +167,20 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
             f"These are {number:,} combinations.",
             f"Name fewer values: at most {_MOST:,} are possible.",
         )
-    possible, impossible = [], []
+    link.refuse_parameters_of_none(named.spec(named.parameters()()), factors)
+    possible, impossible, repeated = [], [], set[str]()
     for values in itertools.product(*(factor.values for factor in factors)):
         chosen = dict(zip((factor.name for factor in factors), values, strict=True))
         try:
-            possible.append(combination(named, chosen))
+            made = combination(named, chosen, lenient=len(factors) > 1)
         except UsageError as error:
             impossible.append(
                 f"{', '.join(f'{name}={value}' for name, value in chosen.items())}: {error.problem}"
             )
+        else:
+            if not (made.repeats and made.digest in repeated):
+                possible.append(made)
+            repeated |= {made.digest} if made.repeats else set()
     if impossible:
         more = [f"... and {len(impossible) - _SHOWN} more."] if len(impossible) > _SHOWN else []
         listed = "\n  ".join([*impossible[:_SHOWN], *more])
@@ -168,9 +190,14 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
 
 
 def combination(
-    named: Experiment, chosen: Mapping[str, Quantity | str], parameters: Any = None
+    named: Experiment,
+    chosen: Mapping[str, Quantity | str],
+    parameters: Any = None,
+    lenient: bool = False,
 ) -> Combination:
     """Return the run with these values set in the parameters, by default the study's.
+
+    `lenient` ignores parameters that a discipline lacks: another one of the sweep has them.
 
     Raises UsageError if they are impossible together.
     """
@@ -181,11 +208,16 @@ def combination(
             own[field] = value_of(name, hints[field], value)
     made = dataclasses.replace(parameters or kind(), **own)
     spec = named.spec(made)
-    for name, value in chosen.items():
-        if not field_name(named, name):
-            spec = with_field(spec, name, str(value))
+    others = {name: str(value) for name, value in chosen.items() if not field_name(named, name)}
+    of_link = {name: value for name, value in others.items() if name.startswith(link.PREFIX)}
+    for name, value in others.items():
+        if name not in of_link:
+            spec = with_field(spec, name, value)
+    if of_link:
+        spec = link.with_link(spec, of_link, lenient)
     refuse_what_is_lacking(spec)
-    return Combination(tuple((name, str(value)) for name, value in chosen.items()), made, spec)
+    values = tuple((name, str(value)) for name, value in chosen.items())
+    return Combination(values, made, spec, link.lacks_any(spec, of_link))
 
 
 def field_name(named: Experiment, name: str) -> str:

@@ -1,0 +1,121 @@
+"""Fields of the link, by names such as link.discipline and link.target, for every study.
+
+The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
+channel, and the parameters of its discipline.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from experiments.spec import ExperimentSpec
+from topologies.discipline_parameters import close_to
+from topologies.disciplines import Discipline, discipline, disciplines
+from topologies.foundation.data import from_data
+from topologies.foundation.errors import UsageError
+from topologies.topology_spec import Channel, Link
+
+PREFIX = "link."
+DISCIPLINE = "link.discipline"
+_HINTS = typing.get_type_hints(Channel)
+_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"}
+
+
+class _Levels(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def values(self) -> tuple[str, ...]: ...
+
+
+def meant(name: str) -> tuple[type, str]:
+    """Return the type of a field of the link, and a sentence about it. Raises UsageError."""
+    field = name.removeprefix(PREFIX)
+    if field in _FIELDS:
+        return _HINTS[field], f"Field of the link: {field}."
+    named = [each for one in disciplines().values() for each in one.parameters]
+    found = [each for each in named if each.name == field]
+    if not found:
+        names = [*sorted(_FIELDS), *sorted({each.name for each in named})]
+        raise UsageError(
+            f"The link has no field '{field[:60]}'.",
+            f"{close_to(field, names)}Its fields are {', '.join(names)}.",
+        )
+    kinds = {each.kind for each in found}
+    return (kinds.pop() if len(kinds) == 1 else str), found[0].meaning
+
+
+def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) -> ExperimentSpec:
+    """Return the spec with these fields of its link. Raises UsageError.
+
+    `lenient` leaves out parameters that the discipline lacks.
+    """
+    fields = {name.removeprefix(PREFIX): value for name, value in chosen.items()}
+    own = {name: from_data(_HINTS[name], fields[name]) for name in fields if name in _FIELDS}
+    given = {name: value for name, value in fields.items() if name not in _FIELDS}
+    shaped = bottlenecks(spec)
+    changed: dict[Channel, Channel] = {}
+    for channel in shaped:
+        changed[channel] = _changed(channel, own, given, lenient)
+
+    def put(channel: Channel | None) -> Channel | None:
+        return changed.get(channel, channel) if channel else None
+
+    links = tuple(
+        Link(each.left, each.right, put(each.rightward), put(each.leftward))
+        for each in spec.topology.links
+    )
+    changes = tuple(
+        replace(change, channel=_changed(change.channel, own, given, lenient))
+        for change in spec.changes
+    )
+    topology = replace(spec.topology, links=links)
+    return replace(spec, topology=topology, changes=changes)
+
+
+def _changed(
+    channel: Channel, own: Mapping[str, Any], given: Mapping[str, str], lenient: bool
+) -> Channel:
+    managed = discipline(own.get("discipline", channel.discipline))
+    names = {each.name for each in managed.parameters}
+    kept = {} if "discipline" in own else dict(channel.settings)
+    wanted = {name: value for name, value in given.items() if name in names or not lenient}
+    return replace(channel, **own, settings=tuple((kept | wanted).items()))
+
+
+def bottlenecks(spec: ExperimentSpec) -> set[Channel]:
+    """Return the slowest channel on the way of each flow, there and back."""
+    ends = [(flow.sender, flow.receiver) for flow in spec.flows]
+    ways = [way for pair in ends for way in (pair, pair[::-1])]
+    return {spec.topology.bottleneck(*way) for way in ways}
+
+
+def lacks_any(spec: ExperimentSpec, chosen: Iterable[str]) -> bool:
+    """Return whether the link's discipline lacks one of these fields."""
+    given = {name.removeprefix(PREFIX) for name in chosen} - _FIELDS
+    return bool(given) and any(given - dict(each.settings).keys() for each in bottlenecks(spec))
+
+
+def refuse_parameters_of_none(spec: ExperimentSpec, factors: Sequence[_Levels]) -> None:
+    """Raise UsageError for a parameter that no discipline of a sweep has."""
+    levels = {factor.name: factor.values for factor in factors}
+    named = levels.get(DISCIPLINE) or {channel.discipline for channel in bottlenecks(spec)}
+    managed = [discipline(each) for each in named]
+    for name in levels:
+        field = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and field not in _FIELDS:
+            _refuse_if_none_has(field, managed)
+
+
+def _refuse_if_none_has(field: str, managed: Iterable[Discipline]) -> None:
+    """Raise the error of the first discipline if none has the parameter."""
+    for each in managed:
+        if any(parameter.name == field for parameter in each.parameters):
+            return
+    for each in managed:
+        each.parameter(field)

@@ -1,0 +1,54 @@
+"""Fields of the link, for every study."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import combinations, factor, single
+from experiments.harness.definition.link import bottlenecks
+from topologies.disciplines import disciplines
+from topologies.foundation.errors import UsageError
+
+
+def grid(name: str, **levels: str) -> list[str]:
+    named = find(name)
+    factors = [factor(named, f"link.{key}", text.split(",")) for key, text in levels.items()]
+    return [str(each) for each in combinations(named, factors)]
+
+
+@pytest.mark.parametrize("name", ["slow_start", "udp_fairness", "fair_shares", "packet_dropper"])
+@pytest.mark.parametrize("discipline", disciplines())
+def test_every_study_takes_every_discipline(name: str, discipline: str) -> None:
+    made = single(find(name), [f"link.discipline={discipline}", "link.queue=500"])
+    channels = bottlenecks(made.spec)
+    assert {each.discipline for each in channels} == {discipline}
+    assert {each.queue.base for each in channels} == {500}
+
+
+def test_parameters_of_the_discipline_are_set_whatever_their_order() -> None:
+    for words in (["target=5ms", "discipline=codel"], ["discipline=codel", "target=5ms"]):
+        made = single(find("slow_start"), [f"link.{word}" for word in words])
+        assert {each.settings for each in bottlenecks(made.spec)} == {(("target", "5ms"),)}
+
+
+def test_one_run_stands_for_all_values_of_a_parameter_that_a_discipline_lacks() -> None:
+    assert grid("slow_start", discipline="fifo,codel", target="1ms,5ms") == [
+        "link.discipline fifo, link.target 1ms",
+        "link.discipline codel, link.target 1ms",
+        "link.discipline codel, link.target 5ms",
+    ]
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"target": "1ms,5ms"}, "fifo has no parameter 'target'"),
+        ({"discipline": "fifo,sfq", "target": "1ms"}, "fifo has no parameter 'target'"),
+        ({"discipline": "codel", "targt": "1ms"}, "Do you mean target"),
+        ({"discipline": "codl"}, "Do you mean codel"),
+    ],
+)
+def test_what_no_discipline_has_is_refused(settings: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        grid("slow_start", **settings)

@@ -1,0 +1,82 @@
+"""Every parameter of every discipline, in one network: the kernel has what was asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.spec import Condition, ExperimentSpec, Flow
+from testbed.jobs.following import Usage
+from topologies.discipline_parameters import Choice, Setting
+from topologies.disciplines import Discipline, disciplines
+from topologies.foundation.units import Duration, Packets, Rate, Share, Size
+from topologies.topology_spec import Channel, Link, Node, TopologySpec
+
+pytestmark = pytest.mark.virtual
+VALUES = {
+    "target": "7ms",
+    "interval": "70ms",
+    "tupdate": "20ms",
+    "rtt": "30ms",
+    "ce_threshold": "3ms",
+    "step_thresh": "2ms",
+    "refill_delay": "50ms",
+    "reset_timeout": "50ms",
+    "evict_timeout": "2s",
+    "perturb": "10",
+    "maxrate": "3mbit",
+    "divisor": "512",
+    "buckets": "512",
+    "flows": "512",
+    "depth": "40",
+    "flow_limit": "30",
+    "min": "20",
+    "max": "60",
+    "probability": "5%",
+    "ecn_prob": "20%",
+    "alpha": "3",
+    "beta": "19",
+    "classic_protection": "15%",
+}
+KINDS = {Size: "9000B", Rate: "3mbit", Share: "20%"}
+
+
+def value(managed: Discipline, each: Setting | Choice) -> str:
+    """Return a value of the parameter that is not its default."""
+    if isinstance(each, Choice):
+        return each.choices[-1][0]
+    if each.name in ("min", "max") and managed.name != "choke":
+        return f"{VALUES[each.name]}kB"
+    if each.name in ("alpha", "beta") and managed.name == "dualpi2":
+        return f"{VALUES[each.name]}Hz"
+    return VALUES.get(each.name) or KINDS.get(each.kind, "4")
+
+
+def network() -> TopologySpec:
+    channels = [
+        Channel(
+            Rate.parse("10mbit"),
+            queue=Packets(100),
+            discipline=name,
+            settings=tuple((each.name, value(managed, each)) for each in managed.parameters),
+        )
+        for name, managed in disciplines().items()
+    ]
+    hosts = [Node(f"h{number}", "host") for number in range(len(channels))]
+    links = (Link("s1", host.name, channel) for host, channel in zip(hosts, channels, strict=True))
+    return TopologySpec("each", (*hosts, Node("s1", "switch")), tuple(links))
+
+
+def test_the_kernel_has_every_parameter(in_guest: Callable[..., tuple[Path, Usage]]) -> None:
+    """A difference fails the run; what is compared is listed."""
+    topology = network()
+    flows = (Flow("flow", "h0", "h1", Duration.parse("1s")),)
+    out, _ = in_guest(ExperimentSpec("each", "Each.", topology, flows, (Condition("as", "as"),)))
+    environment = json.loads((out / "environment.json").read_text())
+    found = {(row["interface"], row["field"]) for row in environment["asked_and_found"]}
+    for port in topology.ports:
+        for name, _ in port.channel.settings if port.channel else ():
+            assert (port.name, name) in found
