@@ -111,7 +111,7 @@ def _measure(
     folder = _folder(condition, job)
     hosts = hosts_of(spec)
     settings = HOST_SYSCTLS | dict(condition.sysctls)
-    sysctls = {host: live.set_sysctls(host, settings) for host in hosts}
+    sysctls = {host: live.set_sysctls(host, settings | spec.ecn_sysctls(host)) for host in hosts}
     live.rewind()
     before = _readout(live, hosts)
     reordered = live.reorderings()

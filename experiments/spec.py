@@ -154,7 +154,9 @@ class Flow:
     `window` is iperf's -w at both ends (bytes asked for; Linux doubles it). A `rate` makes it UDP.
     With an `interval` the client prints a line that often. It begins `start` after all servers are
     ready, and `duration` counts from its own start. A `congestion_control` of its own goes before
-    that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)). A `program` takes iperf's place.
+    that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)). A `program` takes iperf's place. `ecn`
+    sets tcp_ecn of its hosts: off, classic (RFC 3168) or accurate (RFC 9768); by default it is as
+    the conditions set it.
     """
 
     name: str
@@ -169,6 +171,7 @@ class Flow:
     start: Duration = Duration(0)
     congestion_control: str = ""
     program: FlowProgram | None = None
+    ecn: Literal["", "off", "classic", "accurate"] = ""
 
     @property
     def end(self) -> Duration:
@@ -237,6 +240,8 @@ class Draw:
             )
 
 
+_ECN = {"off": "0", "classic": "1", "accurate": "3"}
+"""Values of tcp_ecn (ip-sysctl.rst)."""
 ProofKind = Literal["sack_permitted", "congestion_control", "absent_setting"]
 
 
@@ -398,6 +403,7 @@ class ExperimentSpec:
                     f"A capture names {name}, which is no interface.",
                     f"There are {', '.join(sorted(ports))}.",
                 )
+        self._check_ecn()
         algorithms = [*CONGESTION_CONTROLS, *(module.algorithm for module in self.modules)]
         for flow in self.flows:
             if flow.congestion_control and flow.congestion_control not in algorithms:
@@ -421,6 +427,21 @@ class ExperimentSpec:
             )
         self._check_changes()
         self._check_headline()
+
+    def ecn_sysctls(self, host: str) -> dict[str, str]:
+        """Return the sysctl that the flows of a host set; empty if none does."""
+        asked = {flow.ecn for flow in self.flows if host in (flow.sender, flow.receiver)} - {""}
+        return {"net.ipv4.tcp_ecn": _ECN[word] for word in sorted(asked)}
+
+    def _check_ecn(self) -> None:
+        asked: dict[str, str] = {}
+        for flow in self.flows:
+            for host in (flow.sender, flow.receiver) if flow.ecn else ():
+                if asked.setdefault(host, flow.ecn) != flow.ecn:
+                    raise UsageError(
+                        f"{host} cannot have ECN both {asked[host]} and {flow.ecn}.",
+                        "Give the flows hosts of their own: tcp_ecn is a setting of a host.",
+                    )
 
     def _check_changes(self) -> None:
         channels = {port.name: port.channel for port in self.topology.ports if port.channel}

@@ -14,7 +14,7 @@ from experiments.spec import (
 )
 from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import KernelVersion, kernel_version
+from testbed.lab.kernel.version import ACCURATE_ECN, KernelVersion, kernel_version
 from topologies.foundation.errors import UsageError
 
 MODULES, REAL_TIME = "modules", "real time"
@@ -82,6 +82,7 @@ def _needs(spec: ExperimentSpec, always: Mapping[str, str]) -> Iterator[str]:
             if always.get(name) != value:
                 yield value if name == CONGESTION_CONTROL else name
     yield from (flow.congestion_control for flow in spec.flows if flow.congestion_control)
+    yield from (ACCURATE_ECN for flow in spec.flows if flow.ecn == "accurate")
     for port in spec.topology.ports:
         if port.channel:
             yield port.channel.discipline

@@ -101,6 +101,11 @@ class KernelVersion:
         return self.series == DEFAULT
 
 
+ACCURATE_ECN = "accurate ECN"
+"""A need of flows (tcp_ecn=3)."""
+_ACCURATE_SINCE = "6.18"
+
+
 @cache
 def kernel_version(series: str = DEFAULT) -> KernelVersion:
     """Return the kernel of that name. Raises UsageError."""
@@ -120,6 +125,8 @@ def kernel_version(series: str = DEFAULT) -> KernelVersion:
         for each in disciplines().values()
         if as_numbers(each.since) > as_numbers(series)
     }
+    if as_numbers(_ACCURATE_SINCE) > as_numbers(series):
+        younger[ACCURATE_ECN] = f"it came with Linux {_ACCURATE_SINCE}."
     return KernelVersion(series, **values | {"lacks": younger | values.get("lacks", {})})
 
 
