@@ -8,6 +8,7 @@ from typing import Any
 from analysis.network import findings, round_trips
 from analysis.network.findings import CheckFinding, CheckOutcome, real_time
 from analysis.network.losses import UNASKED, drawn_loss, lost_packets
+from analysis.network.marks import congestion_marks
 from analysis.network.queues import queue_bound
 from analysis.network.round_trips import sender_limits
 from analysis.network.spacing import spacing
@@ -103,6 +104,7 @@ def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFin
     yield from spacing(network, traffic)
     yield from queue_bound(network, traffic)
     yield from lost_packets(network, traffic)
+    yield from congestion_marks(network, traffic)
     yield from sender_limits(network)
     yield from real_time(network)
 

@@ -44,7 +44,7 @@ class Sightings:
 
     `time` in ns since 1970, `length` in bytes with the Ethernet header, addresses as numbers,
     `flags` TCP's (0 of other protocols), `ports` both of them as one number, `key` a number that
-    is the packet's own.
+    is the packet's own, `marked` whether it has a congestion mark (CE).
     """
 
     time: Whole
@@ -54,6 +54,7 @@ class Sightings:
     flags: Numbers
     ports: Numbers
     key: Keys
+    marked: npt.NDArray[np.bool_]
 
     def only(self, chosen: npt.NDArray[np.bool_] | Whole) -> Sightings:
         return Sightings(*(getattr(self, name)[chosen] for name in self.__dataclass_fields__))
@@ -74,8 +75,9 @@ _KINDS = {
     "flags": np.uint8,
     "ports": np.uint32,
     "key": np.uint64,
+    "marked": np.bool_,
 }
-"""33 bytes a packet: a capture may have millions."""
+"""34 bytes a packet: a capture may have millions."""
 
 
 def joined(parts: list[Sightings]) -> Sightings:
@@ -123,6 +125,7 @@ def _of_heads(head: npt.NDArray[np.uint8], time: Whole, length: Whole) -> Sighti
         np.where(tcp, head[:, 14 + 33], 0),
         _number(head, 34, 4),
         _key(head[:, 14:], length),
+        head[:, 14 + _ECN] & _CAPABLE_OR_MARKED == _CAPABLE_OR_MARKED,
     )
     kinds = zip(columns, _KINDS.values(), strict=True)
     return Sightings(*(column.astype(kind) for column, kind in kinds))
@@ -232,6 +235,20 @@ def _in_order(ports: tuple[Port, ...], packets: Sightings, came: Whole) -> PortT
     return PortTraffic(ports, packets.time[order], length, came[order])
 
 
+@dataclass(frozen=True)
+class SentPackets:
+    """The packets sent one way, and when each arrived (-1: never).
+
+    Of those that arrived, `marked` got a congestion mark on the way, and `marked_before` left with
+    one.
+    """
+
+    sent: Sightings
+    came: Whole
+    marked: int
+    marked_before: int
+
+
 class TrialTraffic:
     """The captures of a trial's hosts; each is read once."""
 
@@ -240,7 +257,7 @@ class TrialTraffic:
         self._read: dict[str, Sightings | None] = {}
         self._seen: dict[tuple[str, Way], Sightings] = {}
         self._places: dict[tuple[str, Way, bool], dict[tuple[int, bool], Whole]] = {}
-        self._pairs: dict[Way, tuple[Sightings, Whole]] = {}
+        self._pairs: dict[Way, SentPackets] = {}
 
     def at(self, host: str) -> Sightings | None:
         """Return all that the capture at a host has; None without one that can be used."""
@@ -272,9 +289,7 @@ class TrialTraffic:
         If they take several, only that of the slowest of these.
         """
         assert self.whole
-        groups: dict[tuple[Port, ...], list[Way]] = {}
-        for way in self.network.ways:
-            groups.setdefault(self.network.shaped(way), []).append(way)
+        groups = self._groups
         return tuple(
             self._traffic(ports, ways)
             for ports, ways in groups.items()
@@ -297,9 +312,8 @@ class TrialTraffic:
             return None
         if not self.network.segmented:
             return None
-        packets, times = self._met(way)
-        own = self._rows(way[0], way, flow)
-        return _in_order(self.network.shaped(way), packets.only(own), times[own])
+        met, own = self.met(way), self._rows(way[0], way, flow)
+        return _in_order(self.network.shaped(way), met.sent.only(own), met.came[own])
 
     def completion(self, flow: RunFlow) -> int | None:
         """Return the ns from a flow's first SYN to the last ACK at its sender.
@@ -349,19 +363,48 @@ class TrialTraffic:
         none = np.empty(0, np.int64)
         return self._places[host, way, there].get((flow.port, flow.protocol == "tcp"), none)
 
-    def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
-        sent, came = zip(*(self._met(way) for way in ways), strict=True)
-        return _in_order(ports, joined(list(sent)), np.concatenate(came))
+    @cached_property
+    def joined_ways(self) -> list[tuple[set[Port], list[Way]]]:
+        """The shaped ports, each with all that its packets cross too, and the ways through them."""
+        parts: list[tuple[set[Port], list[Way]]] = []
+        for ports, ways in self._groups.items():
+            meeting = [part for part in parts if part[0] & set(ports)]
+            parts = [part for part in parts if part not in meeting]
+            parts.append(
+                (
+                    set(ports).union(*(part[0] for part in meeting)),
+                    [*ways, *(way for part in meeting for way in part[1])],
+                )
+            )
+        return [part for part in parts if part[0]]
 
-    def _met(self, way: Way) -> tuple[Sightings, Whole]:
-        """Return the packets sent that way, and the arrival of each."""
+    @cached_property
+    def _groups(self) -> dict[tuple[Port, ...], list[Way]]:
+        groups: dict[tuple[Port, ...], list[Way]] = {}
+        for way in self.network.ways:
+            groups.setdefault(self.network.shaped(way), []).append(way)
+        return groups
+
+    def _traffic(self, ports: tuple[Port, ...], ways: list[Way]) -> PortTraffic:
+        met = [self.met(way) for way in ways]
+        packets = joined([each.sent for each in met])
+        return _in_order(ports, packets, np.concatenate([each.came for each in met]))
+
+    def met(self, way: Way) -> SentPackets:
+        """Return the packets sent that way, each with its arrival."""
         if way not in self._pairs:
             sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
-            times = np.append(arrived.time, -1)
-            self._pairs[way] = sent, times[arrivals(sent, arrived)]
+            place = arrivals(sent, arrived)
+            marked = np.append(arrived.marked, False)[place]
+            self._pairs[way] = SentPackets(
+                sent,
+                np.append(arrived.time, -1)[place],
+                int((marked & ~sent.marked).sum()),
+                int((marked & sent.marked).sum()),
+            )
         return self._pairs[way]
 
     @cached_property
     def missing(self) -> int:
         """Count the packets that were sent and did not arrive."""
-        return sum(int((self._met(way)[1] < 0).sum()) for way in self.network.ways)
+        return sum(int((self.met(way).came < 0).sum()) for way in self.network.ways)

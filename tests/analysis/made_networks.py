@@ -61,7 +61,7 @@ class MadeNetwork:
     counted, `vanished` are lost and not counted. `buffer_limited` are seconds of the ten that the
     sender was busy, `busy` is the share of them in which the link was said to carry something.
     `asked` is what the run asked for. `service` is the byte of DSCP and ECN of all packets, as they
-    leave, and as one in ten arrives.
+    leave, and as one in ten arrives; the ports count those marks but `uncounted` of them.
     """
 
     asked: Channel = ASKED
@@ -74,6 +74,7 @@ class MadeNetwork:
     buffer_limited: float = 0.0
     busy: float = 0.0
     service: tuple[int, int] = (0, 0)
+    uncounted: int = 0
     flow: dict[str, Any] = field(default_factory=dict)
     counters: dict[str, float] = field(default_factory=dict)
     dropped: dict[str, int] = field(default_factory=lambda: {"h1": 0, "h2": 0})
@@ -167,12 +168,13 @@ class MadeNetwork:
         for host, port in ports.items():
             lost = len(self.random) if host == "h1" else 0
             passed, dropped = len(ways[host]) - lost, both[host][1]
+            marks = self._marks(ways[host], both[host][0])
             carried = self.busy * self.asked.bandwidth.base * 10 / 8
             left = {"packets": passed - dropped, "drops": dropped, "bytes": carried}
             after[port] = [
                 {**left, "kind": "netem", "handle": "1:", "drops": lost + dropped},
                 {**left, "kind": "tbf", "handle": "2:"},
-                {**left, "kind": "pfifo", "handle": "3:"},
+                {**left, "kind": "pfifo", "handle": "3:", "marked": marks},
             ]
         _json(trial / "qdiscs.json", {"before": {}, "after": after})
         arrived = {host: sum(time >= 0 for time in both[host][0]) for host in ports}
@@ -181,6 +183,12 @@ class MadeNetwork:
             "h2": {"TcpOutSegs": len(ways["h2"]), "IpInReceives": arrived["h1"], **self.counters},
         }
         _json(trial / "counters.json", {"before": {}, "after": counts})
+
+    def _marks(self, packets: Sequence[MadePacket], came: Sequence[int]) -> int:
+        """Return how many packets the port says that it marked."""
+        there = zip(packets, came, strict=True)
+        tenths = sum(packet.number % 10 == 0 and time >= 0 for packet, time in there)
+        return (tenths if self.service[1] & 3 == 3 else 0) - self.uncounted
 
 
 _SETTING = {"interface": "s1-eth2", "field": "rate", "asked": "10mbit", "found": "10mbit"}

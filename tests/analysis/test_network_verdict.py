@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from analysis.measures.readings import TrialReadings
-from analysis.network import findings, losses, queues, round_trips, spacing
+from analysis.network import findings, losses, marks, queues, round_trips, spacing
 from analysis.network.losses import LEVEL, DrawnLoss
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
@@ -103,6 +103,29 @@ ECT_0, ECT_1, CE, DSCP = 0b10, 0b01, 0b11, 0b100
 @pytest.mark.parametrize("capable", [ECT_0, ECT_1, DSCP | ECT_0])
 def test_a_mark_of_congestion_is_no_fault(capable: int, tmp_path: Path) -> None:
     verdict = judged(MadeNetwork(service=(capable, capable | CE)).write(tmp_path))
+    assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
+    (check,) = [check for check in verdict.checks if check.what == marks.KIND]
+    assert check.asked.split()[0] == check.measured.split()[0] != "0"
+    assert check.measured_at == 2
+
+
+def test_a_network_without_marks_has_no_check_of_them(tmp_path: Path) -> None:
+    verdict = judged(MadeNetwork().write(tmp_path))
+    assert marks.KIND not in {check.what for check in verdict.checks}
+
+
+@pytest.mark.parametrize("uncounted", [1, -1])
+def test_marks_that_counters_and_captures_count_differently_are_a_fault(
+    uncounted: int, tmp_path: Path
+) -> None:
+    made = MadeNetwork(service=(ECT_0, CE), uncounted=uncounted)
+    verdict = judged(made.write(tmp_path))
+    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [marks.KIND])
+
+
+def test_packets_that_leave_marked_may_be_counted(tmp_path: Path) -> None:
+    """A queue counts a packet that has a mark already (INET_ECN_set_ce in inet_ecn.h)."""
+    verdict = judged(MadeNetwork(service=(CE, CE)).write(tmp_path))
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
 
 

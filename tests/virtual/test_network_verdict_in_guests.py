@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from analysis.measures.readings import TrialReadings
+from analysis.network import marks
 from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
@@ -88,6 +89,8 @@ def test_a_queue_that_marks_packets_is_good(in_guest: InGuest, algorithm: str) -
     (trial,) = run_of(folder, to_data(spec)).trials
     readings = TrialReadings(run_of(folder, to_data(spec)), trial)
     assert readings.ports["marked"] == readings.receiver["ce_packets"] > 0
+    (check,) = [check for check in verdict.checks if check.what == marks.KIND]
+    assert check.measured == f"{readings.receiver['ce_packets']:,.0f} arrived"
     assert readings.sender["back.ece_packets"] > 0
 
 
