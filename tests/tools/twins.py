@@ -1,22 +1,25 @@
 """Print how often two equal flows, and two equal conditions, are called different.
 
 Each setting runs TRIALS x 6 seeds of its own; a trial compares the twins as a run's page does.
-Chance alone decides at most 5 % of the trials.
+Chance alone decides at most 5 % of the trials: of six seeds, 2 in 64 have one twin ahead in all.
+`ahead` is the share of all seeds in which the first twin is, a half unless its place matters;
+`chance` is the probability of such a share.
 
-    .venv/bin/python -m tests.tools.twins [--trials 10] [--only NAME]
+    .venv/bin/python -m tests.tools.twins [--trials 10] [--only NAME] [--save FILE]
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
-from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
+from analysis.statistics.chances import at_most
 from analysis.statistics.paired_tests import FEWEST, paired
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import single
@@ -42,13 +45,35 @@ SETTINGS = {
 }
 
 
+Twins = tuple[list[float], list[float]]
+"""The values of two twins, seed by seed."""
+
+
 @dataclass(frozen=True)
 class Decided:
-    """Trials of one setting, and how many of them called the twins different."""
+    """Trials of twins, and how many of them called the twins different.
 
-    flows: int
-    conditions: int
+    Of the seeds with different twins, the `ahead` ones had the first twin ahead.
+    """
+
+    trials: int
+    different: int
     copies: int
+    seeds: int
+    ahead: int
+
+    def __add__(self, other: Decided) -> Decided:
+        return Decided(*(sum(pair) for pair in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def chance(self) -> float:
+        """The probability that chance puts one twin ahead so often, twice the rarer side's."""
+        few = min(self.ahead, self.seeds - self.ahead)
+        return min(1.0, 2 * at_most(few, self.seeds, 0.5))
+
+    def __str__(self) -> str:
+        share = self.ahead / max(1, self.seeds)
+        return f"{self.different:9} {share:6.0%} {self.chance:7.2g} {self.copies:7}"
 
 
 def twin_spec(setting: str) -> ExperimentSpec:
@@ -69,53 +94,71 @@ def values_of(data: Any, seed: int, ready: Lab) -> dict[tuple[str, str], float]:
     return {(row["condition"], row["flow"]): float(row[METRIC]) for row in record["rows"]}
 
 
-def trials(
-    rows: list[dict[tuple[str, str], float]],
-) -> Iterator[list[dict[tuple[str, str], float]]]:
-    for start in range(0, len(rows), FEWEST):
-        yield rows[start : start + FEWEST]
-
-
-def decided(rows: list[dict[tuple[str, str], float]], own: str) -> Decided:
-    """Count the trials that call the two flows, or the two conditions, different."""
-    flow_pairs, condition_pairs = [], []
-    for trial in trials(rows):
-        flow_pairs.append(paired(*([r[own, flow] for r in trial] for flow in ("flow1", "beside"))))
-        condition_pairs.append(
-            paired(*([r[name, "flow1"] for r in trial] for name in (own, "again")))
-        )
+def decided(first: list[float], second: list[float]) -> Decided:
+    """Compare twins trial by trial, as a run's page does."""
+    starts = range(0, len(first), FEWEST)
+    pairs = [paired(*(twin[at : at + FEWEST] for twin in (first, second))) for at in starts]
+    found = [pair for pair in pairs if pair]
+    differences = [one - other for one, other in zip(first, second, strict=True) if one != other]
     return Decided(
-        sum(pair.shows_difference for pair in flow_pairs if pair),
-        sum(pair.shows_difference for pair in condition_pairs if pair),
-        sum(pair.copies for pair in flow_pairs if pair),
+        len(found),
+        sum(pair.shows_difference for pair in found),
+        sum(pair.copies for pair in found),
+        len(differences),
+        sum(difference > 0 for difference in differences),
     )
+
+
+def twins(rows: list[dict[tuple[str, str], float]], condition: str) -> dict[str, Twins]:
+    """Return the twins of a setting: its flows, and its conditions."""
+
+    def values(name: str, flow: str) -> list[float]:
+        return [row[name, flow] for row in rows]
+
+    return {
+        "flows": (values(condition, "flow1"), values(condition, "beside")),
+        "conditions": (values(condition, "flow1"), values("again", "flow1")),
+    }
+
+
+def save(file: Path, setting: str, rows: list[dict[tuple[str, str], float]]) -> None:
+    """Add the rows of a setting to a CSV file: setting, seed's place, condition, flow, value."""
+    with file.open("a", newline="", encoding="utf-8") as table:
+        csv.writer(table).writerows(
+            (setting, place, *names, value)
+            for place, row in enumerate(rows)
+            for names, value in row.items()
+        )
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--trials", type=int, default=10, help="Trials of each setting.")
+    parser.add_argument("--only", choices=SETTINGS, action="append", help="Only this setting.")
+    parser.add_argument("--save", type=Path, help="CSV file to which all values are added.")
+    return parser.parse_args()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=10)
-    parser.add_argument("--only", choices=SETTINGS, action="append")
-    chosen = parser.parse_args()
-    ready = lab()
-    print(
-        f"{'setting':22} {'trials':>6} {'flows differ':>13} {'conditions differ':>18} {'copies':>7}"
-    )
-    total = Counter[str]()
+    chosen, ready = arguments(), lab()
+    count = chosen.trials * FEWEST
+    print(f"{'setting':22} {'trials':>6} {'twins':10} different  ahead  chance  copies")
+    total = {"flows": Decided(0, 0, 0, 0, 0), "conditions": Decided(0, 0, 0, 0, 0)}
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for place, name in enumerate(SETTINGS):
             if chosen.only and name not in chosen.only:
                 continue
-            spec, count = twin_spec(SETTINGS[name]), chosen.trials * FEWEST
+            spec = twin_spec(SETTINGS[name])
             seeds = range(1 + place * count, 1 + (place + 1) * count)
             rows = list(pool.map(values_of, repeat(to_data(spec)), seeds, repeat(ready)))
-            found = decided(rows, spec.conditions[0].name)
-            total.update(asdict(found))
-            print(
-                f"{name:22} {chosen.trials:6} {found.flows:13} {found.conditions:18}"
-                f" {found.copies:7}",
-                flush=True,
-            )
-    print(f"in all: {dict(total)}")
+            if chosen.save:
+                save(chosen.save, name, rows)
+            for kind, pair in twins(rows, spec.conditions[0].name).items():
+                found = decided(*pair)
+                total[kind] += found
+                print(f"{name:22} {found.trials:6} {kind:10} {found}", flush=True)
+    for kind, found in total.items():
+        print(f"{'all':22} {found.trials:6} {kind:10} {found}")
 
 
 if __name__ == "__main__":
