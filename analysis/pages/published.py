@@ -77,7 +77,7 @@ STYLES: dict[Word, str] = {
 """The CSS class of each verdict."""
 _ROW = (
     *("where", "series", "x", "quantity", "unit", "printed", "published_low", "published_high"),
-    *("published_note", "mean_of", "group", "needs", "listed"),
+    *("published_note", "mean_of", "group", "setting", "line_rate", "needs", "listed"),
 )
 """Columns of reproduction.csv that a row has under the same name, but for `published`."""
 _MEASURED = (
@@ -197,6 +197,8 @@ def _remark(judged: Judged) -> str:
     row, outcome = judged.row, judged.outcome.word
     if outcome == Word.DIFFERS and not row.why:
         return "Not explained."
+    if row.line_rate and outcome in (Word.AGREES, Word.WITHIN):
+        return "Any TCP fills this link."
     if outcome == Word.UNRUN and row.needs:
         return f"Only in --full: {row.needs}."
     return row.listed if outcome == Word.LISTED else ""

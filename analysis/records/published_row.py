@@ -24,6 +24,8 @@ class RowEntry(Struct, frozen=True):
     published_note: str = ""
     mean_of: int = 1
     group: str = ""
+    setting: str = ""
+    line_rate: bool = False
     needs: str = ""
     listed: str = ""
     period_kernel: Any = None
@@ -44,7 +46,8 @@ class PublishedRow(RowEntry, frozen=True):
     or the mean of `mean_of`. `published_low` and `published_high` are the least and greatest of
     the published repetitions, None if there are none. All are in `unit`. `needs` says what the
     full form takes if the short one leaves the row out, `listed` why there is no measured value to
-    compare with. Rows of one `group` are listed together.
+    compare with. Rows of one `group` are listed together. Rows of one `setting` come from the same
+    published network and condition. At `line_rate` any TCP gives the number.
     """
 
     published: float | None = None

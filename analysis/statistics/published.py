@@ -204,10 +204,31 @@ class Counts:
 
 
 @dataclass(frozen=True)
+class SettingCounts:
+    """Counts of published settings by the verdicts of their numbers.
+
+    A setting is a network and a condition, from which any number of rows may come. It holds if no
+    number of it differs, and holds in part if some do. `line_rate` of those that hold have a full
+    link, which any TCP fills.
+    """
+
+    settings: int
+    hold: int = 0
+    in_part: int = 0
+    differ: int = 0
+    unjudged: int = 0
+    line_rate: int = 0
+
+
+@dataclass(frozen=True)
 class JudgedRows:
     """Rows that belong together."""
 
     rows: tuple[Judged, ...]
+
+    @cached_property
+    def setting_counts(self) -> SettingCounts:
+        return count_settings(self.rows)
 
     @cached_property
     def counts(self) -> Counts:
@@ -265,6 +286,27 @@ def _counted(rows: tuple[Judged, ...], verdicts: Iterable[Agreement]) -> Counts:
         for word, judged in zip(words, rows, strict=True)
     )
     return Counts(len(rows), later, *(words.count(word) for word in Word))
+
+
+def count_settings(rows: Iterable[Judged]) -> SettingCounts:
+    """Count the settings of the rows by the rows' outcomes."""
+    settings: dict[str, list[Judged]] = {}
+    for judged in rows:
+        settings.setdefault(judged.row.setting or judged.row.where, []).append(judged)
+    outcomes = {name: _outcome(found) for name, found in settings.items()}
+    full = sum(
+        outcome == "hold" and settings[name][0].row.line_rate for name, outcome in outcomes.items()
+    )
+    return SettingCounts(len(settings), line_rate=full, **Counter(outcomes.values()))
+
+
+def _outcome(rows: Sequence[Judged]) -> str:
+    """Return the field of SettingCounts for all rows of a setting."""
+    words = [judged.outcome.word for judged in rows]
+    holds = Word.AGREES in words or Word.WITHIN in words
+    if Word.DIFFERS not in words:
+        return "hold" if holds else "unjudged"
+    return "in_part" if holds else "differ"
 
 
 class ImitationWord(StrEnum):

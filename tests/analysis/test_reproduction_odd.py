@@ -100,7 +100,7 @@ def test_values_that_are_none_are_left_out_and_said(tmp_path: Path) -> None:
         "Some values of 'd'",
         "number of 'c'",
         "several rows for 'a'",
-        "in part",
+        "read in part",
     ):
         assert result.output.count(said) == 1, said
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from analysis.pages.reproduction.page import make_reproduction_report
 from analysis.statistics.published import Word
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.analysis.made_reproductions import Object, Tags, row, run, study, table, write
@@ -122,7 +123,8 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     page, lines = (tmp_path / "reproduction.html").read_text(), table(tmp_path)
     assert result.exit_code == 1  # one row was not run, one has too few runs
     first = (
-        "Of 8 published numbers 1 agrees, 1 lies within the range of a further run, 1"
+        "Of 3 published settings 2 hold, 0 in part, and 1 differs."
+        " Of 8 published numbers 1 agrees, 1 lies within the range of a further run, 1"
         " differs, 1 is not judged, 2 were not run (1 of them only in --full), 1 is not stated in"
         " the source, and 1 is listed only (quick mode)."
     )
@@ -147,11 +149,32 @@ def test_the_first_line_counts_this_page_by_its_headline_column(tmp_path: Path) 
     assert "1 row was not run" in page and "1 row has fewer than 6 runs" in page
 
 
+def test_settings_are_counted_once_whatever_their_numbers(tmp_path: Path) -> None:
+    twice = [30.0] * 6
+    rows = [
+        *(row(10.0, f"a{at}", setting="a", line_rate=True) for at in range(10)),
+        row(10.0, "b1", setting="b"),
+        row(10.0, "b2", setting="b", period=twice),
+        row(10.0, "c", setting="c", period=twice, line_rate=True),
+        row(10.0, "d", setting="d", period=[], today=[], needs="300 s"),
+        row(10.0, "e", setting="e"),
+    ]
+    folder = write(tmp_path, study(*rows))
+    assert run(folder).output.startswith(
+        "Of 4 published settings 2 hold (a full link makes 1 of them), 1 in part, and 1 differs."
+    )
+    counts = make_reproduction_report(folder).setting_counts
+    assert (counts.settings, counts.hold, counts.line_rate) == (5, 2, 1)
+    assert (counts.in_part, counts.differ, counts.unjudged) == (1, 1, 1)
+    assert (tmp_path / "reproduction.html").read_text().count("Any TCP fills this link.") == 10
+
+
 def test_the_first_line_names_no_row_that_is_not_there(tmp_path: Path) -> None:
     rows = [row(10.0, "a"), row(10.0, "b", period=[], today=[], needs="300 s")]
     result = run(write(tmp_path, study(*rows)))
     assert result.output.splitlines()[0] == (
-        "Of 2 published numbers 1 agrees, 0 lie within the range of a further run, 0"
+        "Of 1 published setting 1 holds, 0 in part, and 0 differ."
+        " Of 2 published numbers 1 agrees, 0 lie within the range of a further run, 0"
         " differ, and 1 was not run (only in --full) (quick mode)."
     )
 

@@ -13,6 +13,7 @@ from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import combinations as grid_of
 from experiments.harness.published import kernel as period_kernel
 from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
+from experiments.harness.published.line_rate import at_line_rate
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import (
     Target,
@@ -315,3 +316,36 @@ def test_facts_of_a_study_that_cannot_be_read_are_one_sentence(
     with pytest.raises(UsageError, match=words) as caught:
         study(str(tmp_path / "targets.py"))
     assert "own-studies.md" in str(caught.value)
+
+
+def test_a_full_link_is_named_and_one_of_several_flows_never_fills_it() -> None:
+    every = [target for target in targets(True) if target.is_run]
+    found = combinations(every)
+    full = {
+        (target.experiment, target.where, target.quantity)
+        for target in every
+        if at_line_rate(target, [*found[target].values()][-1].spec)
+    }
+    rows = {
+        ("cubic_vs_reno", "section 3.1: no delay no loss, reno, 1 stream, 60 s", "rate"): True,
+        ("cubic_vs_reno", "section 3.1: 300 ms delay, reno, 1 stream, 60 s", "rate"): False,
+        ("packet_dropper", "0 % dropped", "mean elapsed time"): True,
+        ("packet_dropper", "20 % dropped", "mean elapsed time"): False,
+        ("sack_loss_sweep", "SACK on, loss 0.1%", "average rate"): True,
+        ("sack_loss_sweep", "SACK on, loss 0.1%", "segments sent again"): False,
+        ("sack_loss_sweep", "SACK off, loss 0.1%", "average rate"): False,
+    }
+    assert {row: row in full for row in rows} == rows
+    assert not {quantity for _, _, quantity in full if "flow" in quantity}
+
+
+def test_rows_of_one_network_and_condition_are_one_setting(tmp_path: Path) -> None:
+    folder = carry_out(
+        ReproductionRequest(chosen(True, ["packet_dropper"]), True),
+        tmp_path,
+        PointRunner(LAB, Engine(dropped), "two"),
+        SilentWatch(),
+    )
+    (found,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    settings = {row["setting"]: row["where"] for row in found["rows"]}
+    assert (len(found["rows"]), len(settings), len({*settings.values()})) == (88, 8, 8)

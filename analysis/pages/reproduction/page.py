@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from analysis.statistics.published import (
     ImitationWord,
     JudgedStudy,
     Measurement,
+    SettingCounts,
     count,
     imitation_sentence,
     imitations,
@@ -53,6 +54,12 @@ class ReproductionReport:
     def counts(self) -> Counts:
         return count([judged for study in self.studies for judged in study.rows])
 
+    @cached_property
+    def setting_counts(self) -> SettingCounts:
+        """The sums over all studies, which share no setting."""
+        counts = [SettingCounts(0), *(study.setting_counts for study in self.studies)]
+        return SettingCounts(*map(sum, zip(*map(astuple, counts), strict=True)))
+
     @property
     def remarks(self) -> list[str]:
         """Rows without a verdict, failed runs and unreadable files, in sentences."""
@@ -75,7 +82,7 @@ class ReproductionReport:
 
     @property
     def headline(self) -> str:
-        return headline(self.counts, self.facts.mode)
+        return f"{_of_settings(self.setting_counts)}{headline(self.counts, self.facts.mode)}"
 
     @property
     def how_whole(self) -> str:
@@ -101,6 +108,20 @@ class ReproductionReport:
         words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
         words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]
         return " ".join([*words, *(f"--rows {shlex.quote(printable(one))}" for one in facts.rows)])
+
+
+def _of_settings(counts: SettingCounts) -> str:
+    """Return the numbers of settings by verdict, in a sentence; empty if none is judged."""
+    judged = counts.settings - counts.unjudged
+    if not judged:
+        return ""
+    listed = [numbered(counts.hold, "holds", "hold")]
+    listed += [f"{counts.in_part:,} in part", numbered(counts.differ, "differs", "differ")]
+    full = f" (a full link makes {counts.line_rate:,} of them)" if counts.line_rate else ""
+    return (
+        f"Of {numbered(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
+        f" {listed[2]}. "
+    )
 
 
 def headline(counts: Counts, mode: str) -> str:
@@ -249,17 +270,30 @@ def _kernels(report: ReproductionReport) -> Iterator[str]:
 
 
 def _table(report: ReproductionReport) -> Table:
-    names = {name: name for name in ("rows", "agree", "within", "differ")}
-    names |= {"within": "lie within", "few": "not judged", "unrun": "not run"}
-    names |= {"unstated": "not stated"} if report.counts.unstated else {}
-    names |= {"listed": "listed"} if report.counts.listed else {}
-    named = [*((study.study.name, study.counts) for study in report.studies)]
+    whole = (report.setting_counts, report.counts)
+    named = [*((one.study.name, (one.setting_counts, one.counts)) for one in report.studies)]
+    columns = _columns(report.counts)
     rows = [
-        [name, *(str(getattr(counts, column)) for column in names)]
-        for name, counts in (*named, ("all", report.counts))
+        [name, *(str(getattr(both[which], field)) for which, field in columns.values())]
+        for name, both in (*named, ("all", whole))
     ]
-    title = "Published and measured numbers"
-    table = text_table(["study", *names.values()], rows, title, range(1, len(names) + 1))
+    title = "Published settings, and their numbers, measured"
+    table = text_table(["study", *columns], rows, title, range(1, len(columns) + 1))
     table.columns[0].no_wrap = True
     table.rows[len(named) - 1].end_section = bool(named)
     return table
+
+
+def _columns(counts: Counts) -> dict[str, tuple[int, str]]:
+    """Return the table's columns: counts of settings (0) or of numbers (1), and the field."""
+    of_settings = {"settings": "settings", "hold": "hold", "full link": "line_rate"}
+    of_settings |= {"in part": "in_part", "differ": "differ"}
+    of_numbers = {"numbers": "rows", "agree": "agree", "lie within": "within", "differ ": "differ"}
+    of_numbers |= {"not judged": "few", "not run": "unrun"}
+    of_numbers |= {"not stated": "unstated"} if counts.unstated else {}
+    of_numbers |= {"listed": "listed"} if counts.listed else {}
+    return {
+        title: (which, field)
+        for which, fields in enumerate((of_settings, of_numbers))
+        for title, field in fields.items()
+    }

@@ -9,6 +9,7 @@ from typing import Any
 from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import Combination
 from experiments.harness.published.kernel import PeriodKernelChoice
+from experiments.harness.published.line_rate import at_line_rate
 from experiments.harness.published.points import (
     TIMES,
     Time,
@@ -17,6 +18,7 @@ from experiments.harness.published.points import (
     described,
     profile_of,
     taken,
+    times,
 )
 from experiments.harness.published.target import Target, published_study
 from experiments.harness.sweep.point import Record
@@ -100,9 +102,19 @@ def _row(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
         proved |= {seed for seed, _ in runs}
     return {
         **described(target),
+        **_setting(target, carried),
         **values,
         "seeds": sorted(proved),
         "command": command(target) if carried.combinations.get(target) else None,
+    }
+
+
+def _setting(target: Target, carried: ReproducedRuns) -> dict[str, Any]:
+    """Return the name that all rows of one published setting share, and if its link was full."""
+    combination = carried.combinations.get(target, {}).get(times(target.experiment)[-1])
+    return {
+        "setting": " ".join([*map("=".join, target.settings), target.condition]),
+        "line_rate": combination is not None and at_line_rate(target, combination.spec),
     }
 
 
