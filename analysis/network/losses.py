@@ -121,7 +121,8 @@ def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses)
     if not traffic.whole:
         return None if network.host_ports else causes.unasked
     counted = (network.qdiscs.port_loss(port.name) for port in network.ports)
-    return traffic.missing - sum(port.lost + port.dropped for port in counted)
+    lost = traffic.missing - sum(port.lost + port.dropped for port in counted)
+    return max(0.0, lost - traffic.cut_off) if lost > 0 else lost
 
 
 def _judged(lost: float, sent: float) -> CheckOutcome:

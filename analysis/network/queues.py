@@ -1,5 +1,7 @@
 """Checks of the limits of queues."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, lateness, unmeasured
@@ -119,7 +121,7 @@ def _full(place: str, channel: Channel, dropped: int, full: int) -> list[CheckFi
 def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     """Of a way over several links: no packet may wait longer than all full queues take."""
     lines, longest = channels(traffic.ports), int(traffic.length.max(initial=0))
-    most = sum(line.queue.base * carried(line, longest) + line.variation.base for line in lines)
+    most = longest_wait(lines, longest)
     worst = int(traffic.wait.max(initial=0))
     excess = worst / (most + _SLACK + lateness(network))
     place = f"{traffic.ports[0].name} to {traffic.ports[-1].name}, {network.label}"
@@ -130,3 +132,12 @@ def _longest_wait(network: TrialNetwork, traffic: PortTraffic) -> CheckFinding:
     asked, measured = f"at most {duration(most)} on the way", f"at most {duration(worst)}"
     outcome = CheckOutcome.GOOD if excess <= 1 else CheckOutcome.UNUSABLE
     return CheckFinding(BOUND, place, asked, measured, outcome, sentence, excess)
+
+
+def longest_wait(lines: Sequence[Channel], length: int) -> int:
+    """Return the nanoseconds in which full queues of packets of `length` bytes drain."""
+    return sum(
+        (line.queue.base + discipline(line.discipline).excess) * carried(line, length)
+        + line.variation.base
+        for line in lines
+    )

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
 from analysis.traffic.packets import PortTraffic, TrialTraffic, Whole
 from analysis.traffic.trials import TrialNetwork, channels, delay_of
+from topologies.disciplines import discipline
 from topologies.topology_spec import Channel
 
 SPACING, RATE = "Spacing of packets on a busy link", "Rate of a busy link"
@@ -164,7 +165,9 @@ def _waited(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
 def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
     """Return which packets were held up while no other was sent after the one before.
 
-    What a slower link has spaced stays so behind it, if the packets are as long as each other.
+    What a slower link has spaced stays so behind it, if the packets are as long as each other. A
+    fair queue may let a packet that was sent later go ahead; if a later link lost that, it left a
+    gap that is not seen.
     """
     carried = sum(
         traffic.length[order] * 8 * 10**9 // channel.bandwidth.base
@@ -173,6 +176,11 @@ def _held_up(traffic: PortTraffic, order: Whole) -> npt.NDArray[np.bool_]:
     following = np.concatenate(([False], np.diff(order) == 1))[: len(order)]
     lone = _latest(traffic)[order] + carried
     held: npt.NDArray[np.bool_] = following & (traffic.came[order] > lone + _HELD)
+    if any(discipline(channel.discipline).is_fair for channel in channels(traffic.ports)):
+        lost = np.sort(traffic.sent[traffic.came < 0])
+        ends = traffic.sent[order], traffic.came[order]
+        before, until = (np.searchsorted(lost, end, "right") for end in ends)
+        held &= before == until
     return held
 
 

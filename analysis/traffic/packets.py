@@ -270,7 +270,7 @@ class TrialTraffic:
     @cached_property
     def whole(self) -> bool:
         """True if every host that sends or receives has a capture."""
-        hosts = {host for way in self.network.ways for host in way}
+        hosts = self.network.hosts
         return bool(hosts) and all(self.at(host) is not None for host in hosts)
 
     def seen(self, host: str, way: Way) -> Sightings:
@@ -403,6 +403,18 @@ class TrialTraffic:
                 int((marked & sent.marked).sum()),
             )
         return self._pairs[way]
+
+    @cached_property
+    def cut_off(self) -> int:
+        """Count the missing packets that left too late to arrive before the captures ended.
+
+        iperf's server of UDP reports once more when it is ended, if its last report was lost.
+        """
+        captures = [capture for capture in map(self.at, self.network.hosts) if capture is not None]
+        end = max(int(capture.time.max(initial=0)) for capture in captures)
+        latest = {way: end - self.network.lone(way, 0) for way in self.network.ways}
+        met = ((self.met(way), latest[way]) for way in self.network.ways)
+        return sum(int(((each.came < 0) & (each.sent.time > last)).sum()) for each, last in met)
 
     @cached_property
     def missing(self) -> int:

@@ -117,6 +117,11 @@ class TrialNetwork:
         both = (way for there in data for way in (there, there[::-1]))
         return tuple(dict.fromkeys(way for way in both if self._leads(way)))
 
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """The hosts that send or receive."""
+        return frozenset(host for way in self.ways for host in way)
+
     def _leads(self, way: Way) -> bool:
         try:
             return bool(self.topology.path(*way)) and all(map(self.address, way))

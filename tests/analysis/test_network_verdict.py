@@ -7,18 +7,24 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from analysis.network.traffic import PortTraffic
+from analysis.network.trials import carried, channels
 
 from analysis.measures.readings import TrialReadings
 from analysis.network import findings, losses, marks, queues, round_trips, spacing
 from analysis.network.losses import LEVEL, DrawnLoss
+from analysis.network.spacing import busy_gaps
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from tests.analysis.made_networks import COUNT, MadeNetwork
+from tests.analysis import frames
+from tests.analysis.made_networks import COUNT, FULL, SHORT, MadeNetwork, MadePacket
+from topologies.chain import chain
 from topologies.foundation.data import to_data
 from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, HostReordering
+from topologies.topology_spec import Channel, HostReordering, Port
 
 GOOD, CARE, UNUSABLE = Usability
 
@@ -75,6 +81,39 @@ def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> No
     # A wrong delay or rate is seen by what counts the packets at the link, too.
     assert wrong.keys() - kinds <= {queues.BOUND, queues.FULL, round_trips.KIND}
     assert len(verdict.reasons) == len(wrong)
+
+
+def test_a_packet_that_is_under_way_as_the_captures_end_is_no_loss(tmp_path: Path) -> None:
+    """iperf's server of UDP reports once more as it is ended."""
+    folder = MadeNetwork().write(tmp_path)
+    capture = folder / TRIAL / "h2-eth0.pcap"
+    report = MadePacket("h2", 99, 10**10, SHORT)
+    capture.write_bytes(capture.read_bytes() + frames.pcap([report.record(report.sent)])[24:])
+    verdict = judged(folder)
+    assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
+
+
+TWO_LINKS = chain(1, Channel(Rate.parse("10mbit"), queue=Packets(2), discipline="fq"))
+
+
+def test_fq_may_let_more_packets_wait_on_each_of_several_links() -> None:
+    (first, *_) = lines = [port for port in TWO_LINKS.path("h1", "h2") if port.channel]
+    assert first.channel is not None
+    packet = carried(first.channel, FULL)
+    assert queues.longest_wait(channels(tuple(lines)), FULL) == len(lines) * (2 + 8) * packet
+
+
+@pytest.mark.parametrize(("discipline", "held"), [("fq_codel", 1), ("fifo", 2)])
+def test_a_gap_of_a_packet_that_a_later_link_lost_is_not_judged(discipline: str, held: int) -> None:
+    """A fair queue lets the third packet go ahead of the second, and the next link loses it."""
+    line = Channel(Rate.parse("10mbit"), discipline=discipline)
+    ports = tuple(Port(f"r{at}-eth1", f"r{at}", f"r{at + 1}", line) for at in (1, 2))
+    packet = carried(line, FULL)
+    sent = np.array([0, 1000, 2000, 3000, 20 * packet, 20 * packet + 1000])
+    came = np.array([2, 4, -1, 5, 22, 23]) * packet
+    came[2] = -1
+    traffic = PortTraffic(ports, sent, np.full(6, FULL), came)
+    assert busy_gaps(traffic, line).full.sum() == held
 
 
 def test_a_window_that_was_asked_for_is_not_blamed(tmp_path: Path) -> None:
