@@ -12,15 +12,15 @@ from __future__ import annotations
 import random
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 
 from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.records.run_directory import run_of
 from experiments.harness.running.seed import carry_seed, limits_for
-from experiments.spec import ExperimentSpec, Flow, congestion_control
+from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab, lab
 from topologies.chain import chain
@@ -37,8 +37,11 @@ from topologies.two_hosts import two_hosts
 _SLOWEST, _FASTEST = 1e5, 2e9  # bit/s
 _LONGEST = 300e6  # ns each way
 _PACKETS, _FRAME = 15_000, 12_112  # of the link in a run, and bits of one
-_ALGORITHMS = ("cubic", "reno", "bbr")
-"""Packets; tc has no shorter queue of these."""
+_ALGORITHMS = ("cubic", "reno", "bbr", "dctcp")
+_MARKING = ("cake", "codel", "fq_codel", "pie", "red")
+"""Disciplines that mark packets of flows with ECN, by their defaults."""
+_PROBE = 50
+"""The link carries so many times the datagrams of a probe."""
 _WALL_SECONDS = 600.0
 _SHOWN = ("with care", "not as asked")
 Ends = list[tuple[str, str]]
@@ -57,28 +60,39 @@ class JudgedNetwork:
 def network(number: int) -> tuple[str, ExperimentSpec]:
     """The network of that number, in words and as an experiment."""
     draw = random.Random(number)
-    channel = _channel(draw)
+    algorithm = draw.choice(_ALGORITHMS)
+    has_ecn = algorithm == "dctcp" or draw.random() < 0.25
+    channel = _channel(draw, _MARKING if has_ecn else ("fifo", *disciplines()))
     shape, (topology, ends) = _shape(draw, channel)
     seconds = min(20.0, max(1.0, _PACKETS * _FRAME / channel.bandwidth.base))
     lasting = Duration(round(seconds * 1e3) * 10**6)
     flows = tuple(_flow(draw, at, pair, lasting, channel) for at, pair in enumerate(ends))
+    if draw.random() < 0.5:
+        flows = (*flows, _probe(flows[0], channel))
     captures = tuple(f"{host}-eth0" for host in dict.fromkeys(sum(ends, ())))
-    algorithm = draw.choice(_ALGORITHMS)
-    spec = ExperimentSpec(
-        f"random{number}", "", topology, flows, (congestion_control(algorithm),), captures
-    )
+    condition = _condition(algorithm, has_ecn)
+    spec = ExperimentSpec(f"random{number}", "", topology, flows, (condition,), captures)
     udp = sum(flow.protocol == "udp" for flow in flows)
-    return f"{shape}, {_described(channel)}, {algorithm}, {len(flows)} flows ({udp} UDP)", spec
+    words = f"{condition.label}, {len(flows)} flows ({udp} UDP)"
+    return f"{shape}, {_described(channel)}, {words}", spec
 
 
-def _channel(draw: random.Random) -> Channel:
+def _condition(algorithm: str, has_ecn: bool) -> Condition:
+    condition = congestion_control(algorithm)
+    if not has_ecn:
+        return condition
+    sysctls = (*condition.sysctls, ("net.ipv4.tcp_ecn", "1"))
+    return replace(condition, label=f"{algorithm} with ECN", sysctls=sysctls)
+
+
+def _channel(draw: random.Random, kinds: Sequence[str]) -> Channel:
     rate = exp(draw.uniform(log(_SLOWEST), log(_FASTEST)))
     delay = draw.choice(
         (0.0, draw.uniform(0, _LONGEST), exp(draw.uniform(log(1e4), log(_LONGEST))))
     )
     jitter = draw.choice((0.0, 0.0, 0.0, draw.uniform(0, delay)))
     loss = draw.choice((0.0, draw.uniform(0, 0.1), exp(draw.uniform(log(1e-4), log(0.1)))))
-    queue, discipline = _queue(draw)
+    queue, discipline = round(exp(draw.uniform(0, log(1000)))), draw.choice(kinds)
     return Channel(
         Rate(round(rate / 1e3) * 1000),
         Duration(round(delay / 1e3) * 1000),
@@ -86,17 +100,15 @@ def _channel(draw: random.Random) -> Channel:
         Duration(round(jitter / 1e3) * 1000),
         Packets(max(queue, disciplines()[discipline].shortest)),
         discipline,
+        processing=Share.parse(draw.choice(("0%", "0%", "90%"))),
     )
-
-
-def _queue(draw: random.Random) -> tuple[int, str]:
-    return round(exp(draw.uniform(0, log(1000)))), draw.choice(("fifo", *disciplines()))
 
 
 def _described(channel: Channel) -> str:
     words = f"{channel.bandwidth} {channel.delay} loss {channel.loss} queue {channel.queue}"
     jitter = f" jitter {channel.jitter}" if channel.jitter.base else ""
-    return f"{words}{jitter} {channel.discipline}"
+    drawn = f" processing {channel.processing}" if channel.processing.base else ""
+    return f"{words}{jitter}{drawn} {channel.discipline}"
 
 
 def _shape(draw: random.Random, channel: Channel) -> tuple[str, tuple[TopologySpec, Ends]]:
@@ -122,6 +134,12 @@ def _flow(
     is_udp = at > 0 and draw.random() < 0.25 and channel.bandwidth.base < 10**8
     rate = Rate(max(8000, channel.bandwidth.base // 3)) if is_udp else None
     return Flow(f"flow{at + 1}", *ends, lasting, port=5001 + at, rate=rate)
+
+
+def _probe(flow: Flow, channel: Channel) -> Flow:
+    """Return a thin stream of datagrams next to a flow, which starts while that is under way."""
+    rate = Rate(max(8000, channel.bandwidth.base // _PROBE))
+    return replace(flow, name="probe", start=Duration.parse("500ms"), port=4999, rate=rate)
 
 
 def judged(number: int, ready: Lab) -> JudgedNetwork:
