@@ -7,6 +7,7 @@ from typing import Any
 
 from analysis.network import findings, round_trips
 from analysis.network.findings import CheckFinding, CheckOutcome, real_time
+from analysis.network.limits import limits
 from analysis.network.losses import UNASKED, drawn_loss, lost_packets
 from analysis.network.marks import congestion_marks
 from analysis.network.queues import queue_bound
@@ -86,7 +87,8 @@ def judge_network(run: RunRecord, known: Sequence[TrialTraffic | None] = ()) -> 
         for network in networks
         for finding in _of_trial(network, read.get(network.trial) or TrialTraffic(network))
     ]
-    return _verdict([*findings, *drawn_loss(networks)])
+    verdict = _verdict([*findings, *drawn_loss(networks)])
+    return replace(verdict, reasons=(*verdict.reasons, *limits(networks[0])))
 
 
 def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:

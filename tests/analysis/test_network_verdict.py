@@ -51,6 +51,29 @@ def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
     assert verdict.reasons == ("The network matched the specification.",)
 
 
+@pytest.mark.parametrize(
+    ("rate", "delay", "said"),
+    [
+        ("984mbit", "5ms", ["At 984mbit, processors, GRO"]),
+        ("400mbit", "20us", ["To a round trip of 71.6 us real hosts"]),
+        ("10gbit", "0s", ["At 10gbit,", "To a round trip of"]),
+        ("400mbit", "100us", []),
+    ],
+)
+def test_what_virtual_time_leaves_out_is_said_where_it_matters(
+    rate: str, delay: str, said: list[str], tmp_path: Path
+) -> None:
+    asked = Channel(Rate.parse(rate), Duration.parse(delay), queue=Packets(20))
+    folder = MadeNetwork(asked).write(tmp_path)
+    verdict = judged(folder)
+    lines = [reason for reason in verdict.reasons if "virtual time" in reason]
+    assert len(lines) == len(said)
+    assert all(map(str.startswith, lines, said))
+    environment = folder / "raw/seed-1/environment.json"
+    environment.write_text(environment.read_text().replace("virtual", "real"))
+    assert not [reason for reason in judged(folder).reasons if "virtual time" in reason]
+
+
 WRONG = {
     "a little too fast": (MadeNetwork(rate=1.003), CARE, {spacing.SPACING, spacing.RATE}),
     "too fast": (MadeNetwork(rate=1.03), UNUSABLE, {spacing.SPACING, spacing.RATE}),

@@ -344,7 +344,7 @@ def test_rows_of_one_network_and_condition_are_one_setting(tmp_path: Path) -> No
         ReproductionRequest(chosen(True, ["packet_dropper"]), True),
         tmp_path,
         PointRunner(LAB, Engine(dropped), "two"),
-        SilentWatch(),
+        Watch(),
     )
     (found,) = json.loads((folder / "reproduction.json").read_text())["studies"]
     settings = {row["setting"]: row["where"] for row in found["rows"]}
