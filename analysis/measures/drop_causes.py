@@ -63,14 +63,24 @@ def drop_causes(run: RunRecord, trial: Trial) -> DropCauses | None:
     random, dropped = sum(port.lost for port in ports), sum(port.dropped for port in ports)
     managed = sum(map(qdiscs.managed_drops, qdiscs.after))
     hosts = {
-        (host, name): counts[name]
+        (host, name): count
         for host, counts in grown.items()
         for name in HOST_DROPS
-        if counts.get(name, 0) > 0
+        if (count := _dropped_by_host(counts, name)) > 0
     }
     sent = sum(_sum(counts, _SENT) for counts in grown.values())
     unasked = _unasked(list(grown.values()), sent - random - dropped - _reordered(trial))
     return DropCauses(sent, random, dropped - managed, managed, hosts, unasked)
+
+
+def _dropped_by_host(counts: Counts, name: str) -> float:
+    """Return the packets that a host dropped.
+
+    A call that an ICMP error refuses counts as a discard, without a packet (__ip_append_data in
+    net/ipv4/ip_output.c): iperf's server of UDP repeats reports for a client that has ended.
+    """
+    refused = counts.get("IcmpInDestUnreachs", 0.0) if name == "IpOutDiscards" else 0.0
+    return counts.get(name, 0.0) - refused
 
 
 def _reordered(trial: Trial) -> float:

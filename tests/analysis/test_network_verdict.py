@@ -116,6 +116,14 @@ def test_a_packet_that_is_under_way_as_the_captures_end_is_no_loss(tmp_path: Pat
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
 
 
+@pytest.mark.parametrize(("errors", "expected"), [(1, GOOD), (0, UNUSABLE)])
+def test_a_call_that_an_icmp_error_refuses_is_no_drop(
+    errors: int, expected: Usability, tmp_path: Path
+) -> None:
+    made = MadeNetwork(counters={"IpOutDiscards": 1, "IcmpInDestUnreachs": errors})
+    assert judged(made.write(tmp_path)).verdict == expected
+
+
 TWO_LINKS = chain(1, Channel(Rate.parse("10mbit"), queue=Packets(2), discipline="fq"))
 
 
