@@ -30,7 +30,10 @@ Hear = Callable[[Frame | PlayEvent], None]
 
 @dataclass
 class MadePlayer(Player):
-    """Every run takes `seconds`, in ten pieces; `running` and `most` count runs at one time."""
+    """Every run takes `seconds`, in ten pieces.
+
+    `running` and `most` count runs at one time, `cut` those that were ended early.
+    """
 
     seconds: float = 0.1
     folder: Path = Path("runs/made")
@@ -38,6 +41,7 @@ class MadePlayer(Player):
     running: int = 0
     most: int = 0
     ended: int = 0
+    cut: int = 0
 
     def __post_init__(self) -> None:
         self._lock = threading.Lock()
@@ -67,6 +71,7 @@ class MadePlayer(Player):
             for trace in traces:
                 hear(Frame("samples", trace.samples(piece)))
             if ended.wait(self.seconds / _PIECES):
+                self.cut += 1
                 raise MovedOn
         for trace in traces:
             for event in trace.events:

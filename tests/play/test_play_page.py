@@ -181,6 +181,23 @@ def test_a_slider_is_dragged(chromium: Page, size: tuple[int, int]) -> None:
         assert live.run("document.getElementById('set-delay').ariaValueText") == shown
 
 
+def test_a_fast_drag_shows_each_run_that_it_starts_and_skips_values(chromium: Page) -> None:
+    with opened(chromium, seconds=0.1) as live:
+        live.until_shown()
+        places = live.run(
+            "(() => { const box = document.getElementById('set-delay');"
+            " const places = Array.from({ length: 20 }, (_, at) => Number(box.value) + at + 1);"
+            " for (const place of places) {"
+            " box.value = place; box.dispatchEvent(new Event('input')); } return places; })()"
+        )
+        live.until("tcplabPlay.play.runs.A.settings.delay === tcplabPlay.play.sides.A.delay")
+        live.until_shown()
+        assert live.run("Number(document.getElementById('set-delay').value)") == places[-1]
+        first, *others = [played.as_data()["delay"] for played in live.player.played]
+        assert first == "20ms" and len(others) == 2  # the first value of the drag, and the last
+        assert live.player.cut == 0
+
+
 def test_what_is_shown_already_is_not_run_again(chromium: Page) -> None:
     with opened(chromium) as live:
         live.until_shown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from topologies.foundation.errors import TcplabError
 
 WALL_SECONDS = 600.0
 _QUIET = 0.5
-"""Seconds after a run until the next guest boots, while the browser draws the run."""
+"""Seconds after a run until the next guest boots: more runs may follow, and the browser draws."""
 
 
 class MovedOn(Exception):
@@ -87,7 +88,8 @@ class WaitingGuest(threading.Thread):
 class GuestPool:
     """Guests that wait, booted with the seed that was requested last.
 
-    A context manager, which ends all its guests.
+    One boots at a time, and none while runs follow one another, unless all are taken: a dragged
+    slider keeps the processors for its runs. A context manager, which ends all its guests.
     """
 
     def __init__(self, lab: Lab, processors: list[int], size: int) -> None:
@@ -96,22 +98,24 @@ class GuestPool:
         self._guests: list[WaitingGuest] = []
         self._all: list[WaitingGuest] = []
         self._lock = threading.Lock()
-        self._seed, self._started = 1, 0
-        self._closed = False
-        self._later = threading.Timer(_QUIET, self.fill)
+        self._seed, self._started, self._used = 1, 0, float("-inf")
+        self._closed, self._taken = threading.Event(), threading.Event()
+        self._filler = threading.Thread(target=self._keep_full, name="guests", daemon=True)
 
     def __enter__(self) -> GuestPool:
-        self.fill()
+        self._filler.start()
         return self
 
     def __exit__(self, *_error: object) -> None:
+        self._closed.set()
+        self._taken.set()
         with self._lock:
-            self._closed = True
-            self._later.cancel()
-        for guest in self._all:
+            every = self._all
+        for guest in every:
             guest.end()
-        for guest in self._all:
+        for guest in every:
             guest.join()
+        self._filler.join()
 
     def take(self, seed: int, limits: Limits) -> WaitingGuest:
         """Return a guest of that seed: the one that waits longest, or a new one, not yet ready."""
@@ -130,20 +134,31 @@ class GuestPool:
         with self._lock:
             return self._boot(seed, limits)
 
-    def fill(self) -> None:
-        """Boot the missing guests."""
-        with self._lock:
-            self._guests = [guest for guest in self._guests if not guest.over.is_set()]
-            while not self._closed and len(self._guests) < self._size:
-                self._guests.append(self._boot(self._seed, self._limits))
-
     def fill_soon(self) -> None:
         """Boot the missing guests after a pause, or at once if none is left."""
+        self._used = time.monotonic()
+        self._taken.set()
+
+    def _keep_full(self) -> None:
+        while not self._closed.is_set():
+            self._taken.clear()
+            if guest := self._next_guest():
+                guest.ready.wait()
+            else:
+                self._taken.wait(_QUIET if self._is_short() else None)
+
+    def _next_guest(self) -> WaitingGuest | None:
+        """Boot a guest if one is missing, and it is time."""
         with self._lock:
-            self._later.cancel()
-            self._later = threading.Timer(_QUIET if self._guests else 0.0, self.fill)
-            self._later.daemon = True
-            self._later.start()
+            self._guests = [guest for guest in self._guests if not guest.over.is_set()]
+            is_time = not self._guests or time.monotonic() - self._used >= _QUIET
+            if self._closed.is_set() or not self._is_short() or not is_time:
+                return None
+            self._guests.append(self._boot(self._seed, self._limits))
+            return self._guests[-1]
+
+    def _is_short(self) -> bool:
+        return len(self._guests) < self._size
 
     def _boot(self, seed: int, limits: Limits) -> WaitingGuest:
         processor = self._processors[self._started % len(self._processors)]

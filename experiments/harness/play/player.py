@@ -34,14 +34,19 @@ from experiments.harness.running.python import run
 from experiments.harness.running.seed import judge, limits_for
 from experiments.spec import Flow
 from testbed.guest.job_entry import BEGUN, LOG, SAMPLE
+from testbed.host.capacity import available_mib
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab, lab
 from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
 
 Heard = Callable[[Frame | PlayEvent], None]
-_WAITING = 3
-"""Guests ahead: a dragged slider uses several a second."""
+_FEWEST, _MOST = 2, 8
+"""Guests ahead: a dragged slider uses about four a second, and most drags last two."""
+_RESIDENT_MIB = 128
+"""Memory that a waiting guest takes, measured."""
+_SHARE = 4
+"""Waiting guests take at most this part of the free memory."""
 _LOOK = 0.005  # seconds between two looks at what the guest has printed
 _CONDITION = "as_set"
 
@@ -62,9 +67,9 @@ class PlayOutcome:
 class Player:
     """Player of settings, with guests that wait. A context manager, which ends all guests."""
 
-    def __init__(self, ready: Lab | None = None, waiting: int = _WAITING) -> None:
+    def __init__(self, ready: Lab | None = None, waiting: int | None = None) -> None:
         self._processors = sorted(os.sched_getaffinity(0))
-        self._pool = GuestPool(ready or lab(), self._processors, waiting)
+        self._pool = GuestPool(ready or lab(), self._processors, waiting or _fitting())
 
     def __enter__(self) -> Player:
         self._pool.__enter__()
@@ -118,6 +123,10 @@ class Player:
         """Make an ordinary run of the same packets with a report, and return its directory."""
         changed = settings.changed()
         return run(settings.spec().name, changed, seeds=[settings.seed], testbed="virtual")
+
+
+def _fitting() -> int:
+    return max(_FEWEST, min(_MOST, available_mib() // _SHARE // _RESIDENT_MIB))
 
 
 @dataclass

@@ -35,14 +35,13 @@ _LARGEST = 8
 class Move:
     """Request of a page: settings for one of its sides, with the page's running number.
 
-    While a slider is `dragging`, more moves follow at once. With `seeds` it asks for a band.
+    With `seeds` it asks for a band.
     """
 
     ask: Literal["play", "seeds", "save"]
     side: str
     number: int
     data: dict[str, str]
-    dragging: bool = False
     seeds: int = 0
 
     def settings(self) -> PlaySettings:
@@ -59,7 +58,6 @@ def move_from(text: str) -> Move:
             said["side"],
             int(said["number"]),
             {str(name): str(value) for name, value in said["settings"].items()},
-            bool(said.get("dragging", False)),
             int(said.get("seeds", 0)),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -155,10 +153,6 @@ class Turns:
     def leave(self, page: Hashable) -> None:
         """Forget a page that has left."""
         self._served.pop(page, None)
-
-
-PATIENCE = 0.3
-"""Seconds of a run that moves of a dragged slider do not cut short."""
 
 
 class PageChannel(Protocol):
@@ -268,11 +262,10 @@ class PageSide:
         self._newest: Move | None = None
         self._moved = asyncio.Event()
         self._running: Move | None = None
-        self._since = 0.0
         self.ended = threading.Event()
 
     def take(self, move: Move) -> None:
-        """Take a newer move, and end the current run unless a drag would end each too soon.
+        """Take a newer move, and end the current run.
 
         The newest run's number repeats if a slider is released at the last place of its drag.
         """
@@ -280,16 +273,14 @@ class PageSide:
             return
         self._newest = move
         self._moved.set()
-        young = asyncio.get_running_loop().time() - self._since < PATIENCE
-        if not (move.dragging and young):
-            self.ended.set()
+        self.ended.set()
 
     def begin(self) -> Move:
         """Return the newest move and mark it as running."""
         assert self._newest
         self._moved.clear()
         self._running = self._newest
-        self._since, self.ended = asyncio.get_running_loop().time(), threading.Event()
+        self.ended = threading.Event()
         return self._newest
 
     def is_replaced(self, move: Move) -> bool:

@@ -13,7 +13,7 @@ import { parsed } from "./values.js";
 import { comparison, latency, summary } from "./words.js";
 
 const SEEDS = 20;
-const WHILE_DRAGGING = 120; // ms between two moves of a slider that is being dragged
+const PATIENCE = 300; // ms of a run's samples until a dragged slider's next value replaces it
 const WHILE_COMING = 100; // ms between two drawings of samples: the guest needs the processor too
 const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
@@ -25,7 +25,7 @@ const at = (id) => document.getElementById(id);
 class Play {
   constructor(offered) {
     Object.assign(this, fromLink(offered.link || window.location.hash, offered.defaults));
-    Object.assign(this, { offered, number: 0, waiting: null, sent: 0, drawn: 0 });
+    Object.assign(this, { offered, number: 0, isWaiting: false, drawn: 0 });
     this.runs = { A: null, B: null };
     this.shown = { A: {}, B: {} };
     this.bands = { A: null, B: null };
@@ -75,21 +75,17 @@ class Play {
     return Math.max(...lengths);
   }
 
-  // Moves while a slider is dragged go out at a bounded rate; the last one always does. What is
-  // there whole would only come again, packet for packet.
+  // While a slider is dragged, one run is on its way: once its samples are drawn, the newest value
+  // follows. What is there whole would only come again, packet for packet.
   play(isDragging = false) {
-    window.clearTimeout(this.waiting);
-    const shown = this.runs[this.moved];
-    if (shown && shown.isGood && sameSettings(shown.settings, this.sides[this.moved])) return;
-    const now = performance.now();
-    if (isDragging && now - this.sent < WHILE_DRAGGING) {
-      this.waiting = window.setTimeout(() => this.play(true), WHILE_DRAGGING - (now - this.sent));
-      return;
-    }
-    this.send(this.moved, isDragging);
+    const run = this.runs[this.moved];
+    this.isWaiting = isDragging && Boolean(run) && !run.isSampled(PATIENCE);
+    if (this.isWaiting) return;
+    if (run && run.isGood && sameSettings(run.settings, this.sides[this.moved])) return;
+    this.send(this.moved);
   }
 
-  send(side, isDragging = false) {
+  send(side) {
     const settings = { ...this.sides[side] };
     const before = this.runs[side];
     const isSame = before && !before.isWhole && sameSettings(before.settings, settings);
@@ -97,11 +93,10 @@ class Play {
       this.number += 1;
       this.runs[side] = new Run(this.number, settings, performance.now());
       this.bands[side] = null;
-    } else if (!isDragging) before.since = performance.now();
+    } else before.since = performance.now();
     const { number } = this.runs[side];
-    this.sent = performance.now();
     this.drawn = 0;
-    this.connection.send({ ask: "play", side, number, settings, dragging: isDragging });
+    this.connection.send({ ask: "play", side, number, settings });
     at("result").setAttribute("aria-busy", "true");
     this.redraw();
     window.clearTimeout(this.resting);
@@ -120,10 +115,15 @@ class Play {
     if (!run || run.number !== number) return; // of a run that was replaced meanwhile
     if (message.columns) run.addFrame(message);
     else if (TOLD[kind]) TOLD[kind](this, run, message);
+    if (this.isWaiting && run.isSampled(PATIENCE)) window.setTimeout(() => this.playWaiting());
     const isEarly = kind === "samples" && performance.now() - this.drawn < WHILE_COMING;
     if (isEarly || SOON_MORE.includes(kind)) return;
     if (kind === "samples") this.drawn = performance.now();
     this.redraw();
+  }
+
+  playWaiting() {
+    if (this.isWaiting) this.play(true);
   }
 
   // A graph keeps the run before until its own columns come, so that nothing flickers.

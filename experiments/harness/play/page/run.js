@@ -40,6 +40,11 @@ export class Run {
     return this.isWhole && this.outcome.verdict === "good";
   }
 
+  // Whether it is whole, or has had `patience` ms to show samples.
+  isSampled(patience) {
+    return this.isWhole || performance.now() - this.since - this.times.samples >= patience;
+  }
+
   addFrame({ kind, columns }) {
     if (kind === "band") delete this.kinds.band; // of one seed more than the last
     const kept = (this.kinds[kind] = this.kinds[kind] || {});

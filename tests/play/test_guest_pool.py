@@ -1,0 +1,87 @@
+"""The guests that wait: how many there are, and when they boot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from experiments.harness.play import guests
+from experiments.harness.play.guests import WALL_SECONDS, GuestPool
+from experiments.harness.play.settings import PlaySettings
+from experiments.harness.running.seed import limits_for
+from testbed.jobs.following import Limits
+from testbed.lab.ready import Lab
+from tests.play.serving import wait_until
+
+SIZE = 3
+LIMITS = limits_for(PlaySettings().spec(), WALL_SECONDS)
+
+
+class MadeGuest(threading.Thread):
+    """A guest without a kernel, ready when it is let."""
+
+    booted: list[MadeGuest]
+
+    def __init__(self, _lab: Lab, seed: int, _limits: Limits, _processor: int | None) -> None:
+        super().__init__(daemon=True)
+        self.seed = seed
+        self.ready, self.over = threading.Event(), threading.Event()
+        self.booted.append(self)
+
+    def run(self) -> None:
+        self.over.wait()
+
+    def end(self) -> None:
+        self.ready.set()
+        self.over.set()
+
+
+@pytest.fixture
+def booted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[MadeGuest]]:
+    """All guests so far, in order."""
+    MadeGuest.booted = []
+    monkeypatch.setattr(guests, "WaitingGuest", MadeGuest)
+    yield MadeGuest.booted
+    assert all(guest.over.is_set() for guest in MadeGuest.booted)
+
+
+def pool() -> GuestPool:
+    return GuestPool(None, [0], SIZE)  # type: ignore[arg-type]
+
+
+def fill(booted: list[MadeGuest], until: int) -> None:
+    for count in range(1, until + 1):
+        wait_until(lambda count=count: len(booted) == count)  # type: ignore[misc]
+        assert not any(guest.ready.is_set() for guest in booted[count - 1 :])
+        booted[-1].ready.set()
+
+
+def test_guests_boot_one_after_another(booted: list[MadeGuest]) -> None:
+    with pool():
+        fill(booted, SIZE)
+
+
+def test_none_boots_between_runs_until_all_are_taken(
+    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pool() as waiting:
+        fill(booted, SIZE)
+        monkeypatch.setattr(guests, "_QUIET", 3600.0)
+        for number in range(SIZE - 1):
+            assert waiting.take(1, LIMITS) is booted[number]  # type: ignore[comparison-overlap]
+            waiting.fill_soon()
+        assert waiting._next_guest() is None and len(booted) == SIZE
+        waiting.take(1, LIMITS)
+        waiting.fill_soon()
+        wait_until(lambda: len(booted) == SIZE + 1)
+
+
+def test_another_seed_ends_the_guests_of_the_last(booted: list[MadeGuest]) -> None:
+    with pool() as waiting:
+        fill(booted, SIZE)
+        assert waiting.take(2, LIMITS).seed == 2
+        assert all(guest.over.is_set() for guest in booted[:SIZE])
+        waiting.fill_soon()
+        wait_until(lambda: len(booted) > SIZE + 1 and booted[-1].seed == 2)
