@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.network.findings import duration
-from analysis.network.trials import FRAME_HEADER, TrialNetwork, channels
+from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, channels
 
 _FAST = 900_000_000
 """Bits a second: links of 1 Gbit/s and more, also less what tc does not count of a frame."""

@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from analysis.graphs.layers import GraphGroup
+from analysis.graphs.network_picture import network_picture
 from analysis.graphs.stored import board_data
 from analysis.measures.results import Measured, RunResults, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
@@ -21,11 +22,13 @@ from analysis.rendering import page_files
 from analysis.reporting import quantities
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
+from analysis.reporting.effects import RunEffect, effect_of
 from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
 from analysis.reporting.packets import waiting
+from analysis.reporting.run_stage import run_stage
 from analysis.reporting.studies import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
-from analysis.statistics.claims import ClaimVerdict, withheld
+from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.wording import numbered
 
@@ -62,14 +65,18 @@ def _is_complete(run: RunRecord) -> bool:
     return run.status == "complete" and not run.failures
 
 
-def first_lines(run: RunRecord, verdict: ClaimVerdict | None) -> list[str]:
-    """Return the verdict, and the command for more repetitions if they are too few for one."""
+def first_lines(run: RunRecord, verdict: ClaimVerdict | None, effect: str = "") -> list[str]:
+    """Return the effect if the verdict does not say it, the verdict, and the command for enough.
+
+    The command is that of more repetitions, if they are too few for a verdict.
+    """
     if verdict is None:
         return [UNDECLARED]
+    lines = [effect, verdict.line] if effect else [verdict.line]
     too_few = verdict.repetitions < max(FEWEST, enough(run))
     if _is_complete(run) and verdict.word == "not shown" and too_few:
-        return [verdict.line, f"Enough repetitions: {repeat_command(run, enough(run))}"]
-    return [verdict.line]
+        lines.append(f"Enough repetitions: {repeat_command(run, enough(run))}")
+    return lines
 
 
 def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
@@ -99,6 +106,22 @@ class RunReport:
     problems: tuple[str, ...]
     page: Path
     network: NetworkVerdict
+    effect: RunEffect | None = None
+
+    @property
+    def first_lines(self) -> list[str]:
+        """The answer: a sentence on the effect where a verdict alone would hide it."""
+        return first_lines(self.run, self.claim, self._effect_sentence())
+
+    def _effect_sentence(self) -> str:
+        if not _is_complete(self.run):
+            return ""
+        if own := self.study.effect(self.results):
+            return own
+        is_decided = self.claim is not None and self.claim.word != ClaimWord.NOT_SHOWN
+        if not self.effect or (is_decided and self.effect.differs(self.results)):
+            return ""
+        return self.effect.sentence(self.results)
 
     @property
     def sound(self) -> bool:
@@ -147,6 +170,7 @@ def make_report(
         tuple(problems.found),
         folder / "report.html",
         network,
+        effect_of(results, study.short or _usual(run)),
     )
     page_files.write(folder, _files(report), "report RUN_DIR")
     return report
@@ -163,6 +187,16 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
 
 def _groups(report: RunReport) -> list[GraphGroup]:
     return report.study.graphs(report.results)
+
+
+def _claim_group(report: RunReport, groups: list[GraphGroup]) -> GraphGroup | None:
+    """Return the picture of the claim: the compared values, or the study's clearest graph."""
+    drawn = report.effect.picture(report.results) if report.effect else None
+    return drawn if drawn and drawn.graphs else next(iter(groups), None)
+
+
+def _once(groups: Sequence[GraphGroup | None]) -> list[GraphGroup]:
+    return list({group.key: group for group in groups if group}.values())
 
 
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
@@ -183,15 +217,19 @@ def _page_name(trial: Measured) -> str:
 def _context(report: RunReport) -> dict[str, Any]:
     run, first = report.run, report.results.first
     groups, conditions = _groups(report), in_comparison(report.results)
+    claim_group, asked = _claim_group(report, groups), run.spec.topology.network()
     return {
         **vars(report),
         "report": report,
         "manifest": run.manifest,
         "title": title(run, report.claim),
-        "first_lines": first_lines(run, report.claim),
+        "first_lines": report.first_lines,
+        "claim_group": claim_group,
+        "stage": run_stage(report.results),
+        "network_svg": network_picture(asked) if asked else "",
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
-        "groups": groups,
-        "graphs": board_data(groups),
+        "groups": [group for group in groups if group is not claim_group],
+        "graphs": board_data(_once([claim_group, *groups])),
         "identity": run.manifest.id or run.path.name,
         "command": repeat_command(run),
         "first": first,
@@ -222,7 +260,7 @@ _BETWEEN = 3
 def print_report(report: RunReport) -> None:
     """Print the verdict, five quantities and the report's path to standard output."""
     terminal, run = Terminal(), report.run
-    first, *others = first_lines(run, report.claim)
+    first, *others = report.first_lines
     terminal.say(first, style="bold")
     terminal.say(*others)
     remarks = (*run.failures, *run.warnings, *report.problems)
@@ -241,7 +279,7 @@ def print_report(report: RunReport) -> None:
 
 
 def _table(report: RunReport) -> Table:
-    run, usual = report.run, report.study.short or _usual(report)
+    run, usual = report.run, report.study.short or _usual(report.run)
     quantities_shown = (*usual, *expressions_of(report.results))
     lines = []
     for quantity in quantities_shown:
@@ -253,8 +291,8 @@ def _table(report: RunReport) -> Table:
     return text_table(["Quantity", *labels], lines, title, range(1, len(labels) + 1))
 
 
-def _usual(report: RunReport) -> tuple[ReportQuantity, ...]:
-    if len(report.run.flows) == 1:
+def _usual(run: RunRecord) -> tuple[ReportQuantity, ...]:
+    if len(run.flows) == 1:
         return SHORT
     return (*quantities.FLOWS, quantities.RESENT, quantities.ALL_TIMEOUTS)
 

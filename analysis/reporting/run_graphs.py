@@ -287,21 +287,24 @@ def repetitions(results: RunResults) -> GraphGroup | None:
             counter("TcpExtTCPTimeouts"),
         ),
     )
+    labels = [condition.label for condition in results.run.conditions]
     drawn = [
-        _repeated(results, title, axis, results.pairs(key, results.run.conditions))
+        repeated(title, axis, results.pairs(key, results.run.conditions), labels)
         for title, axis, key in compared
+        if len(results.run.seeds) > 1
     ]
     kept = tuple(one for one in drawn if one)
     caption = "A line joins what the conditions gave under one seed. The thick mark is the median."
     return GraphGroup("repetitions", "All repetitions", caption, kept) if kept else None
 
 
-def _repeated(
-    results: RunResults, title: str, axis: Axis, pairs: Sequence[Sequence[float]]
+def repeated(
+    title: str, axis: Axis, pairs: Sequence[Sequence[float]], labels: Sequence[str]
 ) -> Graph | None:
-    if len(pairs) < 2:
+    """Return a graph of the values of each seed, one for each label; None without a seed."""
+    if not pairs:
         return None
-    values, labels = np.array(pairs), [condition.label for condition in results.run.conditions]
+    values = np.array(pairs)
     count, places = values.shape
     at = np.repeat(np.arange(places), count).astype(float)
     across = values.T.ravel()
@@ -319,5 +322,5 @@ def _repeated(
     if places == 1:
         layers = layers[1:]
     key = f"repetitions_{title.lower()}"
-    heading = f"{title}, {count} repetitions"
+    heading = f"{title}, {count} repetition{'' if count == 1 else 's'}"
     return Graph(key, heading, "", named("", labels), axis, tuple(layers), over_time=False)

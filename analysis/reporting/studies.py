@@ -21,7 +21,7 @@ from analysis.statistics.claims import ClaimVerdict
 if TYPE_CHECKING:
     from analysis.measures.sweep_folder import SweepRecord
     from analysis.records.run_directory import RunRecord
-    from analysis.reporting.sweeps import MakeListings, SweepStudy
+    from analysis.reporting.sweeps import MakeEffect, MakeListings, SweepStudy
     from analysis.statistics.sweep_samples import SweepSamples
 
 
@@ -32,11 +32,13 @@ class StudyReport:
     `verdict` is that of the claim, which by default is the headline of the spec; None if there is
     no claim (analysis.statistics.claims has the ways to judge one).
     `listings` are tables that only this experiment has; of these and of `graphs` the clearest
-    comes first. `short` are the quantities that the terminal shows; the usual ones if it is empty.
+    comes first. `effect` is a sentence that leads the page; if it is empty, the page finds one.
+    `short` are the quantities that the terminal shows; the usual ones if it is empty.
     `extra_files` are names and contents that lie next to the report.
 
-    The last two are for a sweep's page: tables of the experiment's own, from the runs of each cell
-    of the grid; and what the page has if the sweep is the study itself (None if it is not).
+    The last three are for a sweep's page: tables of the experiment's own, from the runs of each
+    cell of the grid; its effect; and what the page has if the sweep is the study itself (None if
+    it is not).
     """
 
     verdict: Callable[[RunResults], ClaimVerdict | None] = claim_of_run
@@ -45,8 +47,10 @@ class StudyReport:
     listings: Callable[[RunResults], tuple[Listing, ...]] = lambda _: ()
     graphs: Callable[[RunResults], list[GraphGroup]] = run_graphs.all_graphs
     short: tuple[ReportQuantity, ...] = ()
+    effect: Callable[[RunResults], str] = lambda _: ""
     extra_files: Callable[[RunRecord], Iterable[tuple[str, bytes]]] = lambda _: ()
     sweep_listings: MakeListings | None = None
+    sweep_effect: MakeEffect | None = None
     sweep_study: Callable[[SweepRecord, SweepSamples], SweepStudy | None] = lambda *_: None
 
 

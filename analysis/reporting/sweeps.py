@@ -61,6 +61,28 @@ MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
 """Makes the tables of a study from the runs of each cell."""
 
 
+@dataclass(frozen=True)
+class SweepEffect:
+    """The sentence and the picture that lead the page of an experiment's sweep."""
+
+    sentence: str
+    picture: GraphGroup
+
+
+MakeEffect = Callable[[SweepRecord, list[SweptCell]], SweepEffect | None]
+"""Makes the effect of a study from the runs of each cell."""
+
+
+def sweep_effect(sweep: SweepRecord, make: MakeEffect | None) -> SweepEffect | None:
+    """Return the effect; None without one, or if the rows cannot be read (sweep_samples)."""
+    if make is None:
+        return None
+    try:
+        return make(sweep, _cells(sweep))
+    except (OSError, KeyError, ValueError, TypeError, StrangeFile):
+        return None
+
+
 def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
     """Return the tables of the experiment; none if its rows cannot be read (sweep_samples)."""
     if make is None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import median
 
-from analysis.graphs.layers import GraphGroup
+import numpy as np
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, alone, named
 from analysis.measures.results import RunResults, spread, written
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.records.spec_file import RunCondition
+from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.answers import (
     Answer,
     called,
@@ -22,7 +26,7 @@ from analysis.reporting.answers import (
 from analysis.reporting.flows import rates_of_flows, sharing
 from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import Row, SweptCell, flow_value, over_runs, varied
+from analysis.reporting.sweeps import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
 from analysis.reporting.tables import Listing
 
 _NOTE = (
@@ -52,16 +56,56 @@ def _of_tcp(
     return measure
 
 
+_UDP, _TCP = "UDP, received (Mbit/s)", "TCP, sum (Mbit/s)"
 _COLUMNS: dict[str, Callable[[list[Row]], float | None]] = {
     "UDP, sent (Mbit/s)": flow_value("client_kbit_s", "udp", 1e-3),
-    "UDP, received (Mbit/s)": flow_value("goodput_kbit_s", "udp", 1e-3),
+    _UDP: flow_value("goodput_kbit_s", "udp", 1e-3),
     "UDP datagrams lost (%)": flow_value("udp_lost_percent", "udp"),
     "UDP jitter (ms)": flow_value("udp_jitter_ms", "udp"),
-    "TCP, sum (Mbit/s)": flow_value("total_goodput_kbit_s", "tcp", 1e-3),
+    _TCP: flow_value("total_goodput_kbit_s", "tcp", 1e-3),
     "Jain's index of the TCP flows": flow_value("jain_index", "tcp"),
     "Slowest TCP (Mbit/s)": _of_tcp(min, 1e-3),
     "Fastest TCP (Mbit/s)": _of_tcp(max, 1e-3),
 }
+
+
+def effect_by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> SweepEffect | None:
+    """Return the rates of UDP and of all TCP flows in each queue."""
+    rates = [
+        (cell.name, _median(_COLUMNS[_UDP], cell.runs), _median(_COLUMNS[_TCP], cell.runs))
+        for cell in cells
+    ]
+    known = [(name, udp, tcp) for name, udp, tcp in rates if udp is not None and tcp is not None]
+    if len(known) < 2:
+        return None
+    most, least = max(known, key=lambda rate: rate[1]), min(known, key=lambda rate: rate[1])
+    parts = [
+        f"{written(udp)} Mbit/s in {name}, where all TCP flows together get {written(tcp)}"
+        for name, udp, tcp in (most, least)
+    ]
+    return SweepEffect(f"UDP receives {parts[0]}, and {parts[1]}.", _rates_by_queue(sweep, known))
+
+
+def _median(measure: Callable[[list[Row]], float | None], runs: list[list[Row]]) -> float | None:
+    values = [value for run in runs if (value := measure(run)) is not None]
+    return median(values) if values else None
+
+
+def _rates_by_queue(sweep: SweepRecord, rates: Sequence[tuple[str, float, float]]) -> GraphGroup:
+    names, udp, tcp = zip(*rates, strict=True)
+    at = np.arange(len(names), dtype=float)
+    layers = (
+        Layer(look, "boxes", at + left, np.zeros(len(at)), np.array(values), at + left + 0.36)
+        for look, values, left in (
+            (SeriesLook("UDP", ORANGE), udp, -0.38),
+            (SeriesLook("all TCP flows", BLUE), tcp, 0.02),
+        )
+    )
+    axis = Axis("received rate", "bit/s", 1e6, zero=True)
+    caption = "Medians over the seeds, at the receivers."
+    across = named(varied(sweep), names)
+    title = "UDP and TCP in each queue"
+    return alone(Graph("udp_and_tcp", title, caption, across, axis, tuple(layers), over_time=False))
 
 
 SENT = quantity("udp.sent", "UDP, sent", "Mbit/s", 1e-3)
@@ -106,6 +150,19 @@ def _both(results: RunResults) -> Listing:
         " report)."
     )
     return Listing("UDP and TCP", ("Queue", *(column.title for column in columns)), rows, (note,))
+
+
+def effect(results: RunResults) -> str:
+    """Return the rates of UDP and TCP under the first condition."""
+    condition = results.run.conditions[0]
+    received, sent, tcp = (middle(results, each, condition) for each in (RECEIVED, SENT, TCP))
+    if received is None or sent is None or tcp is None:
+        return ""
+    flows = len(results.run.flows) - 1
+    return (
+        f"UDP gets {written(received)} of the {written(sent)} Mbit/s that it sends; {flows} TCP"
+        f" flow{'s' if flows > 1 else ''} together get {written(tcp)} Mbit/s."
+    )
 
 
 def graphs(results: RunResults) -> list[GraphGroup]:
@@ -191,5 +248,11 @@ def _tcp(results: RunResults) -> Answer:
 
 
 REPORT = StudyReport(
-    answers=answers, listings=listings, graphs=graphs, short=SHORT, sweep_listings=by_queue
+    answers=answers,
+    listings=listings,
+    graphs=graphs,
+    short=SHORT,
+    effect=effect,
+    sweep_listings=by_queue,
+    sweep_effect=effect_by_queue,
 )

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from analysis.network.traffic import PortTraffic
-from analysis.network.trials import carried, channels
 
 from analysis.measures.readings import TrialReadings
 from analysis.network import findings, losses, marks, queues, round_trips, spacing
@@ -19,6 +17,8 @@ from analysis.network.spacing import busy_gaps
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
+from analysis.traffic.packets import PortTraffic
+from analysis.traffic.trials import carried, channels
 from tests.analysis import frames
 from tests.analysis.made_networks import COUNT, FULL, SHORT, MadeNetwork, MadePacket
 from topologies.chain import chain

@@ -148,9 +148,11 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"pairs are compared", lambda run: run.virtual and run.conditions > 1),
     (r"More repetitions tell more", lambda run: run.seeds < 10),
     (
-        r"A line joins what the conditions gave under one seed|^All repetitions$",
+        r"A line joins what the conditions gave under one seed|^All repetitions$|all repetitions$",
         lambda run: run.seeds > 1,
     ),
+    (r"^One repetition\.$|, 1 repetition$", lambda run: run.seeds == 1),
+    (r"^[A-Z][\w -]+, \d+ repetitions$|A line joins the values", lambda run: run.seeds > 1),
     (r"The thick mark is the median", lambda run: run.seeds > 1),
     (r"in the median", lambda run: run.sampled),
     (r"^The median throughput", ALWAYS),
@@ -178,7 +180,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"(packets? (was|were)|and) [\d,.]* ?lost at random", lambda run: run.dropped("1:")),
     (r"dropped by a full queue", lambda run: run.dropped("3:") or run.dropped("2:")),
     # the run itself
-    (r"The run is complete and every condition was proved", lambda run: run.whole and run.proved),
+    (r"Run complete, every condition proved", lambda run: run.whole and run.proved),
     (r"This run FAILED", lambda run: run.manifest["status"] == "failed"),
     (r"(is not complete|is marked) ", lambda run: run.manifest["status"] != "complete"),
     (r"Check this before you trust", ALWAYS),

@@ -20,7 +20,7 @@ from analysis.records.json_reader import Problems, printable
 from analysis.records.published_row import checked_row
 from analysis.rendering import page_files
 from analysis.reporting.studies import ReportOf, plain
-from analysis.reporting.sweeps import SweepStudy, sweep_listings
+from analysis.reporting.sweeps import SweepEffect, SweepStudy, sweep_effect, sweep_listings
 from analysis.reporting.tables import Listing
 from analysis.statistics.comparisons import (
     LevelComparison,
@@ -100,6 +100,7 @@ class SweepReport:
     published: PublishedNumbers
     study: SweepStudy | None = None
     listings: tuple[Listing, ...] = ()
+    effect: SweepEffect | None = None
 
     @property
     def remarks(self) -> list[str]:
@@ -131,7 +132,8 @@ class SweepReport:
         if self.study:
             return list(self.study.answers[0].paragraphs)
         counted = [self.published.sentence] if self.published else []
-        return first_lines(self.sweep, self.comparisons, self.samples) + counted
+        effect = [self.effect.sentence] if self.effect and self.too_few else []
+        return effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
 
     @property
     def title(self) -> str:
@@ -166,6 +168,7 @@ def make_sweep_report(
         PublishedNumbers(rows, sweep.facts.published.note),
         study.sweep_study(sweep, samples),
         sweep_listings(sweep, study.sweep_listings),
+        sweep_effect(sweep, study.sweep_effect),
     )
     page_files.write(folder, _files(report), "report FOLDER")
     return report
@@ -173,6 +176,8 @@ def make_sweep_report(
 
 def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
     drawn = graphs(report.sweep, report.samples, report.comparisons)
+    if report.effect:
+        drawn.insert(0, report.effect.picture)
     if report.study:
         drawn.insert(0, report.study.graphs)
         yield "summary.csv", report.study.summary.csv.encode()

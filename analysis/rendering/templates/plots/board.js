@@ -9,6 +9,7 @@
 //   board.update(key, () => layers);           // other layers in one graph, made when it is drawn
 //                                              // next, of columns that are there; the zoom stays
 //   board.setSpan([left, right]);              // another time axis; zoomed-out plots follow
+//   board.setPlayhead(x); board.onPlayhead = (x) => ...   // a stage's time, which graphs move
 //   board.zoom(left, right); board.range(); board.counts(); board.redraw(); board.showLegends();
 //
 // All options may be left out: `name` keeps the zoom in the address (#name=left..right), `looks`
@@ -96,6 +97,7 @@ class PlotBoard {
     this.container.append(...fresh);
     this.span = new SharedRange(...(span || [0, 1]), this.narrowest);
     this.span.onChange = () => this.toAddress();
+    if (this.onPlayhead) this.setPlayhead(this.playhead ?? null);
     for (const plot of this.plots) {
       await plot.load(this.columns);
       if (turn !== this.turn) return false;
@@ -134,6 +136,15 @@ class PlotBoard {
 
   zoom(left, right) {
     this.span.set(left, right);
+  }
+
+  // The time of a stage in all graphs over time; with `onPlayhead`, drags and clicks move it.
+  setPlayhead(x) {
+    this.playhead = x;
+    if (!this.span) return;
+    this.span.playhead = x;
+    this.span.onPlayhead = this.onPlayhead;
+    for (const plot of this.span.plots) plot.placePlayhead();
   }
 
   range() {

@@ -98,7 +98,8 @@ class Plot {
     this.canvas.setAttribute("role", "img");
     this.cursor = element("div", { className: "cursor", hidden: true });
     this.ring = element("div", { className: "ring", hidden: true });
-    this.box.append(this.canvas, this.cursor, this.ring);
+    this.playhead = element("div", { className: "playhead", hidden: true });
+    this.box.append(this.canvas, this.cursor, this.ring, this.playhead);
     this.finest = element("p", { className: "small finest", hidden: true });
     this.legend = new Legend(this);
     if (!made) {
@@ -142,7 +143,9 @@ class Plot {
   }
 
   get width() {
-    return paper.forced ? PAPER_WIDTH : this.wide;
+    if (!paper.forced) return this.wide;
+    if (this.section.closest(".answer .many")) return PAPER_WIDTH / 3;
+    return this.section.closest(".answer, .many") ? PAPER_WIDTH / 2 : PAPER_WIDTH;
   }
 
   // What is seen, and where: places of a canvas that is `whole` pixels wide.
@@ -198,7 +201,21 @@ class Plot {
     const frame = (this.current = this.frame());
     this.paint(this.pen(frame), frame);
     this.showFinest(frame);
+    this.placePlayhead();
     if (this.onDraw) this.onDraw(this, frame);
+  }
+
+  // Where the stage's time is, if the zoom shows it.
+  placePlayhead() {
+    const { current: frame, span } = this;
+    const at = span && span.playhead;
+    const isSeen = frame && at !== null && at !== undefined && at >= frame.left && at <= frame.right;
+    this.playhead.hidden = !isSeen || !this.graph.overTime;
+    if (this.playhead.hidden) return;
+    Object.assign(this.playhead.style, {
+      left: `${frame.X(at)}px`,
+      height: `${frame.y + frame.height}px`,
+    });
   }
 
   paint(pen, frame) {

@@ -14,6 +14,7 @@ function listen(plot, tooltip) {
   let pressed = null;
   canvas.addEventListener("pointerdown", (event) => {
     pressed = [event.offsetX, event.offsetY];
+    plot.scrubs = isScrub(plot, event);
     if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
   });
@@ -23,6 +24,7 @@ function listen(plot, tooltip) {
     if (Math.hypot(event.offsetX - x, event.offsetY - y) >= STILL) return;
     tooltip.show(plot, event); // a finger has not pointed before
     tooltip.pick(plot);
+    if (plot.span.onPlayhead) plot.span.onPlayhead(plot.current.time(event.offsetX));
   });
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
@@ -83,7 +85,15 @@ function onMove(plot, fingers, event, tooltip) {
   const other = [...fingers].find(([id]) => id !== event.pointerId);
   fingers.set(event.pointerId, now);
   if (other) pinch(plot, before[0], now[0], other[1][0]);
+  else if (plot.scrubs) plot.span.onPlayhead(plot.current.time(now[0]));
   else drag(plot, now[0] - before[0], now[1] - before[1]);
+}
+
+// With a stage, a drag moves its time: of the whole axis anywhere, of a part near the playhead.
+function isScrub(plot, event) {
+  const { span, current } = plot;
+  if (!span.onPlayhead || !plot.graph.overTime) return false;
+  return span.isWhole || Math.abs(current.X(span.playhead) - event.offsetX) < NEAR;
 }
 
 function drag(plot, right, down) {

@@ -1,0 +1,171 @@
+"""Data of the stage: each packet from when it left to when it arrived, at both ends' captures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from analysis.flows.columns import KINDS
+from analysis.flows.matching import FLOW, arrivals
+from analysis.graphs.capture import FIN, SYN
+from analysis.graphs.stored import PageColumns, as_script
+from analysis.tabular.table import ColumnTable
+from topologies.topology_spec import TopologySpec
+
+MOST_PACKETS = 20_000
+"""Packets of a condition, both ways, that the stage has; later ones are left out."""
+_CE = 3
+"""The mark of congestion in the IP header (RFC 3168)."""
+Columns = dict[str, np.ndarray[Any, Any]]
+
+
+@dataclass(frozen=True)
+class StageShape:
+    """The way of the data: names of its nodes, and where a packet spends its time.
+
+    Delays are in seconds, `rate` in bit/s; `rate` 0 means that the places on the way are unknown.
+    The queue is a FIFO of `queue` packets after `delay`. `loss` says if the delay line loses
+    packets at random.
+    """
+
+    nodes: tuple[str, ...]
+    delay: float = 0.0
+    rate: float = 0.0
+    queue: int = 0
+    loss: bool = False
+    words: tuple[str, ...] = ()
+
+
+def shape_of(network: TopologySpec | None, sender: str, receiver: str) -> StageShape:
+    """Return the shape of a way; one pipe without a queue if it is more than a delay and a FIFO."""
+    if network is None:
+        return StageShape((sender, receiver))
+    way = network.path(sender, receiver)
+    nodes = (sender, *(port.peer for port in way))
+    channels = [port.channel for port in way if port.channel]
+    words = tuple(f"{each.bandwidth}, {each.delay}, queue {each.queue}" for each in channels)
+    if len(channels) != 1 or channels[0].variation.base or channels[0].discipline != "fifo":
+        return StageShape(nodes, words=words)
+    (only,) = channels
+    return StageShape(
+        nodes,
+        only.delay.seconds,
+        float(only.bandwidth.base),
+        int(only.queue.base),
+        bool(only.loss.base),
+        words,
+    )
+
+
+def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
+    """Return the segments that took sequence numbers; an `arrived` of -1 is lost.
+
+    `marked` is 1 for those that had a mark of congestion in the `far` capture.
+    """
+    flags = trips["flags"].values & (SYN | FIN)
+    rows = trips.rows((trips["payload"].values > 0) | (flags > 0))
+    records = far["number"].values[far["ecn"].values == _CE]
+    return {
+        "sent": rows.whole("time"),
+        "arrived": _arrived(rows),
+        "sequence": rows.whole("sequence"),
+        "length": rows.whole("payload"),
+        "kind": rows.whole("kind"),
+        "flow": rows[FLOW].values.astype(np.int64),
+        "marked": np.isin(rows.whole("arrival", -1), records).astype(np.int64),
+    }
+
+
+def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
+    """Return the ACKs, and their SACK blocks: the place of the ACK, and the edges."""
+    rows = trips.rows(trips["acknowledgement"].is_known)
+    sacks = rows.lists("sacks")
+    edges = sacks.values.astype(np.int64).reshape(-1, 2)
+    acks = {
+        "sent": rows.whole("time"),
+        "arrived": _arrived(rows),
+        "acknowledgement": rows.whole("acknowledgement"),
+        "flow": rows[FLOW].values.astype(np.int64),
+    }
+    blocks = {
+        "ack": np.repeat(np.arange(len(rows)), sacks.lengths // 2),
+        "left": edges[:, 0],
+        "right": edges[:, 1],
+    }
+    return acks, blocks
+
+
+def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
+    column = rows["arrived"]
+    return np.where(column.is_known, column.values, -1)
+
+
+@dataclass(frozen=True)
+class StageTrial:
+    """Packets of one condition: those of the first flow, at the sender and at the receiver.
+
+    `samples` are the times (ns since 1970) and the windows (bytes) of the sender's socket.
+    """
+
+    label: str
+    near: ColumnTable
+    far: ColumnTable
+    forward: bool
+    shape: StageShape
+    samples: tuple[Sequence[int], Sequence[float]] = ((), ())
+
+
+def stage_data(trials: Sequence[StageTrial]) -> str:
+    """Return the stages of several conditions as the data of a script."""
+    columns = PageColumns()
+    stages = [_stage(trial, columns) for trial in trials]
+    kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
+    return as_script({"stages": stages, "columns": columns.stored, "kinds": kinds})
+
+
+def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
+    start, end = _span(trial)
+    near, far = (
+        each.having(**{FLOW: np.zeros(len(each), np.uint32)}) for each in (trial.near, trial.far)
+    )
+    data, acks = (
+        _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
+        for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
+    )
+    back, blocks = ack_columns(acks)
+    times, windows = (np.array(each, dtype=np.float64) for each in trial.samples)
+    samples = {"time": times.astype(np.int64), "window": windows.astype(np.int64)}
+    tables = {"data": sent_columns(data, far), "acks": back, "blocks": blocks, "samples": samples}
+    return {
+        "label": trial.label,
+        "shape": asdict(trial.shape),
+        "isWhole": end is None,
+        **{name: _put(table, start, columns) for name, table in tables.items()},
+    }
+
+
+def _span(trial: StageTrial) -> tuple[int, int | None]:
+    """Return the start, and the end if the captures have more packets than the stage shows."""
+    times = np.sort(trial.near["time"].values)
+    start = int(times[0]) if len(times) else 0
+    return start, int(times[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
+
+
+def _before(trips: ColumnTable, end: int | None) -> ColumnTable:
+    return trips if end is None else trips.rows(trips["time"].values < end)
+
+
+_TIMES = ("sent", "arrived", "time")
+
+
+def _put(table: Columns, start: int, columns: PageColumns) -> dict[str, int]:
+    """Store columns, times in microseconds since the start; what never arrived stays -1."""
+    stored = {}
+    for name, values in table.items():
+        if name in _TIMES:
+            values = np.where(values < 0, -1, (values - start + 500) // 1000)
+        stored[name] = columns.put(values)
+    return stored

@@ -1,0 +1,4 @@
+{% include "stage/model.js" %}
+{% include "stage/why.js" %}
+{% include "stage/strip.js" %}
+{% include "stage/stage.js" %}

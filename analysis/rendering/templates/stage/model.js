@@ -1,0 +1,190 @@
+// What the stage knows of one run: where each packet is at a time, in seconds.
+//
+//   {label, shape, data, acks, blocks, samples, kinds, flows}: columns as arrays;
+//   data    sent, arrived (-1: never), sequence, length, kind, flow, marked
+//   acks    sent, arrived, acknowledgement, flow; blocks: ack (place), left, right
+//   samples time, window (bytes), flow; shape: nodes, delay, rate, queue, loss
+
+const HEADERS = 66; // bytes of Ethernet, IP and TCP with timestamps before a segment's payload
+const FALLING = 0.3; // round trips that a lost packet is seen to fall
+
+// Retransmissions, by the names of analysis/flows/kinds.csv.
+const AGAIN = ["fast", "sack", "rto", "tlp", "spurious", "other", "syn", "fin", "fastopen", "probe"];
+
+class StageModel {
+  constructor(run) {
+    Object.assign(this, run);
+    this.count = this.data.sent.length;
+    this.isAgain = Array.from(this.data.kind, (kind) => AGAIN.includes(this.kinds[kind].name));
+    this.arrived = arrivalsOf(this.data);
+    this.ackArrived = arrivalsOf(this.acks);
+    this.longest = longestTrip(this.data.sent, this.arrived);
+    this.longestAck = longestTrip(this.acks.sent, this.ackArrived);
+    this.fall = Math.max(0.004, FALLING * (this.longest + this.longestAck));
+    this.queueTimes();
+    this.acksAtSender();
+    this.blocksOf = Map.groupBy(this.blocks.ack.keys(), (row) => this.blocks.ack[row]);
+    this.received = new Map(); // by flow, made when asked for
+    this.moments = momentsOf(this);
+    [this.start, this.end] = [this.moments[0] || 0, this.moments[this.moments.length - 1] || 1];
+  }
+
+  isLost(at) {
+    return this.arrived[at] === Infinity;
+  }
+
+  get isPlaced() {
+    return this.shape.rate > 0;
+  }
+
+  // When each packet joins the queue, and when its first bit leaves it, as a FIFO has it.
+  queueTimes() {
+    const { delay, rate } = this.shape;
+    const { sent, length } = this.data;
+    const wire = (at) => ((length[at] + HEADERS) * 8) / rate;
+    this.join = Float64Array.from(sent, (time) => time + delay);
+    this.leave = Float64Array.from(this.arrived, (time, at) =>
+      time === Infinity ? Infinity : Math.max(this.join[at], time - wire(at)),
+    );
+    const came = Array.from(sent.keys()).filter((at) => !this.isLost(at));
+    this.joins = Float64Array.from(came, (at) => this.join[at]).sort();
+    this.leaves = Float64Array.from(came, (at) => this.leave[at]).sort();
+    const deepest = (most, time) => Math.max(most, this.waiting(time));
+    this.mostWaiting = this.isPlaced ? this.joins.reduce(deepest, 0) : 0;
+  }
+
+  // How many packets wait at a time.
+  waiting(time) {
+    return lowerBound(this.joins, time + 1e-9) - lowerBound(this.leaves, time + 1e-9);
+  }
+
+  acksAtSender() {
+    const known = Array.from(this.ackArrived.keys()).filter((at) => this.ackArrived[at] < Infinity);
+    this.heard = known.sort((one, other) => this.ackArrived[one] - this.ackArrived[other]);
+    this.heardAt = Float64Array.from(this.heard, (at) => this.ackArrived[at]);
+  }
+
+  // The data packets on their way, and those that fall, as places.
+  flying(time) {
+    const { sent } = this.data;
+    const from = lowerBound(sent, time - Math.max(this.longest, this.fall + this.shape.delay));
+    const found = [];
+    for (let at = from; at < this.count && sent[at] <= time; at += 1) {
+      const until = this.isLost(at) ? this.fallsFrom(at) + this.fall : this.arrived[at];
+      if (time < until) found.push(at);
+    }
+    return found;
+  }
+
+  flyingAcks(time) {
+    const { sent } = this.acks;
+    const found = [];
+    const from = lowerBound(sent, time - Math.max(this.longestAck, this.fall));
+    for (let at = from; at < sent.length && sent[at] <= time; at += 1) {
+      const until = this.ackArrived[at] < Infinity ? this.ackArrived[at] : sent[at] + this.fall;
+      if (time < until) found.push(at);
+    }
+    return found;
+  }
+
+  // Where a lost packet died, as far as delay, rate and queue tell: "mouth", "queue" or "unknown".
+  placeOfLoss(at) {
+    if (!this.isPlaced) return "unknown";
+    const isFull = this.waiting(this.join[at]) >= this.shape.queue;
+    if (isFull) return "queue";
+    return this.shape.loss ? "mouth" : "unknown";
+  }
+
+  // When it begins to fall.
+  fallsFrom(at) {
+    return this.placeOfLoss(at) === "queue" ? this.join[at] : this.data.sent[at];
+  }
+
+  // The receiver of a flow after each arrival: the byte that it wants, and what it holds above.
+  receiver(flow) {
+    if (!this.received.has(flow)) this.received.set(flow, receiverOf(this, flow));
+    return this.received.get(flow);
+  }
+
+  held(flow, time) {
+    const { times, wanted, held } = this.receiver(flow);
+    const at = lowerBound(times, time + 1e-9) - 1;
+    return at < 0 ? { wanted: 1, held: [] } : { wanted: wanted[at], held: held[at] };
+  }
+
+  // The highest ACK of a flow that the sender has at a time.
+  acknowledged(flow, time) {
+    let highest = 1;
+    for (let at = lowerBound(this.heardAt, time + 1e-9) - 1; at >= 0; at -= 1) {
+      if (this.acks.flow[this.heard[at]] !== flow) continue;
+      highest = Math.max(highest, this.acks.acknowledgement[this.heard[at]]);
+      if (this.heardAt[at] < time - this.longest - this.longestAck) break;
+    }
+    return highest;
+  }
+
+  // The newest sample of the window, if it is not older than a round trip.
+  window(flow, time) {
+    const { samples } = this;
+    let at = lowerBound(samples.time, time + 1e-9) - 1;
+    while (at >= 0 && samples.flow && samples.flow[at] !== flow) at -= 1;
+    const isFresh = at >= 0 && time - samples.time[at] <= this.longest + this.longestAck;
+    return isFresh ? samples.window[at] : null;
+  }
+
+  // The next moment at which a packet leaves, arrives or is lost, in direction `way`.
+  moment(time, way) {
+    const at =
+      way > 0 ? lowerBound(this.moments, time + 1e-7) : lowerBound(this.moments, time - 1e-7) - 1;
+    return this.moments[at];
+  }
+}
+
+function arrivalsOf({ arrived }) {
+  return Float64Array.from(arrived, (time) => (time < 0 ? Infinity : time));
+}
+
+function longestTrip(sent, arrived) {
+  let longest = 0.001;
+  for (let at = 0; at < sent.length; at += 1) {
+    if (arrived[at] < Infinity) longest = Math.max(longest, arrived[at] - sent[at]);
+  }
+  return longest;
+}
+
+function momentsOf({ data, acks, arrived, ackArrived }) {
+  const every = [...data.sent, ...acks.sent, ...arrived, ...ackArrived];
+  return Float64Array.from(new Set(every.filter((time) => time < Infinity))).sort();
+}
+
+function receiverOf(model, flow) {
+  const { data, arrived } = model;
+  const mine = Array.from(data.sent.keys()).filter(
+    (at) => data.flow[at] === flow && arrived[at] < Infinity && data.length[at],
+  );
+  mine.sort((one, other) => arrived[one] - arrived[other]);
+  const made = { times: [], wanted: [], held: [], places: mine };
+  let [wanted, held] = [1, []];
+  for (const at of mine) {
+    [wanted, held] = withBlock(wanted, held, data.sequence[at], data.sequence[at] + data.length[at]);
+    made.times.push(arrived[at]);
+    made.wanted.push(wanted);
+    made.held.push(held);
+  }
+  made.times = Float64Array.from(made.times);
+  return made;
+}
+
+// What the receiver wants and holds once [left, right) has come.
+function withBlock(wanted, held, left, right) {
+  if (right <= wanted) return [wanted, held];
+  let [low, high] = [Math.max(left, wanted), right];
+  const others = [];
+  for (const block of held) {
+    if (block[1] < low || block[0] > high) others.push(block);
+    else [low, high] = [Math.min(low, block[0]), Math.max(high, block[1])];
+  }
+  if (low <= wanted) return [high, others];
+  others.push([low, high]);
+  return [wanted, others.sort((one, other) => one[0] - other[0])];
+}

@@ -1,0 +1,126 @@
+"""The effect that a page leads with: what differs most between the compared conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+from analysis.graphs.layers import Axis, Graph, GraphGroup
+from analysis.measures.metrics import UnknownMetric
+from analysis.measures.results import RunResults, written
+from analysis.records.spec_file import RunCondition
+from analysis.reporting.answers import in_comparison
+from analysis.reporting.quantities import quantity
+from analysis.reporting.run_graphs import repeated
+from analysis.reporting.tables import ReportQuantity
+
+_CLEAR = 2.0
+"""Times by which a quantity differs that is worth a headline."""
+_FEWEST_EVENTS = 10
+"""Events from which a difference of counts is more than a few."""
+_ALIKE = 0.05
+"""Share up to which a ratio of the claim's metric counts as no difference."""
+_HEIGHT = 230  # px
+
+
+@dataclass(frozen=True)
+class RunEffect:
+    """Quantities of the compared conditions: the claim's, and the one that differs most.
+
+    `first` and `second` are the conditions.
+    """
+
+    first: RunCondition
+    second: RunCondition
+    claimed: ReportQuantity | None
+    telling: ReportQuantity | None
+
+    @property
+    def quantities(self) -> tuple[ReportQuantity, ...]:
+        return tuple(each for each in (self.claimed, self.telling) if each)
+
+    def sentence(self, results: RunResults) -> str:
+        """Such as "Retransmitted segments: 54 with cubic, 998 with reno."."""
+        ordered = self.quantities if self.differs(results) else self.quantities[::-1]
+        return " ".join(self._values(results, each) for each in ordered)
+
+    def differs(self, results: RunResults) -> bool:
+        """Return whether the claim's quantity differs."""
+        if self.claimed is None:
+            return False
+        return _times(*self._medians(results, self.claimed)) > 1 + _ALIKE
+
+    def _values(self, results: RunResults, each: ReportQuantity) -> str:
+        ends = self._medians(results, each)
+        figures = (f"{written(value)} {each.unit}".strip() for value in ends)
+        labels = (self.first.label, self.second.label)
+        pairs = zip(figures, labels, strict=True)
+        return f"{each.name}: {', '.join(f'{value} with {label}' for value, label in pairs)}."
+
+    def _medians(self, results: RunResults, each: ReportQuantity) -> tuple[float, float]:
+        first, second = (median(each.of(results, side)) for side in (self.first, self.second))
+        return first, second
+
+    def picture(self, results: RunResults) -> GraphGroup:
+        """Draw each quantity's values under both conditions, a line for each repetition."""
+        drawn = tuple(
+            replace(one, key=f"effect_{at}", height=_HEIGHT)
+            for at, each in enumerate(self.quantities)
+            if (one := self._graph(results, each))
+        )
+        count = len(results.run.seeds)
+        caption = (
+            "A line joins the values of one seed. The thick mark is the median."
+            if count > 1
+            else "One repetition."
+        )
+        return GraphGroup("effect", "The effect", caption, drawn)
+
+    def _graph(self, results: RunResults, each: ReportQuantity) -> Graph | None:
+        sides = (self.first, self.second)
+        axis = Axis(each.name.lower(), each.unit, zero=True)
+        return repeated(each.name, axis, each.pairs(results, sides), [one.label for one in sides])
+
+
+def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffect | None:
+    """Return the effect between the two compared conditions; None without two, or a claim.
+
+    The claim's quantity is compared, and of `others` the one that differs most if it does clearly.
+    """
+    sides = in_comparison(results)
+    if sides is None or results.run.spec.headline is None:
+        return None
+    claimed = _claimed(results)
+    measured = [each for each in (claimed, *others) if each and each.pairs(results, sides)]
+    if not measured:
+        return None
+    differing = [each for each in measured if each is not claimed]
+    most = max(differing, key=lambda each: _apart(results, each, sides), default=None)
+    telling = most if most and _apart(results, most, sides) >= _CLEAR else None
+    return RunEffect(*sides, claimed if claimed in measured else None, telling)
+
+
+def _claimed(results: RunResults) -> ReportQuantity | None:
+    headline = results.run.spec.headline
+    if headline is None or headline.subject.flow:
+        return None
+    try:
+        return quantity(headline.metric)
+    except UnknownMetric:
+        return None
+
+
+def _apart(
+    results: RunResults, each: ReportQuantity, sides: tuple[RunCondition, RunCondition]
+) -> float:
+    """Return how many times the medians differ; 1 for counts of a few events."""
+    first, second = (median(each.of(results, side)) for side in sides)
+    if each.unit:
+        return _times(first, second)
+    return _times(first + 1, second + 1) if max(first, second) >= _FEWEST_EVENTS else 1.0
+
+
+def _times(first: float, second: float) -> float:
+    low, high = sorted((abs(first), abs(second)))
+    return high / low if low else (1.0 if not high else float("inf"))

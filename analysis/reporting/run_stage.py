@@ -1,0 +1,40 @@
+"""The stage of a run: the packets of its first seed, under each condition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analysis.graphs.stage import StageTrial, shape_of, stage_data
+from analysis.measures.results import Measured, RunResults
+
+MOST_STAGES = 4
+"""Conditions above each other; more would not fit a screen."""
+
+
+def run_stage(results: RunResults) -> str:
+    """Return the data of the stages; empty without captures at both ends."""
+    network = results.run.spec.topology.network()
+    if network is None or results.run.spec.changes:
+        return ""
+    trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
+    return stage_data(trials[:MOST_STAGES]) if trials else ""
+
+
+def _trial(trial: Measured, results: RunResults) -> StageTrial:
+    near, far = trial.ends
+    flow = results.run.flows[0]
+    network = results.run.spec.topology.network()
+    return StageTrial(
+        trial.trial.condition.label,
+        near.packets,
+        far.packets,
+        near.by_a,
+        shape_of(network, flow.sender, flow.receiver),
+        _windows(trial, int(near.packets["payload"].values.max(initial=0))),
+    )
+
+
+def _windows(trial: Measured, segment: int) -> tuple[Sequence[int], Sequence[float]]:
+    """Return the times and windows of the sender's socket; `segment` is that of the data."""
+    times = [round(1e9 * sample.time) for sample in trial.samples]
+    return times, [sample.cwnd * segment for sample in trial.samples]
