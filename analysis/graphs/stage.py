@@ -69,7 +69,7 @@ def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
     rows = trips.rows((trips["payload"].values > 0) | (flags > 0))
     records = far["number"].values[far["ecn"].values == _CE]
     return {
-        "sent": rows.whole("time"),
+        "sent": rows["time"].values,
         "arrived": _arrived(rows),
         "sequence": rows.whole("sequence"),
         "length": rows.whole("payload"),
@@ -85,7 +85,7 @@ def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
     sacks = rows.lists("sacks")
     edges = sacks.values.astype(np.int64).reshape(-1, 2)
     acks = {
-        "sent": rows.whole("time"),
+        "sent": rows["time"].values,
         "arrived": _arrived(rows),
         "acknowledgement": rows.whole("acknowledgement"),
         "flow": rows[FLOW].values.astype(np.int64),

@@ -14,6 +14,7 @@ import numpy as np
 from analysis.flows.columns import KINDS
 from analysis.flows.matching import arrivals
 from analysis.flows.reader import read
+from analysis.graphs.stage import MOST_PACKETS, ack_columns, sent_columns
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn
 from experiments.playground import FIRST_PORT
@@ -29,7 +30,7 @@ _PROBE = next(number for number, (kind, _) in enumerate(KINDS) if kind == "tlp")
 _NANO = 1e9
 _USED = (
     *("number", "time", "connection", "forward", "sequence", "acknowledgement", "payload"),
-    *("flags", "sacks", "timestamp", "echo", "ip_id", "kind"),
+    *("flags", "sacks", "timestamp", "echo", "ip_id", "kind", "ecn"),
 )
 
 
@@ -40,7 +41,7 @@ class Frame:
     Times are seconds since the flows began; `flow` counts from 0. samples: cwnd, ssthresh (NaN
     before slow start has ended), in_flight, delivered (bytes), rtt (ms), state (enum tcp_ca_state).
     packets: sequence, length (bytes), kind, again (0 or 1). rates: goodput (Mbit/s). queue: delay
-    (ms), packets.
+    (ms), packets. sent, acks, blocks: what the stage draws (analysis.graphs.stage).
     """
 
     kind: str
@@ -108,6 +109,7 @@ def packets(folder: Path, begun: float) -> list[Frame]:
         Frame("packets", _segments(outward.rows(data), answers.rows(answers["arrived"].is_known))),
         Frame("rates", _rates(outward.rows(data & came))),
         Frame("queue", _queue(outward.rows(came))),
+        *_stage(outward, answers, far),
         Frame("drops", _columns(outward.rows(data & ~came), "sequence")),
         Frame(PROBES, _columns(outward.rows(probes), "sequence")),
     ]
@@ -171,6 +173,25 @@ def _blocks(back: ColumnTable) -> tuple[Any, ...]:
     left, right = sacks.values.astype(np.int64).reshape(-1, 2).T
     row = np.repeat(np.arange(len(back)), sacks.lengths // 2)
     return back["arrived"].values[row], back["flow"].values[row], left, right - left, SACKED, False
+
+
+def _stage(outward: ColumnTable, answers: ColumnTable, far: ColumnTable) -> Iterator[Frame]:
+    """Yield the first packets of both ways, as the stage has them."""
+    times = np.sort(np.concatenate([outward["time"].values, answers["time"].values]))
+    end = times[MOST_PACKETS] if len(times) > MOST_PACKETS else np.inf
+    sent, back = (each.rows(each["time"].values < end) for each in (outward, answers))
+    acks, blocks = ack_columns(back)
+    for kind, columns in (("sent", sent_columns(sent, far)), ("acks", acks), ("blocks", blocks)):
+        typed = {name: column.astype(_STAGE[name]) for name, column in columns.items()}
+        yield Frame(kind, typed)
+
+
+_STAGE: dict[str, Any] = {
+    **dict.fromkeys(("sent", "arrived", "sequence", "acknowledgement"), np.float64),
+    **dict.fromkeys(("left", "right"), np.float64),
+    **dict.fromkeys(("length", "ack"), np.int32),
+    **dict.fromkeys(("kind", "flow", "marked"), np.uint8),
+}
 
 
 def _rates(came: ColumnTable) -> Columns:

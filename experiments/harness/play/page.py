@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from analysis.flows.columns import KINDS
 from experiments.harness.play.lesson import Lesson
 from experiments.harness.play.settings import PlaySettings
 from experiments.spec import CONGESTION_CONTROLS
@@ -17,10 +18,10 @@ PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
 _MODULES = (
     *("values", "link", "connection", "run", "graphs", "controls"),
-    *("lessons", "words", "events", "actions", "play"),
+    *("prediction", "lessons", "words", "events", "actions", "stage", "play"),
 )
 """In the order of their imports."""
-_OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES")
+_OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES", "Stage", "StageModel")
 _INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
@@ -35,7 +36,8 @@ def plots_module() -> str:
 
 def style() -> str:
     """Return the page's style, with the colours and plots of all pages."""
-    shared = [_SHARED / "theme.css", _SHARED / "plots/plots.css", PAGE / "own.css"]
+    shared = [_SHARED / name for name in ("theme.css", "plots/plots.css", "stage/stage.css")]
+    shared.append(PAGE / "own.css")
     return "\n".join(file.read_text(encoding="utf-8") for file in shared)
 
 
@@ -55,7 +57,8 @@ def whole_script() -> str:
 
 def _plots() -> str:
     """Expand the template of scripts without Jinja, which a server of files need not load."""
-    text = (_SHARED / "plots/plots.js").read_text(encoding="utf-8")
+    files = (_SHARED / "plots/plots.js", _SHARED / "stage/all.js")
+    text = "".join(file.read_text(encoding="utf-8") for file in files)
     return _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
 
 
@@ -80,4 +83,5 @@ class PageOffer:
             "defaults": PlaySettings().as_data(),
             "disciplines": {name: each.title for name, each in disciplines().items()},
             "algorithms": list(CONGESTION_CONTROLS),
+            "kinds": [{"name": name, "meaning": meaning} for name, meaning in KINDS],
         }

@@ -1,4 +1,5 @@
 // The legend below a graph: an entry for all layers of the same words; a click hides or shows them.
+// Entries of lines have the value at the crosshair.
 
 const MOST_ENTRIES = 12;
 
@@ -26,6 +27,16 @@ class Legend {
     this.box.replaceChildren(...shown);
   }
 
+  // The values of all lines at a place of the x axis; null clears them.
+  showValues(x) {
+    for (const [words, { value }] of this.entries) {
+      const layer = this.plot.layers.find((one) => one.words === words && VALUES[one.shape]);
+      const is = layer && x !== null && !layer.hidden ? valueAt(layer, this.plot, x) : "";
+      if (value.textContent !== is) value.textContent = is;
+      value.hidden = !layer;
+    }
+  }
+
   redraw() {
     for (const { redraw } of this.entries.values()) redraw();
   }
@@ -47,14 +58,46 @@ class Legend {
       button.setAttribute("aria-pressed", String(layers().every(({ hidden }) => !hidden)));
     redraw();
     press();
-    button.append(sample, element("span", { textContent: words }));
+    const value = element("span", { className: "value", hidden: true });
+    button.append(sample, element("span", { textContent: words }), value);
     button.addEventListener("click", () => {
       for (const layer of layers()) layer.hidden = !layer.hidden;
       press();
       this.plot.drawSoon();
     });
-    return { button, redraw };
+    return { button, redraw, value };
   }
+}
+
+// The value of a layer at x, in its own numbers; undefined where it has none.
+const VALUES = {
+  stairs: (layer, x) => layer.y[lowerBound(layer.x, x + Math.abs(x) * 1e-12) - 1],
+  line: (layer, x) => {
+    const at = lowerBound(layer.x, x);
+    if (at === 0 || at >= layer.x.length) return layer.x[at] === x ? layer.y[at] : undefined;
+    const [left, right] = [layer.x[at - 1], layer.x[at]];
+    return layer.y[at - 1] + ((x - left) / (right - left)) * (layer.y[at] - layer.y[at - 1]);
+  },
+  rate: (layer, x, frame) => {
+    const { start, bin, values } = rates(layer, frame.left, frame.right);
+    return values[Math.floor((x - start) / bin)];
+  },
+};
+
+function valueAt(layer, plot, x) {
+  const frame = plot.current;
+  const value = frame && layer.x.length ? VALUES[layer.shape](layer, x, frame) : undefined;
+  if (value === undefined || Number.isNaN(value)) return "";
+  const { y } = plot.graph;
+  if (y.unit === "B") return byteText(value * y.scale);
+  return valueText(y, Number(value.toPrecision(DIGITS)), Math.abs(frame.high - frame.low) / 100);
+}
+
+const DIGITS = 4;
+
+function byteText(count) {
+  const [prefix, size] = prefixFor("B", Math.abs(count));
+  return `${Number((count / size).toPrecision(3))} ${prefix}B`;
 }
 
 // All that the sample of an entry shows, as text.

@@ -212,6 +212,7 @@ class Plot {
     const isSeen = frame && at !== null && at !== undefined && at >= frame.left && at <= frame.right;
     this.playhead.hidden = !isSeen || !this.graph.overTime;
     if (this.playhead.hidden) return;
+    if (this.cursor.hidden) this.legend.showValues(at);
     Object.assign(this.playhead.style, {
       left: `${frame.X(at)}px`,
       height: `${frame.y + frame.height}px`,

@@ -58,7 +58,9 @@ class Tooltip {
 
   // The same moment in every graph over time.
   line(plot, x) {
+    const place = plot.current.time(x);
     for (const other of plot.span.plots) {
+      other.legend.showValues(place);
       const left = leftMargin(other.graph, other.width);
       other.cursor.hidden = x < left || x > other.box.clientWidth - MARGIN.right;
       other.cursor.style.left = `${x}px`;
@@ -68,6 +70,9 @@ class Tooltip {
   hide(plot) {
     this.box.hidden = plot.ring.hidden = true;
     plot.reading = this.mark = null;
-    for (const other of plot.span.plots) other.cursor.hidden = true;
+    for (const other of plot.span.plots) {
+      other.cursor.hidden = true;
+      other.legend.showValues(other.span.playhead ?? null);
+    }
   }
 }

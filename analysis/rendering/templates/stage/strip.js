@@ -95,10 +95,10 @@ class StageStrip {
       return;
     }
     const middle = (from, to, words) => fitted(pen, words, (from + to) / 2, above, to - from - 6);
-    middle(left, queue, `delay ${secondsText(shape.delay)}`);
+    middle(left, queue - 12, `delay ${secondsText(shape.delay)}`);
     const waiting = model.waiting(time);
-    fitted(pen, `queue ${waiting} of ${shape.queue}`, (queue + wire) / 2, data + 27, 130);
-    middle(wire, right, `${rateText(shape.rate)}`);
+    middle(queue - 12, wire + 12, `queue ${waiting} of ${shape.queue}`);
+    middle(wire + 12, right, `${rateText(shape.rate)}`);
     pen.strokeStyle = theme().axis;
     pen.strokeRect(queue, data - 15, wire - queue, 30);
     pen.globalAlpha = 0.5;

@@ -1,13 +1,14 @@
 // A lesson beside the graphs: a text, a prediction, then the run and what it shows.
 
 import { element } from "./plots.js";
+import { drawable } from "./prediction.js";
 
 // Texts of lessons are HTML that the server made of Markdown, without any HTML of their own.
 export class Tour {
-  // `run(step, before)` sets the sliders and plays; `left()` is called when a lesson is left, and
-  // `turned()` when a step is shown.
-  constructor(box, { run, left, turned }) {
-    Object.assign(this, { box, run, left, turned, lesson: null, at: 0, phase: "" });
+  // `run(step, before)` sets the sliders and plays; `left()` is called when a lesson is left,
+  // `turned()` when a step is shown, and `predicted(value)` while a number is typed.
+  constructor(box, { run, left, turned, predicted }) {
+    Object.assign(this, { box, run, left, turned, predicted, lesson: null, at: 0, phase: "" });
   }
 
   begin(lesson, at = 0) {
@@ -37,6 +38,12 @@ export class Tour {
     this.phase = "running";
     this.draw();
     this.run(this.step, this.lesson.steps[this.at - 1]);
+  }
+
+  // A prediction that was drawn.
+  draws(value) {
+    const input = this.box.querySelector("input[type=number]");
+    if (input) input.value = value;
   }
 
   // A run of this step has come to its end.
@@ -107,7 +114,11 @@ export class Tour {
     const line = element("label", { className: "option" });
     const input = element("input", { type: "number", name: "prediction", step: "any" });
     Object.assign(input, { required: true, value: this.predictions[this.at] || "" });
-    line.append("Your prediction: ", input, ` ${this.step.unit}`);
+    input.addEventListener("input", () => {
+      if (input.value) this.predicted(Number(input.value));
+    });
+    const drawn = drawable(this.step) ? ", or draw it into the graph" : "";
+    line.append("Your prediction: ", input, ` ${this.step.unit}${drawn}`);
     return line;
   }
 

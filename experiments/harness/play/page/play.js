@@ -8,7 +8,9 @@ import { GRAPHS, layersOf } from "./graphs.js";
 import { Tour } from "./lessons.js";
 import { fromLink, toLink } from "./link.js";
 import { element, PlotBoard } from "./plots.js";
+import { drawable, listenToDrawing, predictionLayer } from "./prediction.js";
 import { Run } from "./run.js";
+import { LiveStage } from "./stage.js";
 import { parsed } from "./values.js";
 import { comparison, latency, summary } from "./words.js";
 
@@ -18,7 +20,9 @@ const WHILE_COMING = 100; // ms between two drawings of samples: the guest needs
 const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
 // Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
-const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event"];
+const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event", "sent", "acks", "blocks"];
+
+const FULL_FRAME = 1514 * 8; // bits
 
 const at = (id) => document.getElementById(id);
 
@@ -30,14 +34,17 @@ class Play {
     this.shown = { A: {}, B: {} };
     this.bands = { A: null, B: null };
     this.board = new PlotBoard(at("graphs"), { onPick: (mark) => this.pick(mark) });
+    this.stage = new LiveStage(at("stage"), this.board, offered.kinds);
     this.controls = new Controls(at("controls"), offered, (settings, isDragging) => {
       this.sides[this.moved] = settings;
+      if (!this.compared) this.stage.preview(settings);
       this.play(isDragging);
     });
     this.tour = new Tour(at("tour"), {
       run: (step, before) => this.runStep(step, before),
       left: () => this.leaveLesson(),
       turned: () => this.showStep(),
+      predicted: (value) => this.predict(value),
     });
     this.actions = new ActionRow(at("actions"), SEEDS, {
       compare: () => this.compare(),
@@ -54,6 +61,13 @@ class Play {
 
   async start() {
     await this.board.show(GRAPHS, [0, this.duration()]);
+    for (const plot of this.board.plots) {
+      const isAsking = () => this.tour.isAsking && this.predictionIn(plot.graph.key);
+      listenToDrawing(plot, isAsking, (value) => {
+        this.tour.draws(value);
+        this.predict(value);
+      });
+    }
     this.controls.show(this.sides[this.moved]);
     this.connection = new Connection((message) => this.hear(message), (why) => this.lose(why));
     const name = this.lesson || this.offered.first;
@@ -135,13 +149,24 @@ class Play {
         const band = this.bands[side] && this.bands[side].versions.band;
         return [run.number, ...graph.kinds.map((kind) => run.versions[kind]), band].join(".");
       });
-      const drawn = [...mark, this.moved, this.compared].join();
-      if (graph.drawn === drawn || !views.length) continue;
+      const line = this.predictionIn(graph.key);
+      const isAsked = this.tour.isAsking && Boolean(line);
+      const drawn = [...mark, this.moved, this.compared, isAsked, line && line.value].join();
+      if (graph.drawn === drawn || !(views.length || line)) continue;
       graph.drawn = drawn;
-      this.board.update(graph.key, () => layersOf(graph.key, views));
+      const own = line && line.value !== undefined ? [predictionLayer(line)] : [];
+      // What an earlier run gave would tell the answer.
+      const layers = () => (isAsked ? [] : layersOf(graph.key, views));
+      this.board.update(graph.key, () => [...layers(), ...own]);
     }
     this.showSpan();
+    this.showStage(sides);
     this.tell();
+  }
+
+  showStage(sides) {
+    const views = sides.map((side) => ({ side, run: this.runs[side] }));
+    if (views.every(({ run }) => run && run.isWhole)) this.stage.show(views);
   }
 
   showSpan() {
@@ -292,9 +317,24 @@ class Play {
     this.tour.begin(lesson, step);
   }
 
+  // Of the graph that the step's number is asked of: the line, once there is a value.
+  predictionIn(key) {
+    return this.line && this.line.graph === key ? this.line : null;
+  }
+
+  predict(value) {
+    if (!this.line) return;
+    this.line = { ...this.line, value };
+    this.redraw();
+  }
+
   // The sliders show what will be run; they rest until there is a prediction.
   showStep() {
-    this.controls.show(this.tour.step.settings);
+    const { step } = this.tour;
+    this.line = drawable(step);
+    this.controls.show(step.settings);
+    this.lookAt(step.look, this.line);
+    this.redraw();
     at("controls").inert = this.tour.isAsking;
     if (this.tour.isAsking) at("summary").textContent = "Predict first; then it runs.";
     this.showLink();
@@ -311,23 +351,30 @@ class Play {
     this.sides[this.moved] = { ...step.settings };
     this.controls.show(step.settings);
     this.showSides();
-    this.lookAt(step.look);
+    this.lookAt(step.look, this.line);
     this.send(this.moved);
   }
 
-  // A lesson's step may name the graphs that show it; the others stand back.
-  lookAt(keys) {
+  // A lesson's step may name the graphs that show it: they stand with the question.
+  lookAt(keys, line) {
+    const isAsking = this.tour.isAsking;
+    at("result").classList.toggle("in-lesson", Boolean(this.tour.lesson));
+    at("result").classList.toggle("asking", isAsking);
     for (const { key } of GRAPHS) {
-      at(key).classList.toggle("aside", keys.length > 0 && !keys.includes(key));
+      const isAsked = isAsking && line ? key === line.graph : keys.includes(key);
+      at(key).classList.toggle("asked", isAsked);
     }
+    const plot = line && this.board.plots.find(({ graph }) => graph.key === line.graph);
+    if (plot) plot.height = isAsking ? SCALES[line.graph](this.tour.step.settings) : null;
   }
 
   leaveLesson() {
     at("controls").inert = false;
     this.controls.show(this.sides[this.moved]);
     this.lesson = "";
+    this.line = null;
     at("lesson").value = "";
-    this.lookAt([]);
+    this.lookAt([], null);
     this.showLink();
     if (!this.runs[this.moved]) this.play();
   }
@@ -353,6 +400,15 @@ class Play {
     showLoss(why || "The server has ended. Start ./tcplab play again, and open its address.");
   }
 }
+
+// What an empty graph shows while one draws into it: up to the link's rate, and a full queue's wait.
+const SCALES = {
+  rate: ({ bw }) => [0, 1.2 * parsed("rate", bw)],
+  trip: ({ bw, delay, queue }) => {
+    const full = (parsed("count", queue) * FULL_FRAME) / parsed("rate", bw);
+    return [0, 1200 * (2 * parsed("time", delay) + full)];
+  },
+};
 
 // What is done about each kind of text from the server.
 const TOLD = {

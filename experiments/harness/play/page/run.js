@@ -66,13 +66,17 @@ export class Run {
     this.times.whole = performance.now() - this.since;
   }
 
-  // The rows of a kind that `keep(columns, row)` keeps, as columns sorted by time.
-  rows(kind, keep = () => true) {
+  // All columns of a kind in the order in which they came; null without any.
+  columns(kind) {
     const kept = this.kinds[kind];
     if (!kept) return null;
-    const columns = Object.fromEntries(
-      Object.entries(kept).map(([name, column]) => [name, column.values]),
-    );
+    return Object.fromEntries(Object.entries(kept).map(([name, column]) => [name, column.values]));
+  }
+
+  // The rows of a kind that `keep(columns, row)` keeps, as columns sorted by time.
+  rows(kind, keep = () => true) {
+    const columns = this.columns(kind);
+    if (!columns) return null;
     const places = placesOf(columns, keep);
     return Object.fromEntries(
       Object.entries(columns).map(([name, values]) => [name, picked(values, places)]),
