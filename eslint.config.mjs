@@ -1,6 +1,6 @@
 // The scripts of the pages, each put together as a page has it by tests/style/test_scripts.py.
-const browser = ["atob", "Blob", "cancelAnimationFrame", "console", "CSS", "DecompressionStream",
-  "devicePixelRatio", "document", "FormData", "IntersectionObserver", "location", "matchMedia",
+const browser = ["atob", "Blob", "cancelAnimationFrame", "CompressionStream", "console", "CSS",
+  "DecompressionStream", "devicePixelRatio", "document", "DOMParser", "FormData", "IntersectionObserver", "location", "matchMedia",
   "navigator", "performance", "requestAnimationFrame", "ResizeObserver", "Response", "setTimeout",
   "clearTimeout", "TextDecoder", "URL", "URLSearchParams", "window"];
 

@@ -88,6 +88,8 @@ def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
 
 
 TEMPLATES = ("answers.md", "report.html")
+SHARED = "stage.html"
+"""The stage alone, to hand on."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +185,15 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report)
     yield from ((name, page_files.render(name, context).encode()) for name in TEMPLATES)
+    if context["stage"]:
+        yield SHARED, _shared(context).encode()
+
+
+def _shared(context: dict[str, Any]) -> str:
+    """Return the page of the stage."""
+    shown = {"title": context["title"], "answer": context["first_lines"][0]}
+    made = f"Made with tcplab: {context['command']}"
+    return page_files.render("share.html", {**shown, "made": made, "stage": context["stage"]})
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:

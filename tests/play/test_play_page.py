@@ -284,11 +284,12 @@ def test_a_legend_keeps_what_is_hidden_and_the_focus_from_run_to_run(chromium: P
         live.until_shown()
         live.counts()
         entry = "document.querySelector('#rate .legend button:last-child')"
-        assert live.run(f"({entry}.click(), {entry}.focus(), {entry}.textContent)") == "throughput"
+        words = live.run(f"({entry}.click(), {entry}.focus(), {entry}.textContent)")
+        assert words.startswith("throughput")
         assert "goodput" not in live.counts()["rate"]
         live.run("tcplabPlay.play.controls.set('loss', '1%')")
         live.until_shown()
-        assert "goodput" not in live.counts()["rate"] and live.focused() == "throughput"
+        assert "goodput" not in live.counts()["rate"] and live.focused().startswith("throughput")
         live.run(f"{entry}.click()")
         assert live.counts()["rate"]["goodput"] > 10
         for _ in range(2):

@@ -15,12 +15,14 @@ ROOT = Path(__file__).resolve().parents[2]
 ESLINT = "eslint@9.39.5"
 CONFIGURATION = "eslint.config.mjs"
 _SCRIPT = re.compile(r"<script>\n(.*?)</script>", re.DOTALL)
+_COMMENT = re.compile(r"\{#.*?#\}\n|\{% (?:if|endif).*?\n", re.DOTALL)
 _INCLUDED = re.compile(r"\{% include \"((?:\w+/)*\w+\.js)\" %\}")
 SHARED = ROOT / "analysis/rendering/templates"
 
 
 def whole(text: str, folder: Path) -> str:
     """A script as a page has it, with the files that it includes."""
+    text = _COMMENT.sub("", text)
     return _INCLUDED.sub(lambda match: whole(_included(match[1], folder), folder), text)
 
 
@@ -34,10 +36,12 @@ def scripts() -> dict[str, str]:
     graphs, labs = ROOT / "analysis/rendering/templates/packets", ROOT / "labs/templates"
     (page,) = _SCRIPT.findall((graphs / "page.html").read_text())
     (report,) = _SCRIPT.findall((SHARED / "board.html").read_text())
+    (share,) = _SCRIPT.findall((SHARED / "share.html").read_text())
     (index,) = _SCRIPT.findall((SHARED / "index.html").read_text())
     return {
         "graphs.js": whole(page, graphs),
         "report.js": whole(report, SHARED),
+        "share.js": whole(share, SHARED),
         "index.js": whole(index, SHARED),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),

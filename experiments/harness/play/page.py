@@ -18,11 +18,12 @@ PAGE = Path(__file__).resolve().parent / "page"
 _SHARED = CODE / "analysis/rendering/templates"
 _MODULES = (
     *("values", "link", "connection", "run", "graphs", "controls"),
-    *("prediction", "lessons", "words", "events", "actions", "stage", "play"),
+    *("prediction", "lessons", "words", "events", "actions", "stage", "share", "play"),
 )
 """In the order of their imports."""
 _OFFERED = ("PlotBoard", "ColumnStore", "element", "SERIES", "Stage", "StageModel")
 _INCLUDED = re.compile(r'\{% include "([\w/]+\.(?:js|css))" %\}')
+_COMMENT = re.compile(r"\{#.*?#\}\n", re.DOTALL)
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const|class) (\w+))", re.MULTILINE)
 _STYLE = '<link rel="stylesheet" href="play.css">'
@@ -48,6 +49,14 @@ def whole_page() -> str:
     return text.replace(_STYLE, f"<style>{style()}</style>").replace(_SCRIPT, scripts)
 
 
+def shared_page() -> str:
+    """Return the page of a shared stage, without packets; the live page puts them in."""
+    from analysis.rendering import page_files
+
+    empty = {"title": "A stage", "answer": "", "made": "", "stage": "{}"}
+    return page_files.render("share.html", empty)
+
+
 def whole_script() -> str:
     """Return all modules as one script, each in a separate scope."""
     plots = f"modules.plots = (() => {{\n{_plots()}\nreturn {{ {', '.join(_OFFERED)} }};\n}})();"
@@ -59,7 +68,8 @@ def _plots() -> str:
     """Expand the template of scripts without Jinja, which a server of files need not load."""
     files = (_SHARED / "plots/plots.js", _SHARED / "stage/all.js")
     text = "".join(file.read_text(encoding="utf-8") for file in files)
-    return _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
+    whole = _INCLUDED.sub(lambda match: (_SHARED / match[1]).read_text(encoding="utf-8"), text)
+    return _COMMENT.sub("", whole)
 
 
 def _scoped(name: str, text: str) -> str:

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from experiments.harness.browsing.server import HOST, REFUSED, LocalServer, refuse
-from experiments.harness.play.page import PAGE, PageOffer, plots_module, style
+from experiments.harness.play.page import PAGE, PageOffer, plots_module, shared_page, style
 from experiments.harness.play.player import Player
 from experiments.harness.play.session import PageSession, Turns
 from testbed.host.capacity import allowed_processors
@@ -113,6 +113,9 @@ def application(player: Player, key: PageKey, places: int, offered: PageOffer) -
     def plots(_: Request) -> Response:
         return Response(plots_module(), media_type="text/javascript")
 
+    def share(_: Request) -> Response:
+        return Response(shared_page(), media_type="text/html")
+
     def looks(_: Request) -> Response:
         return Response(style(), media_type="text/css")
 
@@ -127,6 +130,7 @@ def application(player: Player, key: PageKey, places: int, offered: PageOffer) -
         Route("/offer.json", offer),
         Route("/plots.js", plots),
         Route("/play.css", looks),
+        Route("/share.html", share),
         WebSocketRoute("/live", live),
         Mount("/", StaticFiles(directory=PAGE)),
     ]

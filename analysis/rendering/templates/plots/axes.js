@@ -1,4 +1,4 @@
-// Ticks, numbers as people write them, and the axes of a plot.
+{# Ticks, numbers as people write them, and the axes of a plot. #}
 
 const PREFIXES = [
   ["G", 1e9],

@@ -1,4 +1,4 @@
-// The absolute time of a place on an axis whose `clock` says when its 0 was, in ns since 1970.
+{# The absolute time of a place on an axis whose `clock` says when its 0 was, in ns since 1970. #}
 
 // A number of ns since 1970 has more digits than a double.
 function utc(axis, at) {

@@ -1,4 +1,4 @@
-// Decodes what stored.py encodes: base64, deflate, bytes of one weight together, differences.
+{# Decodes what stored.py encodes: base64, deflate, bytes of one weight together, differences. #}
 
 async function inflated(text) {
   const binary = atob(text);

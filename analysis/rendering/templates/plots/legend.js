@@ -1,5 +1,5 @@
-// The legend below a graph: an entry for all layers of the same words; a click hides or shows them.
-// Entries of lines have the value at the crosshair.
+{# The legend below a graph: an entry for all layers of the same words; a click hides or shows them.
+   Entries of lines have the value at the crosshair. #}
 
 const MOST_ENTRIES = 12;
 
@@ -33,7 +33,6 @@ class Legend {
       const layer = this.plot.layers.find((one) => one.words === words && VALUES[one.shape]);
       const is = layer && x !== null && !layer.hidden ? valueAt(layer, this.plot, x) : "";
       if (value.textContent !== is) value.textContent = is;
-      value.hidden = !layer;
     }
   }
 
@@ -58,8 +57,9 @@ class Legend {
       button.setAttribute("aria-pressed", String(layers().every(({ hidden }) => !hidden)));
     redraw();
     press();
-    const value = element("span", { className: "value", hidden: true });
-    button.append(sample, element("span", { textContent: words }), value);
+    const isValued = layers().some(({ shape }) => VALUES[shape]);
+    const value = element("span", { className: "value", hidden: !isValued });
+    button.append(sample, element("span", { textContent: words }), " ", value);
     button.addEventListener("click", () => {
       for (const layer of layers()) layer.hidden = !layer.hidden;
       press();

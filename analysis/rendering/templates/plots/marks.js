@@ -1,4 +1,4 @@
-// The small signs on segments, each with a form of its own.
+{# The small signs on segments, each with a form of its own. #}
 
 const MARKS = {
   triangle: [

@@ -1,4 +1,4 @@
-// The mark under the pointer, and the text that describes it.
+{# The mark under the pointer, and the text that describes it. #}
 
 const NEAR = 14; // px
 

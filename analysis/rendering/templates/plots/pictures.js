@@ -1,4 +1,4 @@
-// A graph as a file: PNG, or SVG for a paper. Both are on white, with legend, at the present zoom.
+{# A graph as a file: PNG, or SVG for a paper. Both are on white, with legend, at the present zoom. #}
 
 const PICTURE_WIDTH = 900;
 const LEGEND_LINE = 20;

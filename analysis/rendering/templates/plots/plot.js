@@ -1,4 +1,4 @@
-// One graph: a canvas with axes, a legend, and the marks in between.
+{# One graph: a canvas with axes, a legend, and the marks in between. #}
 
 const MARGIN = { left: 62, right: 14, top: 22, bottom: 36 };
 const HEIGHT = 260;

@@ -1,5 +1,5 @@
-// Wheel, drag, pinch, double click and keys. Keys do all that a pointer does: Shift and an arrow
-// go from mark to mark and read each, Enter is a click on it.
+{# Wheel, drag, pinch, double click and keys. Keys do all that a pointer does: Shift and an arrow
+   go from mark to mark and read each, Enter is a click on it. #}
 
 const STILL = 4; // px
 

@@ -1,6 +1,6 @@
-// Draws layers into a frame. If there are more marks than pixels, each column of pixels gets the
-// lowest and the highest; looks of which every mark counts (retransmissions) are never thinned.
-// Each returns how many it drew.
+{# Draws layers into a frame. If there are more marks than pixels, each column of pixels gets the
+   lowest and the highest; looks of which every mark counts (retransmissions) are never thinned.
+   Each returns how many it drew. #}
 
 const EVEN = 12;
 

@@ -1,4 +1,4 @@
-// What is seen of a graph as CSV: a row a mark, of the lines that are not hidden.
+{# What is seen of a graph as CSV: a row a mark, of the lines that are not hidden. #}
 
 function csvOf(plot) {
   const { x, y } = plot.graph;

@@ -1,5 +1,5 @@
-// Colours of what is drawn. Python and callers name Okabe and Ito's; on a dark ground each has a
-// lighter twin, since blue on black cannot be read. Paper is light.
+{# Colours of what is drawn. Python and callers name Okabe and Ito's; on a dark ground each has a
+   lighter twin, since blue on black cannot be read. Paper is light. #}
 
 const LIGHT = { ink: "#333333", grid: "#dde2e7", axis: "#666666", paper: "#ffffff" };
 const DARK = { ink: "#c9d1d9", grid: "#2f363d", axis: "#8b949e", paper: "#14171a" };

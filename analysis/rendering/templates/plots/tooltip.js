@@ -1,4 +1,4 @@
-// What the mark under the pointer is, or the one that keys went to; a screen reader says it too.
+{# What the mark under the pointer is, or the one that keys went to; a screen reader says it too. #}
 
 class Tooltip {
   constructor(onPick) {

@@ -11,6 +11,7 @@ const CALM = 600; // ms between two steps with reduced motion
 class Stage {
   constructor(container, board, { scale = 1 } = {}) {
     Object.assign(this, { container, board, scale, strips: [], time: 0, isPlaying: false });
+    this.onRest = null; // called when the playhead rests
     this.selected = null;
     this.speed = 0.1;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
@@ -96,7 +97,10 @@ class Stage {
       const isChosen = this.selected && this.selected.strip === strip;
       strip.draw(this.time, isChosen ? this.selected.at : null);
     }
-    if (!this.isPlaying && !this.isQuiet) this.said.textContent = this.sentence();
+    if (!this.isPlaying) {
+      if (!this.isQuiet) this.said.textContent = this.sentence();
+      if (this.onRest) this.onRest();
+    }
     this.markClause();
   }
 
@@ -125,6 +129,13 @@ class Stage {
       Array.from(data.sent).filter((_, at) => isAgain[at] && data.length[at]),
     );
     return times.length ? Math.min(...times) : this.start;
+  }
+
+  lastLoss() {
+    this.play(false);
+    const at = lowerBound(this.losses, this.time - 1e-6) - 1;
+    if (at >= 0) this.go(this.losses[at]);
+    this.follow();
   }
 
   play(isOn) {
@@ -311,27 +322,4 @@ function stageKey() {
     key.append(entry);
   }
   return key;
-}
-
-// Models of what analysis/graphs/stage.py stores: times in microseconds.
-async function storedModels({ stages, columns, kinds }) {
-  const store = new ColumnStore(columns);
-  const table = async (places) =>
-    Object.fromEntries(
-      await Promise.all(
-        Object.entries(places).map(async ([name, place]) => {
-          const values = await store.get(place);
-          const isTime = ["sent", "arrived", "time"].includes(name);
-          return [name, isTime ? values.map((time) => (time < 0 ? -1 : time * 1e-6)) : values];
-        }),
-      ),
-    );
-  return Promise.all(
-    stages.map(async ({ label, shape, ...places }) => {
-      const [data, acks, blocks, samples] = await Promise.all(
-        ["data", "acks", "blocks", "samples"].map((name) => table(places[name])),
-      );
-      return new StageModel({ label, shape, kinds, data, acks, blocks, samples });
-    }),
-  );
 }

@@ -4,6 +4,7 @@ const STRIP = { high: 158, low: 126, narrow: 600 }; // px
 const SLOT = 13; // px
 const MOST_SLOTS = 18; // that are drawn one by one
 const MOST_DOTS = 300; // that are drawn one by one; above, columns by their number
+const LECTURE = 1.6; // times as large for a projector
 const STACK = 4; // dots above each other at one place
 
 const COLOURS = {
@@ -20,7 +21,7 @@ class StageStrip {
   constructor(model, onPick) {
     Object.assign(this, { model, dots: [], wide: 0, onPick });
     this.box = element("div", { className: "stage-strip" });
-    this.title = element("h3", { textContent: model.label });
+    this.title = element("p", { className: "stage-name", textContent: model.label });
     this.canvas = element("canvas", {});
     this.canvas.setAttribute("role", "img");
     this.box.append(this.title, this.canvas);
@@ -49,7 +50,8 @@ class StageStrip {
 
   draw(time, selected) {
     const { model } = this;
-    this.wide = this.canvas.clientWidth || this.wide;
+    this.size = document.documentElement.classList.contains("lecture") ? LECTURE : 1;
+    this.wide = this.canvas.clientWidth / this.size || this.wide;
     if (!this.wide) return;
     const place = this.layout();
     const pen = this.pen(place.high);
@@ -66,14 +68,15 @@ class StageStrip {
 
   pen(high) {
     const ratio = Math.max(1, window.devicePixelRatio || 1);
-    const [across, down] = [this.wide * ratio, high * ratio].map(Math.round);
+    const scale = ratio * this.size;
+    const [across, down] = [this.wide, high].map((length) => Math.round(length * scale));
     if (this.canvas.width !== across || this.canvas.height !== down) {
       Object.assign(this.canvas, { width: across, height: down });
-      this.canvas.style.height = `${high}px`;
+      this.canvas.style.height = `${high * this.size}px`;
     }
     const pen = this.canvas.getContext("2d");
     pen.reset();
-    pen.scale(ratio, ratio);
+    pen.scale(scale, scale);
     Object.assign(pen, { font: FONT, textBaseline: "middle" });
     return pen;
   }
@@ -305,7 +308,8 @@ class StageStrip {
 
   pick(event) {
     const near = event.pointerType === "touch" ? 24 : 14;
-    const away = ({ x, y }) => Math.hypot(x - event.offsetX, y - event.offsetY);
+    const [across, down] = [event.offsetX, event.offsetY].map((place) => place / this.size);
+    const away = ({ x, y }) => Math.hypot(x - across, y - down);
     const best = this.dots.reduce((one, dot) => (one && away(one) <= away(dot) ? one : dot), null);
     this.onPick(this, best && away(best) <= near ? best : null);
   }

@@ -18,6 +18,7 @@ export class ActionRow {
       button("save", "Save as run", asked.save),
       button("copy-command", "Copy command", (made) => copy(made, asked.command())),
       button("copy-link", "Copy link", (made) => copy(made, asked.link())),
+      ...(window.frameElement ? [] : [button("share", "Share the stage", asked.share)]),
       this.told,
     );
   }

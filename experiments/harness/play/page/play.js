@@ -10,6 +10,7 @@ import { fromLink, toLink } from "./link.js";
 import { element, PlotBoard } from "./plots.js";
 import { drawable, listenToDrawing, predictionLayer } from "./prediction.js";
 import { Run } from "./run.js";
+import { download, sharedPage } from "./share.js";
 import { LiveStage } from "./stage.js";
 import { parsed } from "./values.js";
 import { comparison, latency, summary } from "./words.js";
@@ -53,6 +54,7 @@ class Play {
       save: () => this.save(),
       command: () => this.command(),
       link: () => this.link(),
+      share: () => this.share(),
     });
     this.events = new EventList((time) => this.goTo(time));
     this.listen();
@@ -301,6 +303,20 @@ class Play {
   link() {
     this.showLink();
     return window.location.href;
+  }
+
+  async share() {
+    const run = this.runs[this.moved];
+    const answer = at("summary").textContent;
+    const words = { title: "TCP on the stage", answer, made: `Made with tcplab: ${run.command}` };
+    const { models } = this.stage.stage;
+    await sharedPage(models, words).then(
+      (page) => {
+        download(page, "stage.html");
+        this.actions.say(`stage.html has ${Math.ceil(page.length / 1000)} kB.`);
+      },
+      ({ message }) => this.actions.say(message),
+    );
   }
 
   offerLessons() {
