@@ -13,9 +13,6 @@ MOST_STAGES = 4
 
 def run_stage(results: RunResults) -> str:
     """Return the data of the stages; empty without captures at both ends."""
-    network = results.run.spec.topology.network()
-    if network is None or results.run.spec.changes:
-        return ""
     trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
     return stage_data(trials[:MOST_STAGES]) if trials else ""
 
@@ -23,7 +20,8 @@ def run_stage(results: RunResults) -> str:
 def _trial(trial: Measured, results: RunResults) -> StageTrial:
     near, far = trial.ends
     flow = results.run.flows[0]
-    network = results.run.spec.topology.network()
+    spec = results.run.spec
+    network = None if spec.changes else spec.topology.network()
     return StageTrial(
         trial.trial.condition.label,
         near.packets,

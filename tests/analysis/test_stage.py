@@ -1,0 +1,180 @@
+"""The stage of a report, in a browser: its packets are those of the captures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis.flows import read
+from analysis.graphs.stage import shape_of
+from analysis.pages.run import SHARED, make_report
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
+from topologies.chain import chain
+from topologies.foundation.units import Duration, Packets, Rate
+from topologies.topology_spec import Channel
+from topologies.two_hosts import two_hosts
+
+LINK = Channel(Rate.parse("2mbit"), Duration.parse("30ms"), queue=Packets(20))
+STAGE = "tcplabGraphs.stage"
+MOST_SHARED = 500_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    if not CHROMIUM:
+        pytest.skip(NO_CHROMIUM)
+    with browser(tmp_path_factory.mktemp("chromium")) as page:
+        yield page
+
+
+def staged(page: Page, run: Path) -> None:
+    make_report(run)
+    page.complaints.clear()
+    page.open(run / "report.html")
+    page.run("tcplabGraphs.staged.then(() => null)")
+
+
+def test_one_fifo_has_places_and_several_queues_have_none() -> None:
+    only = shape_of(two_hosts(LINK), "h1", "h2")
+    assert (only.nodes, only.delay, only.rate, only.queue) == (("h1", "s1", "h2"), 0.03, 2e6, 20)
+    several = shape_of(chain(3, LINK), "h1", "h2")
+    assert several.rate == 0 and len(several.nodes) == 5
+
+
+@pytest.mark.browser
+def test_as_many_packets_fly_as_the_captures_have(chromium: Page, run_directory: Path) -> None:
+    staged(chromium, run_directory)
+    folder = run_directory / "raw/seed-5/sack_on"
+    sent, came = (times_of(folder / f"{host}-eth0.pcap") for host in ("h1", "h2"))
+    start = captures_start(folder / "h1-eth0.pcap")
+    for moment in np.linspace(0.2, 8, 25):
+        flying = chromium.run(
+            f"(model => model.flying({moment}).filter(at => !model.isLost(at)).length)"
+            f"({STAGE}.models[1])"
+        )
+        at = start + int(moment * 1e9)
+        expected = sum(left <= at < came[key] for key, left in sent.items() if key in came)
+        assert abs(flying - expected) <= 1, moment  # times are of microseconds
+    lost = chromium.run(
+        f"(model => model.data.sent.filter((_, at) => model.isLost(at)).length)({STAGE}.models[1])"
+    )
+    assert lost == len(sent.keys() - came.keys()) > 0
+
+
+def captures_start(capture: Path) -> int:
+    return int(table(capture)["time"].values.min())
+
+
+def table(capture: Path) -> Any:
+    return read(capture, packets=True).packet_table
+
+
+def times_of(capture: Path) -> dict[tuple[int, int, int], int]:
+    """When each segment of the data's direction passed, by what it is recognised by."""
+    rows = table(capture)
+    kept = rows.rows(
+        rows["forward"].values & ((rows["payload"].values > 0) | (rows["flags"].values & 3 > 0))
+    )
+    keys = zip(kept.whole("sequence"), kept.whole("ip_id"), kept.whole("timestamp"), strict=True)
+    return {
+        tuple(map(int, key)): int(time) for key, time in zip(keys, kept["time"].values, strict=True)
+    }  # type: ignore[misc]
+
+
+@pytest.mark.browser
+def test_why_tells_each_repair_in_the_order_of_time(chromium: Page, run_directory: Path) -> None:
+    staged(chromium, run_directory)
+    chains = json.loads(
+        chromium.run(
+            f"JSON.stringify({STAGE}.models.flatMap(model => [...model.isAgain.keys()]"
+            ".filter(at => model.isAgain[at] && model.data.length[at])"
+            ".map(at => whyPacket(model, at).clauses)))"
+        )
+    )
+    assert len(chains) > 10
+    for clauses in chains:
+        times = [clause["time"] for clause in clauses]
+        texts = " ".join(clause["text"] for clause in clauses)
+        assert times == sorted(times) and len(clauses) >= 3
+        assert "RFC" in texts or "not known" in texts
+    assert all(
+        " lost" in chain[0]["text"]
+        or "dropped" in chain[0]["text"]
+        or "not lost" in " ".join(clause["text"] for clause in chain)
+        for chain in chains
+    )
+
+
+@pytest.mark.browser
+def test_keys_step_play_and_ask(chromium: Page, run_directory: Path) -> None:
+    staged(chromium, run_directory)
+    chromium.run(f"{STAGE}.box.focus()")
+    chromium.key("Home")
+    first = chromium.run(f"{STAGE}.time")
+    chromium.key("ArrowRight")
+    second = chromium.run(f"{STAGE}.time")
+    chromium.key("ArrowLeft")
+    assert chromium.run(f"{STAGE}.time") == first < second
+    chromium.key("l")
+    assert chromium.run(f"{STAGE}.time") in chromium.run(f"[...{STAGE}.losses]")
+    assert "on the way" in chromium.run(f"{STAGE}.said.textContent")
+    chromium.key("w")
+    assert chromium.run(f"{STAGE}.panel.querySelectorAll('li').length") >= 1
+    chromium.key("Escape")
+    assert chromium.run(f"{STAGE}.panel.hidden")
+    heads = chromium.run(
+        "[...document.querySelectorAll('.playhead')].filter(h => !h.hidden).length"
+    )
+    assert heads >= 2
+    assert chromium.complaints == []
+
+
+@pytest.mark.browser
+def test_a_drag_on_a_graph_moves_the_playhead(chromium: Page, run_directory: Path) -> None:
+    staged(chromium, run_directory)
+    x, y = chromium.run(
+        "(box => { box.scrollIntoView({ block: 'center' });"
+        " const { x, y, width, height } = box.getBoundingClientRect();"
+        " return [x + width / 2, y + height / 2]; })"
+        "(document.querySelector('#time_sequence_sack_on canvas'))"
+    )
+    before = chromium.run(f"{STAGE}.time")
+    chromium.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
+    chromium.mouse("mouseMoved", x + 40, y, button="left", buttons=1)
+    chromium.mouse("mouseReleased", x + 40, y, button="left", clickCount=1)
+    assert chromium.run(f"{STAGE}.time") > before
+    assert chromium.run("tcplabGraphs.board.span.isWhole")
+
+
+@pytest.mark.browser
+def test_reduced_motion_goes_from_packet_to_packet(chromium: Page, run_directory: Path) -> None:
+    staged(chromium, run_directory)
+    calm = {"name": "prefers-reduced-motion", "value": "reduce"}
+    chromium.call("Emulation.setEmulatedMedia", features=[calm])
+    try:
+        chromium.run(f"({STAGE}.go({STAGE}.start), {STAGE}.calmStep())")
+        moments = chromium.run(f"{STAGE}.models.flatMap(model => [...model.moments])")
+        assert chromium.run(f"{STAGE}.time") in moments
+        assert "on the way" in chromium.run(f"{STAGE}.said.textContent")
+    finally:
+        chromium.call("Emulation.setEmulatedMedia", features=[])
+
+
+@pytest.mark.browser
+def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory: Path) -> None:
+    make_report(run_directory)
+    shared = run_directory / SHARED
+    assert shared.stat().st_size < MOST_SHARED
+    chromium.complaints.clear()
+    chromium.open(shared)
+    assert chromium.run("tcplabStage.then(({ stage }) => stage.models.length)") == 2
+    chromium.call("Page.navigate", url=f"{shared.as_uri()}?lecture#t=0.5")
+    wide = "document.readyState === 'complete' && tcplabStage.then(({ stage }) => stage.time)"
+    assert chromium.run(f"new Promise(done => setTimeout(done, 0)).then(() => {wide})") == 0.5
+    assert chromium.run("document.documentElement.className") == "lecture"
+    assert chromium.complaints == []
