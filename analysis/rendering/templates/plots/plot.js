@@ -89,12 +89,12 @@ class Plot {
 
   // The canvas stands in the page's own section of that id if there is one, else in a new one.
   build() {
-    const { key, title, caption } = this.graph;
+    const { key, title, caption, y } = this.graph;
     const made = document.getElementById(key);
     this.section = made || element("section", { id: key, className: "graph" });
     this.box = made ? made.querySelector(".plot") : element("div", { className: "plot" });
     this.canvas = element("canvas", { tabIndex: 0 });
-    this.canvas.setAttribute("aria-label", [title, caption].filter(Boolean).join(". "));
+    this.canvas.setAttribute("aria-label", [title || y.label, caption].filter(Boolean).join(". "));
     this.canvas.setAttribute("role", "img");
     this.cursor = element("div", { className: "cursor", hidden: true });
     this.ring = element("div", { className: "ring", hidden: true });

@@ -214,7 +214,7 @@ class Stage {
     this.selected = { strip, at };
     this.clauses = clauses;
     const label = strip.model.label ? ` (${strip.model.label})` : "";
-    const head = element("h3", { textContent: `${title}${label}` });
+    const head = element("p", { className: "stage-title", textContent: `${title}${label}` });
     const shut = stageButton("\u00d7", () => this.close(), "Close");
     const list = element("ol", {});
     list.append(...clauses.map((clause) => this.clause(clause)));
