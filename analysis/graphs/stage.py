@@ -121,37 +121,62 @@ class StageTrial:
 def stage_data(trials: Sequence[StageTrial]) -> str:
     """Return the stages of several conditions as the data of a script."""
     columns = PageColumns()
-    stages = [_stage(trial, columns) for trial in trials]
+    return _script([_stage(trial, columns) for trial in trials], columns)
+
+
+def _script(stages: list[dict[str, Any]], columns: PageColumns) -> str:
     kinds = [{"name": name, "meaning": meaning} for name, meaning in KINDS]
     return as_script({"stages": stages, "columns": columns.stored, "kinds": kinds})
 
 
-def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
-    start, end = _span(trial)
-    near, far = (
-        each.having(**{FLOW: np.zeros(len(each), np.uint32)}) for each in (trial.near, trial.far)
+def stage_of_trips(
+    label: str, trips: ColumnTable, far: ColumnTable, forward: bool, start: int
+) -> str:
+    """Return the stage of a connection in two captures, whose network is not known."""
+    columns, one_flow = PageColumns(), _one_flow(trips)
+    data, acks = (
+        one_flow.rows(one_flow["forward"].values == way) for way in (forward, not forward)
     )
+    end = _end(one_flow["time"].values)
+    stored = _stored(_before(data, end), _before(acks, end), far, start, columns, ((), ()))
+    shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
+    return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
+
+
+def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
+    times = trial.near["time"].values
+    start, end = int(times.min()) if len(times) else 0, _end(times)
+    near, far = _one_flow(trial.near), _one_flow(trial.far)
     data, acks = (
         _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
         for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
     )
+    stored = _stored(data, acks, far, start, columns, trial.samples)
+    return {"label": trial.label, "shape": asdict(trial.shape), **stored}
+
+
+def _one_flow(table: ColumnTable) -> ColumnTable:
+    return table.having(**{FLOW: np.zeros(len(table), np.uint32)})
+
+
+def _stored(
+    data: ColumnTable,
+    acks: ColumnTable,
+    far: ColumnTable,
+    start: int,
+    columns: PageColumns,
+    samples: tuple[Sequence[int], Sequence[float]],
+) -> dict[str, dict[str, int]]:
     back, blocks = ack_columns(acks)
-    times, windows = (np.array(each, dtype=np.float64) for each in trial.samples)
-    samples = {"time": times.astype(np.int64), "window": windows.astype(np.int64)}
-    tables = {"data": sent_columns(data, far), "acks": back, "blocks": blocks, "samples": samples}
-    return {
-        "label": trial.label,
-        "shape": asdict(trial.shape),
-        "isWhole": end is None,
-        **{name: _put(table, start, columns) for name, table in tables.items()},
-    }
+    times, windows = (np.array(each, dtype=np.float64).astype(np.int64) for each in samples)
+    sampled = {"time": times, "window": windows}
+    tables = {"data": sent_columns(data, far), "acks": back, "blocks": blocks, "samples": sampled}
+    return {name: _put(table, start, columns) for name, table in tables.items()}
 
 
-def _span(trial: StageTrial) -> tuple[int, int | None]:
-    """Return the start, and the end if the captures have more packets than the stage shows."""
-    times = np.sort(trial.near["time"].values)
-    start = int(times[0]) if len(times) else 0
-    return start, int(times[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
+def _end(times: np.ndarray[Any, Any]) -> int | None:
+    """Return the end of what the stage shows; None if that is all."""
+    return int(np.sort(times)[MOST_PACKETS]) if len(times) > MOST_PACKETS else None
 
 
 def _before(trips: ColumnTable, end: int | None) -> ColumnTable:

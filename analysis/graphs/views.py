@@ -92,10 +92,11 @@ Samples = Mapping[int, Sequence[SocketSample]]
 
 @dataclass(frozen=True)
 class DirectionView:
-    """All graphs of one direction."""
+    """All graphs of one direction; `trips` are the packets of both ways that two captures share."""
 
     direction: CaptureDirection
     graphs: tuple[Graph, ...]
+    trips: ColumnTable | None = None
 
 
 def views(
@@ -124,6 +125,7 @@ def views(
                 *_on_the_way(direction, packets, travels),
                 *shared.get(direction.capture, ()),
             ),
+            _trips(direction, travels),
         )
         for direction in shown
     ]
@@ -217,14 +219,17 @@ def _travels(
     )
 
 
+def _trips(direction: CaptureDirection, travel: _MatchedPackets | None) -> ColumnTable | None:
+    of_capture = travel.connections.get(direction.capture, {}) if travel else {}
+    return of_capture.get(direction.connection)
+
+
 def _on_the_way(
     direction: CaptureDirection,
     packets: Mapping[str, Mapping[int, ColumnTable]],
     travel: _MatchedPackets | None,
 ) -> tuple[Graph, ...]:
-    matched = (
-        travel.connections.get(direction.capture, {}).get(direction.connection) if travel else None
-    )
+    matched = _trips(direction, travel)
     if travel is None or matched is None:
         return (ladder.draw_ladder(direction, packets[direction.capture][direction.connection]),)
     return (

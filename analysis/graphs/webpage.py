@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.graphs.capture import HOW_CHOSEN, Capture, resolution
+from analysis.graphs.stage import stage_of_trips
 from analysis.graphs.stored import StoredGraphs, as_script, latest
 from analysis.graphs.views import DirectionView, Samples, views
 from analysis.rendering import page_files
@@ -35,20 +36,42 @@ def page(
     queues.
     """
     data = document(captures, samples)
+    stage = data.pop("stage")
     context = {"title": title, "notes": [*notes, *data["notes"]], "data": as_script(data)}
+    context["stage"] = stage
     return page_files.render("packets/page.html", context)
+
+
+def _stage(captures: Sequence[Capture], shown: Sequence[DirectionView]) -> str:
+    """Return the stage of the direction that sent most, if two captures have it; else nothing."""
+    known = [
+        view
+        for view in shown
+        if view.trips is not None and view.direction.capture == captures[0].label
+    ]
+    if not known:
+        return ""
+    view = max(known, key=lambda one: one.direction.payload)
+    direction, trips = view.direction, view.trips
+    assert trips is not None
+    a, b = direction.ends
+    label = f"{a} to {b}"
+    far = captures[1].packet_table
+    return stage_of_trips(label, trips, far, direction.forward, direction.start)
 
 
 def document(captures: Sequence[Capture], samples: Samples | None = None) -> dict[str, Any]:
     """Return the data of the page's scripts: looks, columns, graphs, and those of a direction."""
     segments = sum(len(capture.packet_table) for capture in captures)
     graphs = StoredGraphs(_step(segments), _run(segments))
-    shown = [_view(view, graphs) for view in views(captures, samples, MOST_CONNECTIONS)]
+    seen = views(captures, samples, MOST_CONNECTIONS)
+    shown = [_view(view, graphs) for view in seen]
     return {
         **graphs.data,
         "views": shown,
         "resolution": max([_step(segments), *map(resolution, captures)]),
         "notes": _notes(captures, segments),
+        "stage": _stage(captures, seen),
     }
 
 

@@ -33,10 +33,14 @@ _OF_THE_LAUNCHER = ("test",)
 
 @dataclass(frozen=True)
 class Step:
-    """What is done at one place of a page: a file is saved, or a command typed."""
+    """What is done at one place of a page: a file is saved, or a command typed.
+
+    `printed` are the lines that the page shows below the command.
+    """
 
     command: str = ""
     status: int = 0
+    printed: tuple[str, ...] = ()
     name: str = ""
     content: str = ""
 
@@ -52,10 +56,22 @@ def steps(page: Path) -> Iterator[Step]:
         elif match["name"]:
             yield Step(name=match["name"], content=match["content"])
         else:
-            typed = [line[2:] for line in match["console"].splitlines() if line.startswith("$ ")]
-            yield from (Step(line) for line in typed[:-1])
-            yield Step(typed[-1], expected)
+            typed = _typed(match["console"])
+            yield from (Step(line, 0, printed) for line, printed in typed[:-1])
+            yield Step(typed[-1][0], expected, typed[-1][1])
             expected = 0
+
+
+def _typed(console: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Each command of a terminal, with the lines that it printed."""
+    parts = re.split(r"^\$ ", console, flags=re.MULTILINE)[1:]
+    whole = [part.splitlines() for part in parts]
+    return [(line, tuple(filter(None, printed))) for line, *printed in whole]
+
+
+def words_alone(line: str) -> str:
+    """A line of output without the frames and spaces of tables, which depend on the width."""
+    return " ".join(re.sub("[\u2500-\u257f]", " ", line).split())
 
 
 def pages() -> list[Path]:

@@ -87,6 +87,10 @@ class StageModel {
     return found;
   }
 
+  isIdle(time) {
+    return !this.flying(time).length && !this.flyingAcks(time).length;
+  }
+
   // Where a lost packet died, as far as delay, rate and queue tell: "mouth", "queue" or "unknown".
   placeOfLoss(at) {
     if (!this.isPlaced) return "unknown";

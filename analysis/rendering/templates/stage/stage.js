@@ -193,16 +193,23 @@ class Stage {
   // Of the newest retransmission or loss before the playhead, or of the pause that it is in.
   why() {
     const strips = this.strips.map((strip) => [strip, newestTrouble(strip.model, this.time)]);
-    const isIdle = strips.every(([strip]) => !strip.dots.length);
-    if (isIdle) {
-      this.tell(this.strips[0], whyPause(this.strips[0].model, this.time), null);
+    if (this.models.every((model) => model.isIdle(this.time))) {
+      this.tell(this.strips[0], whyPause(this.models[0], this.time), null);
       return;
     }
     const known = strips.filter(([, at]) => at !== undefined);
     const sentAt = ([strip, at]) => strip.model.data.sent[at];
-    const newest = known.reduce((best, one) => (best && sentAt(best) >= sentAt(one) ? best : one), null);
-    if (newest) this.explain(newest[0], newest[1], false);
-    else if (this.strips[0].dots.length) this.explain(this.strips[0], this.strips[0].dots[0].at, this.strips[0].dots[0].isAck);
+    known.sort((one, other) => sentAt(other) - sentAt(one));
+    if (known.length) {
+      this.explain(...known[0], false);
+      return;
+    }
+    for (const [method, isAck] of [["flying", false], ["flyingAcks", true]]) {
+      const busy = this.strips.find(({ model }) => model[method](this.time).length);
+      if (!busy) continue;
+      this.explain(busy, busy.model[method](this.time)[0], isAck);
+      return;
+    }
   }
 
   explain(strip, at, isAck) {
