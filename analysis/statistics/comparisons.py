@@ -42,6 +42,11 @@ class LevelComparison:
     second_level: int
     paired: Paired | None
     corrected: float = 1.0
+    factor: str = ""
+
+    def in_words(self, level: str) -> str:
+        """Return a level as a sentence names it, such as "queue 20" or "cubic"."""
+        return f"{self.factor} {level}" if self.factor and level[:1].isdigit() else level
 
     @property
     def verdict(self) -> DifferenceVerdict:
@@ -64,7 +69,7 @@ def compare(sweep: SweepRecord, samples: SweepSamples) -> list[LevelComparison]:
 
 
 def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[LevelComparison]:
-    levels = sweep.factors[axis].values
+    levels, name = sweep.factors[axis].values, sweep.factors[axis].short
     others = tuple(place for place in range(len(sweep.shape)) if place != axis)
     values = np.moveaxis(samples.values, axis, 0)
     for rest in np.ndindex(values.shape[1:-1]):
@@ -72,7 +77,8 @@ def _pairs(sweep: SweepRecord, samples: SweepSamples, axis: int) -> Iterator[Lev
             place = (*rest[:axis], first, *rest[axis:])
             paired = paired_tests.paired(values[(first, *rest)], values[(second, *rest)])
             where = sweep.described(place, others)
-            yield LevelComparison(place, where, levels[first], levels[second], second, paired)
+            pair = levels[first], levels[second]
+            yield LevelComparison(place, where, *pair, second, paired, factor=name)
 
 
 def level_pairs(count: int) -> list[tuple[int, int]]:
@@ -88,15 +94,13 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
     Such as "loss 1%: goodput is larger with bbr than with cubic: 1.42 times (...).".
     """
     where = f"{comparison.where}: " if comparison.where else ""
+    first, second = map(comparison.in_words, (comparison.first, comparison.second))
     if comparison.paired is None:
-        return (
-            f"{where}{comparison.second} and {comparison.first} cannot be compared: they have no"
-            " seed in common."
-        )
+        return f"{where}{second} and {first} cannot be compared: they have no seed in common."
     if comparison.verdict == DifferenceVerdict.UNSHOWN:
-        claim = f"{DifferenceVerdict.UNSHOWN} between {comparison.second} and {comparison.first}"
+        claim = f"{DifferenceVerdict.UNSHOWN} between {second} and {first}"
     else:
-        claim = f"{comparison.verdict} with {comparison.second} than with {comparison.first}"
+        claim = f"{comparison.verdict} with {second} than with {first}"
     paired = comparison.paired
     seeds = "1 seed" if paired.count == 1 else f"{paired.count:,} seeds"
     return (

@@ -11,7 +11,7 @@ from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
 from analysis.pages.sweep import layout
 from analysis.statistics import comparisons
-from analysis.statistics.comparisons import compare
+from analysis.statistics.comparisons import LevelComparison, compare
 from analysis.statistics.sweep_samples import SweepSamples
 from analysis.statistics.wording import (
     DifferenceVerdict,
@@ -74,3 +74,8 @@ def test_metrics_are_called_by_grammatical_names() -> None:
     assert named["goodput_kbit_s"] == "goodput at the receiver is"
     assert named["timeouts"] == "retransmission time-outs of all senders are"
     assert named["jain_index"] == "Jain's fairness index of the flows' goodput is"
+
+
+def test_a_number_is_named_with_its_factor_in_sentences() -> None:
+    comparison = LevelComparison((0,), "", "20", "200", 1, None, factor="queue")
+    assert comparison.in_words("200") == "queue 200" and comparison.in_words("cubic") == "cubic"

@@ -285,6 +285,7 @@ def _table(report: SweepReport) -> Table:
     """
     sweep, samples, axis = report.sweep, report.samples, report.sweep.compare
     columns = ["median"] if axis is None else list(sweep.factors[axis].values)
+    corner = "" if axis is None else sweep.factors[axis].short
     others = tuple(place for place in range(len(sweep.factors)) if place != axis)
     first = [place for place in samples.places if axis is None or place[axis] == 0]
     places = [
@@ -294,11 +295,10 @@ def _table(report: SweepReport) -> Table:
         ]
         for place in first
     ]
-    rows, corner = [sweep.described(place, others) for place in first], ""
+    rows = [sweep.described(place, others) for place in first]
     if len(columns) > _MOST_COLUMNS and len(rows) <= _MOST_COLUMNS:
         rows, columns = columns, [row or "median" for row in rows]
         places = [list(column) for column in zip(*places, strict=True)]
-        corner = sweep.factors[axis].short if axis is not None else ""
     lines = [
         [row, *(signed(float(samples.median[cell])) for cell in cells)]
         for row, cells in list(zip(rows, places, strict=True))[:MOST_LINES]
