@@ -68,6 +68,8 @@ class End:
 def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Problems) -> End | None:
     """Read the capture at `host`, the flow's `role`; None after a problem if there is none."""
     interface = run.capture_of(host)
+    if run.flow.protocol == "udp":
+        return None  # a program's transport has no connection of TCP
     if interface is None:
         if run.captures:
             problems.add(

@@ -115,6 +115,26 @@ def run_command(folder: Path, testbed: str, again: bool) -> None:
     click.echo(f"Now the questions: {folder / 'answers.toml'}")
 
 
+@lab.command("try")
+@_folder
+@workers_option
+def try_command(folder: Path, workers: int | None) -> None:
+    """Run your programs on networks like the hidden ones, and say which tests they pass."""
+    from labs.measuring.ranges import carry_programs
+    from labs.student.runs import own_parts
+
+    assignment = read_assignment(folder)
+    tried = carry_programs(assignment.lab, own_parts(assignment), folder / "tries", workers)
+    if not tried:
+        raise UsageError(f"Lab {assignment.lab.name} asks for no program.", "See its handout.")
+    for name, results in tried.items():
+        most = len(assignment.lab.question(name).tests)
+        for network, result in results:
+            passed = f"{len(result.passed)} of {most} tests passed"
+            failed = f"\n    {result.reason}" if result.reason else ""
+            click.echo(f"{', '.join(network.settings)}: {passed}{failed}")
+
+
 @lab.command("check")
 @_folder
 def check_command(folder: Path) -> None:

@@ -189,18 +189,24 @@ def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
 
 @dataclass(frozen=True)
 class OwnParts:
-    """`settings` are NAME=VALUE by the name of their run; a run without any cannot be made."""
+    """`settings` are NAME=VALUE by the name of their run; a run without any cannot be made.
+
+    `program` is the folder of the programs that hosts run.
+    """
 
     module: Path | None = None
+    program: Path | None = None
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def examples_of(lab: LabSpec, module: Path | None) -> OwnParts:
     """Return parts that show the lab without a student: the lab's good choices."""
-    return OwnParts(module, {run.name: run.example for run in lab.runs if run.chosen})
+    return OwnParts(module, settings={run.name: run.example for run in lab.runs if run.chosen})
 
 
-def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
+def parts_of(
+    lab: LabSpec, answers: Answers, module: Path | None, program: Path | None = None
+) -> OwnParts:
     """Return the chosen settings; a run whose answer is blank or wrong has none."""
     settings = {}
     for run in lab.runs:
@@ -208,7 +214,8 @@ def parts_of(lab: LabSpec, answers: Answers, module: Path | None) -> OwnParts:
             settings[run.name] = chosen_in(lab, run, answers)
         except UsageError:
             continue
-    return OwnParts(module, {name: texts for name, texts in settings.items() if texts})
+    chosen = {name: texts for name, texts in settings.items() if texts}
+    return OwnParts(module, program, chosen)
 
 
 def chosen_in(lab: LabSpec, run: LabRun, answers: Answers) -> tuple[str, ...]:

@@ -29,7 +29,13 @@ from topologies.foundation.plugins import additional, registered
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
 FIRST_LANGUAGE = "en"
 _OF_LAB = ("title", "asks", "claim", "goals")
-_LISTED = {"options": "text", "mistakes": "note", "bounds": "text", "others": "text"}
+_LISTED = {
+    "options": "text",
+    "mistakes": "note",
+    "bounds": "text",
+    "others": "text",
+    "tests": "text",
+}
 """Lists of a question whose entries have a text each, and the field that it becomes."""
 
 

@@ -79,12 +79,20 @@ def read_rule(text: str) -> Rule:
     width = float(match["width"]) / 100
     if not 0 < width <= _WIDEST:
         raise UsageError("The width is out of range.", "Write more than 0 % and at most 1000 %.")
+    return Rule(_expression(match["rule"]), width)
+
+
+def read_limit(text: str) -> Rule:
+    """Return the rule of a limit, which has no width. Raises UsageError."""
+    return Rule(_expression(text), 0.0)
+
+
+def _expression(text: str) -> ast.expr:
     try:
-        tree = ast.parse(match["rule"].strip(), mode="eval").body
+        return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         remedy = f"Use + - * / **, numbers, parameters, {', '.join(_FUNCTIONS)}, x if a < b else y."
         raise UsageError("The rule cannot be read.", remedy) from None
-    return Rule(tree, width)
 
 
 def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
@@ -127,8 +135,15 @@ class HiddenNetwork:
         }
 
 
-def hidden_networks(lab: LabSpec, question: Question, course: Course) -> list[HiddenNetwork]:
-    """Return the networks of a question, all different, the same for all students of a course."""
+def hidden_networks(
+    lab: LabSpec, question: Question, course: Course, own: OwnParts | None = None
+) -> list[HiddenNetwork]:
+    """Return the networks of a question, all different, the same for all students of a course.
+
+    The program of `own` runs there. Raises UsageError if it cannot be used.
+    """
+    program = own.program if own else None
+    seeds = 1 if question.kind == "program" else _SEEDS
     run = next(run for run in lab.runs if run.name == question.run)
 
     def drawn(settings: tuple[str, ...]) -> int:
@@ -136,9 +151,10 @@ def hidden_networks(lab: LabSpec, question: Question, course: Course) -> list[Hi
 
     def network(settings: tuple[str, ...]) -> HiddenNetwork:
         middle = Variant(lab.name, "", course.name, middle_values(lab), 1)
-        combination = combination_of(run, middle, OwnParts(settings={run.name: settings}))
+        parts = OwnParts(program=program, settings={run.name: settings})
         first = 1 + drawn(settings)
-        return HiddenNetwork(settings, combination, tuple(range(first, first + _SEEDS)))
+        seeds_here = tuple(range(first, first + seeds))
+        return HiddenNetwork(settings, combination_of(run, middle, parts), seeds_here)
 
     spans = [[f"{span.name}={value}" for value in span.values] for span in question.hidden]
     chosen = sorted(itertools.product(*spans), key=drawn)[: question.networks]
@@ -157,6 +173,14 @@ class HiddenResult:
 
     variables: Mapping[str, float]
     truth: float
+
+
+@dataclass(frozen=True)
+class TestedProgram:
+    """A program on a hidden network: which tests it passed, by id, and why it failed the next."""
+
+    passed: tuple[str, ...]
+    reason: str = ""
 
 
 _SEEDS = 3

@@ -25,6 +25,10 @@ MODULE = "mine.c"
 """The name of a module that is handed in; a module's file is called as what it registers."""
 
 
+SENDER, RECEIVER = "sender.py", "receiver.py"
+"""The names of programs that are handed in."""
+
+
 def settings(
     run: LabRun, values: tuple[tuple[str, str], ...], own: OwnParts = NO_PARTS
 ) -> list[str]:
@@ -37,7 +41,10 @@ def settings(
         value if "=" in value else f"{name}={value}" for name, value in values if name in run.varies
     )
     module = [f"module={own.module}"] if run.module else []
-    texts = [*run.settings, *drawn, *own.settings.get(run.name, ()), *module]
+    program = []
+    if run.program and own.program:
+        program = [f"sender={own.program / SENDER}", f"receiver={own.program / RECEIVER}"]
+    texts = [*run.settings, *drawn, *own.settings.get(run.name, ()), *module, *program]
     named = {name: value for name, _, value in (text.partition("=") for text in texts)}
     return [f"{name}={value}" for name, value in named.items()]
 
@@ -47,10 +54,18 @@ def combination_of(run: LabRun, variant: Variant, own: OwnParts = NO_PARTS) -> C
     if run.module and (own.module is None or not own.module.is_file()):
         remedy = f"Put {MODULE} into the folder of the lab."
         raise UsageError(f"The run {run.name} needs your module.", remedy)
+    if run.program and own.program and not has_programs(own.program):
+        remedy = f"Put {SENDER} and {RECEIVER} into the folder of the lab."
+        raise UsageError(f"The run {run.name} needs your programs.", remedy)
     if run.chosen and run.name not in own.settings:
         remedy = "Write them into answers.toml first."
         raise UsageError(f"The run {run.name} needs your settings.", remedy)
     return single(find(run.experiment), settings(run, variant.values, own))
+
+
+def has_programs(folder: Path) -> bool:
+    """Return whether a folder has both programs."""
+    return all((folder / name).is_file() for name in (SENDER, RECEIVER))
 
 
 def is_possible(run: LabRun, own: OwnParts) -> bool:

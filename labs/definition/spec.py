@@ -29,8 +29,9 @@ Kind = Literal[
     "module",
     "script",
     "forecast",
+    "program",
 ]
-HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script")
+HANDED_IN_FILES: tuple[Kind, ...] = ("graph", "module", "script", "program")
 """Kinds whose answer is the name of a file in the student's folder."""
 READ_BY_HAND: tuple[Kind, ...] = ("text", "graph")
 """Kinds that a person reads; the others are marked by the grader."""
@@ -102,13 +103,30 @@ class Range:
         return any("=" in value for value in self.values)
 
 
+@dataclass(frozen=True)
+class ProgramTest:
+    """A test of a program on each hidden network: `value` (CONDITION/KEY) within limits.
+
+    The limits are expressions in the parameters of the network (labs.definition.forecast). Tests
+    are stages: one counts if those before it are passed.
+    """
+
+    id: str
+    text: str
+    value: str
+    unit: str = ""
+    least: str = "0"
+    most: str = "1e18"
+
+
 _FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
     "options": (("choice", "choices"), ("prediction",)),
     "before": (("prediction",), ()),
-    "run": (("evidence", "design", "forecast"), ()),
+    "run": (("evidence", "design", "forecast", "program"), ()),
     "value": (("forecast",), ()),
-    "hidden": (("forecast",), ()),
-    "networks": (("forecast",), ()),
+    "hidden": (("forecast", "program"), ()),
+    "networks": (("forecast", "program"), ()),
+    "tests": (("program",), ()),
     "capture": (("evidence",), ()),
     "bounds": ((), ("design",)),
     "others": (("script",), ()),
@@ -128,7 +146,8 @@ class Question:
     run `before`; the settings of a design are those of the run `run`; the frame of an evidence is
     of the capture `capture` (CONDITION/INTERFACE) of the run `run`. A packetdrill script has to
     pass on the lab's kernel and to fail on each of `others`. A forecast is a rule for `value`
-    (CONDITION/KEY) of the run `run` on that many `networks`, drawn from the ranges `hidden`.
+    (CONDITION/KEY) of the run `run` on that many `networks`, drawn from the ranges `hidden`. A
+    program passes `tests` on such networks.
     """
 
     id: str
@@ -153,6 +172,7 @@ class Question:
     value: str = ""
     hidden: tuple[Range, ...] = ()
     networks: int = 0
+    tests: tuple[ProgramTest, ...] = ()
 
     def __post_init__(self) -> None:
         if not NAME.fullmatch(self.id):
@@ -187,7 +207,8 @@ ValueSource = Literal[
 class LabRun:
     """A run to do: an experiment with `settings` (NAME=VALUE) and the student's values of `varies`.
 
-    `module` says that it loads the module that is handed in. A run with `chosen` has settings that
+    `module` says that it loads the module that is handed in, `program` that hosts run the programs
+    that are handed in. A run with `chosen` has settings that
     the student chooses from these, one of them if `one` is true and else all; `example` is a choice
     that is good.
     """
@@ -198,6 +219,7 @@ class LabRun:
     varies: tuple[str, ...] = ()
     seeds: int = 1
     module: bool = False
+    program: bool = False
     chosen: tuple[Range, ...] = ()
     one: bool = False
     example: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from labs.grading.script_trials import ScriptTrial
+from labs.measuring.hidden import TestedPrograms
 from labs.measuring.measures import Values
 from testbed.packetdrill.scripts import Script
 from topologies.foundation.errors import TcplabError
@@ -133,6 +134,8 @@ class Case:
     trials: dict[str, ScriptTrial] = field(default_factory=dict)
     """Results of scripts, by question."""
     refused: str = ""
+    tested: TestedPrograms = field(default_factory=dict)
+    """Results of programs on hidden networks, by question."""
     compared: dict[str, list[Difference]] = field(default_factory=dict)
     authentic: dict[str, bool] = field(default_factory=dict)
     runs: dict[str, list[Values]] = field(default_factory=dict)

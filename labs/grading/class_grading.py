@@ -13,7 +13,14 @@ from labs.definition import catalogue
 from labs.definition.answers import OwnParts, parts_of
 from labs.definition.assignment import FILE, Course, Variant, middle_values, student_id, variant
 from labs.definition.key import Key
-from labs.definition.runs import MODULE, combination_of, is_possible, seeds_of, variables_of
+from labs.definition.runs import (
+    MODULE,
+    combination_of,
+    has_programs,
+    is_possible,
+    seeds_of,
+    variables_of,
+)
 from labs.definition.scripts import handed_in_script
 from labs.definition.spec import LabRun, LabSpec
 from labs.grading.case import Case, FlagKind
@@ -96,6 +103,13 @@ class ClassGrading:
                 spread.append({name: [record["values"]] for name, record in records.items()})
         return spread
 
+    def programs(self, own: OwnParts) -> HiddenRuns | None:
+        """Return the runs of a student's programs on hidden networks; None without programs."""
+        asked = any(question.kind == "program" for question in self.lab.questions)
+        if not asked or own.program is None or not has_programs(own.program):
+            return None
+        return HiddenRuns(self.lab, self.course, self.references, own)
+
     @cached_property
     def hidden(self) -> HiddenRuns:
         """The hidden networks of the course."""
@@ -132,7 +146,7 @@ def _open(case: Case, lab: LabSpec) -> None:
     case.digest = contained_as(str, fingerprint, place)
     case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
     answers, module = case.inspected.answers, case.folder / MODULE
-    case.own = parts_of(lab, answers, module if module.is_file() else None)
+    case.own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
     scripts = {each.id for each in lab.questions if each.kind == "script"}
     for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
         read = contained_as(ReadScript, read_script, str(case.folder), answers[name][0])

@@ -39,7 +39,7 @@ from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
-from labs.measuring.hidden import HiddenResults
+from labs.measuring.hidden import HiddenResults, HiddenRuns
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
@@ -136,6 +136,11 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
         [point for runs in by_run for run_points in runs.values() for point in run_points]
         + grading.hidden.points()
     )
+    programs = dict(_planned_programs(cases, grading))
+    grading.references.ask(point for runs in programs.values() for point in runs.points())
+    for case, runs in programs.items():
+        with failure_domain(case, Stage.REPEAT):
+            case.tested = runs.tested()
     _compare(cases, points, grading)
     keys = [key_of(grading.lab, values, nominal) for values in grading.spread(nominal, module)]
     tolerance = tolerances(grading.lab, [key for key in keys if key])
@@ -158,6 +163,16 @@ def _planned(
     for case in _open(cases):
         with failure_domain(case, Stage.PLAN):
             yield case, points_of(case, case.own_variant)
+
+
+def _planned_programs(
+    cases: Sequence[Case], grading: ClassGrading
+) -> Iterator[tuple[Case, HiddenRuns]]:
+    for case in _open(cases):
+        with failure_domain(case, Stage.PLAN):
+            if runs := grading.programs(case.own):
+                runs.points()
+                yield case, runs
 
 
 def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:

@@ -96,6 +96,7 @@ def mark(
         recorded=case.inspected.predictions,
         trials=case.trials,
         hidden=hidden,
+        tested=case.tested,
     )
     marks = marker.marks(case.inspected.answers)
     flags = [flag for flag in case.flags if flag not in known]

@@ -16,7 +16,7 @@ from statistics import median, stdev
 from labs.definition import catalogue
 from labs.definition.answers import Answers
 from labs.definition.assignment import Variant
-from labs.definition.forecast import HiddenResult
+from labs.definition.forecast import HiddenResult, TestedProgram
 from labs.definition.key import Key, Variables
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
@@ -90,6 +90,8 @@ class Marker:
     """Results of the scripts, by question."""
     hidden: Mapping[str, Sequence[HiddenResult]] = field(default_factory=dict)
     """Results of the networks of each forecast, by question."""
+    tested: Mapping[str, Sequence[TestedProgram]] = field(default_factory=dict)
+    """Results of the programs on hidden networks, by question."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """Return a mark for each question."""
@@ -116,6 +118,8 @@ class Marker:
             return empty.for_person("") if given else replace(empty, note="")
         if question.kind == "script":
             return thinking.script(question, given, self.trials.get(question.id), empty)
+        if question.kind == "program":
+            return thinking.program(question, self.tested.get(question.id, ()), empty)
         if question.kind == "prediction":
             return thinking.prediction(question, given, self.recorded.get(question.id, []), empty)
         if question.kind in ("text", "graph"):
@@ -140,7 +144,7 @@ class Marker:
             right = self.key.choices.get(question.id, set())
             texts = [option.text for option in question.options if option.id in right]
             return "; ".join(texts) or "none of them"
-        if question.kind in ("evidence", "design", "script", "forecast"):
+        if question.kind in ("evidence", "design", "script", "forecast", "program"):
             return thinking.expected(question, self.key)
         if question.id not in self.key.numbers:
             return self.model(question)

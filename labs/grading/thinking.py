@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from labs.definition.answers import is_made
-from labs.definition.forecast import HiddenResult, read_rule, scored
+from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored
 from labs.definition.key import Key
 from labs.definition.spec import Bound, Question
 from labs.definition.written import in_digits, parse_frame
@@ -81,6 +81,21 @@ def forecast(
     return empty.earning(share, question.points, f"Your rule over what was measured: {off}.")
 
 
+def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMark) -> AnswerMark:
+    """Give the share of the tests that the programs passed on the hidden networks."""
+    if not tested:
+        return empty
+    passed = sum(len(result.passed) for result in tested)
+    share = passed / (len(tested) * len(question.tests))
+    notes = [
+        f"Network {number}: {result.reason}."
+        for number, result in enumerate(tested, 1)
+        if result.reason
+    ]
+    given = f"{passed} of {len(tested) * len(question.tests)} tests passed"
+    return replace(empty, given=given).earning(share, question.points, " ".join(notes))
+
+
 def _result(bound: Bound, value: float) -> str:
     shown = f"{in_digits(value)} {bound.unit}".strip()
     return f"{bound.text}: {shown}, {'kept' if bound.keeps(value) else 'not kept'}."
@@ -102,6 +117,8 @@ def expected(question: Question, key: Key) -> str:
         )
     if question.kind == "forecast":
         return question.how
+    if question.kind == "program":
+        return "; ".join(test.text for test in question.tests)
     if question.kind == "design":
         return "; ".join(bound.text for bound in question.bounds)
     frames = sorted(key.frames.get(question.id, {}).items())

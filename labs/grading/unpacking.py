@@ -37,7 +37,7 @@ _LARGEST_WHOLE = 512 << 20
 _NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
 _RAW = rf"raw/seed-[0-9]{{1,19}}/(?:{_NAME}/)?{_NAME}"
 _RUN = re.compile(rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|{_RAW})")
-_BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c|pkt)", re.IGNORECASE)
+_BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c|pkt|py)", re.IGNORECASE)
 _BY_MACHINE = re.compile(
     r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE
 )

@@ -128,7 +128,8 @@ def run_variants(
     begun = time.monotonic()
     carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
-    hidden = carry_hidden(lab, course, out, workers)
+    forecasts = any(question.kind == "forecast" for question in lab.questions)
+    hidden = carry_hidden(lab, course, out, workers) if forecasts else {}
     return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden)
 
 
@@ -137,6 +138,7 @@ _OTHERWISE = {
     "prediction": "as given",
     "script": "it is run and marked",
     "forecast": "it is scored on hidden networks",
+    "program": "it is run on hidden networks",
 }
 """What is right of kinds of questions whose answers no run gives."""
 

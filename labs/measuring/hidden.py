@@ -6,15 +6,26 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from experiments.harness.sweep.point import Point
+from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course
-from labs.definition.forecast import HiddenNetwork, HiddenResult, hidden_networks
+from labs.definition.forecast import (
+    HiddenNetwork,
+    HiddenResult,
+    TestedProgram,
+    hidden_networks,
+    read_limit,
+)
 from labs.definition.spec import LabSpec, Question
+from labs.definition.written import in_digits
 from labs.measuring.measures import MeasuredRun
 from labs.measuring.references import References
 from topologies.foundation.errors import TcplabError
 
 HiddenResults = dict[str, list[HiddenResult]]
 """The results on the networks of each forecast, by question."""
+TestedPrograms = dict[str, list[TestedProgram]]
+"""The results of a student's programs on the hidden networks, by question."""
+_LONGEST = 200  # characters of a reason
 
 
 @dataclass
@@ -24,12 +35,17 @@ class HiddenRuns:
     lab: LabSpec
     course: Course
     references: References
+    own: OwnParts | None = None
 
     @cached_property
     def networks(self) -> dict[str, list[HiddenNetwork]]:
-        """The networks of each forecast, by question."""
-        forecasts = (each for each in self.lab.questions if each.kind == "forecast")
-        return {each.id: hidden_networks(self.lab, each, self.course) for each in forecasts}
+        """The networks by question: of forecasts, or of programs if there is one.
+
+        Raises UsageError if a program cannot be used.
+        """
+        kind = "program" if self.own else "forecast"
+        asked = (each for each in self.lab.questions if each.kind == kind)
+        return {each.id: hidden_networks(self.lab, each, self.course, self.own) for each in asked}
 
     def points(self) -> list[Point]:
         """Return what is to be run."""
@@ -42,6 +58,32 @@ class HiddenRuns:
             name: [self._result(self.lab.question(name), network) for network in networks]
             for name, networks in self.networks.items()
         }
+
+    def tested(self) -> TestedPrograms:
+        """Return the result of the tests of programs, by question."""
+        return {
+            name: [self._tested(self.lab.question(name), network) for network in networks]
+            for name, networks in self.networks.items()
+        }
+
+    def _tested(self, question: Question, network: HiddenNetwork) -> TestedProgram:
+        (point,) = self._points(network)
+        record = self.references.records[point.key]
+        if record["status"] == "failed":
+            return TestedProgram((), str(record["problem"])[:_LONGEST])
+        run = MeasuredRun((record["values"],))
+        passed: list[str] = []
+        for test in question.tests:
+            condition, _, key = test.value.partition("/")
+            value = run(condition, key)
+            limits = (read_limit(text).value(network.variables) for text in (test.least, test.most))
+            least, most = limits
+            if not least <= value <= most:
+                limit = f"{in_digits(least if value < least else most)} {test.unit}".strip()
+                reason = f"{test.text}: {in_digits(value)}, and the limit is {limit}"
+                return TestedProgram(tuple(passed), reason)
+            passed.append(test.id)
+        return TestedProgram(tuple(passed))
 
     def _points(self, network: HiddenNetwork) -> list[Point]:
         return [self.references.point(network.combination, seed) for seed in network.seeds]

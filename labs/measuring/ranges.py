@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.store import results
 from experiments.harness.sweep.workers import way_to_workers
 from labs.definition import catalogue
-from labs.definition.answers import examples_of
-from labs.definition.assignment import Course, Variant, middle_values
+from labs.definition.answers import OwnParts, examples_of
+from labs.definition.assignment import SELF_STUDY, Course, Variant, middle_values
+from labs.definition.forecast import HiddenNetwork, TestedProgram
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
@@ -99,16 +101,35 @@ def carry_hidden(
     lab: LabSpec, course: Course, out: Path, workers: int | None = None
 ) -> HiddenResults:
     """Run the hidden networks of a course; `out` remembers what was run."""
-    if not any(question.kind == "forecast" for question in lab.questions):
-        return {}
-    with results(out) as memory, watching(lab.name) as watch:
-        specs = [combination_of(run, _nominal(lab)).spec for run in lab.runs if not run.chosen]
-        ready = ready_lab(spec.kernel for spec in specs)
-        hidden = HiddenRuns(
-            lab, course, References(way_to_workers(ready, specs, workers), memory, watch)
-        )
-        hidden.references.ask(hidden.points())
+    with _hidden_runs(lab, course, out, workers) as hidden:
         return hidden.results()
+
+
+def carry_programs(
+    lab: LabSpec, own: OwnParts, out: Path, workers: int | None = None
+) -> dict[str, list[tuple[HiddenNetwork, TestedProgram]]]:
+    """Run programs on the networks of self-study, which everybody knows; by question."""
+    with _hidden_runs(lab, SELF_STUDY, out, workers, own) as hidden:
+        tested = hidden.tested()
+        return {
+            name: list(zip(networks, tested[name], strict=True))
+            for name, networks in hidden.networks.items()
+        }
+
+
+@contextmanager
+def _hidden_runs(
+    lab: LabSpec, course: Course, out: Path, workers: int | None, own: OwnParts | None = None
+) -> Iterator[HiddenRuns]:
+    """Provide the hidden runs, carried out."""
+    with results(out) as memory, watching(lab.name) as watch:
+        plain = [run for run in lab.runs if not run.chosen and not run.module]
+        specs = [combination_of(run, _nominal(lab)).spec for run in plain]
+        ready = ready_lab(spec.kernel for spec in specs)
+        way = way_to_workers(ready, specs, workers)
+        hidden = HiddenRuns(lab, course, References(way, memory, watch), own)
+        hidden.references.ask(hidden.points())
+        yield hidden
 
 
 def _nominal(lab: LabSpec) -> Variant:

@@ -24,7 +24,16 @@ from labs.definition.answers import (
 from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
 from labs.definition.files import picture_kind
 from labs.definition.forecast import hidden_networks, read_rule
-from labs.definition.runs import FOLDER, combination_of, is_possible, run_folder, seeds_of
+from labs.definition.runs import (
+    FOLDER,
+    RECEIVER,
+    SENDER,
+    combination_of,
+    has_programs,
+    is_possible,
+    run_folder,
+    seeds_of,
+)
 from labs.definition.scripts import handed_in_script
 from labs.definition.spec import HANDED_IN_FILES, LabRun, Question
 from labs.definition.written import parse_frame, parse_number, unit_named
@@ -127,6 +136,8 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
             yield f"there is no file '{name[:60]}' in this folder"
         elif question.kind == "graph" and not picture_kind(file):
             yield f"'{name[:60]}' is no PNG or JPEG picture of up to 5 MB"
+        elif question.kind == "program" and not has_programs(assignment.folder):
+            yield f"{SENDER} and {RECEIVER} have to be in this folder"
         elif question.kind == "script":
             handed_in_script(assignment.folder, name)
 
@@ -189,6 +200,10 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
             file = assignment.folder / name
             if "/" not in name and file.is_file() and not file.is_symlink():
                 yield name, file
+    if any(question.kind == "program" for question in assignment.lab.questions):
+        for name in (SENDER, RECEIVER):
+            if (assignment.folder / name).is_file():
+                yield name, assignment.folder / name
 
 
 def blanks(assignment: Assignment) -> list[str]:

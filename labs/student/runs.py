@@ -51,7 +51,7 @@ def is_there(assignment: Assignment, run: LabRun) -> bool:
 def own_parts(assignment: Assignment) -> OwnParts:
     """Return the module in the assignment's folder, and the settings that its answers choose."""
     answers = read_sheet(assignment.folder / ANSWERS, assignment.lab)
-    return parts_of(assignment.lab, answers, assignment.folder / MODULE)
+    return parts_of(assignment.lab, answers, assignment.folder / MODULE, assignment.folder)
 
 
 def is_of(folder: Path, wanted: ExperimentSpec) -> bool:

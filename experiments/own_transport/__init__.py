@@ -1,0 +1,71 @@
+"""A transport of one's own carries data over UDP: whole, in order, and past losses.
+
+`sender` and `receiver` name Python files; stop_and_wait stands for the two in this folder.
+README.md says how hosts run them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    FlowProgram,
+    LinkParameters,
+    claim_of,
+    parameter,
+    word,
+)
+from topologies.foundation import untrusted
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Packets, Rate, Share, Size
+from topologies.two_hosts import two_hosts
+
+STOP_AND_WAIT = "stop_and_wait"
+_LONGEST = 256 << 10  # bytes of a program
+_MEANING = f"{STOP_AND_WAIT}, or the path of a .py file"
+
+
+@dataclass(frozen=True)
+class OwnTransportParameters(LinkParameters):
+    bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("20ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("5%", Share, "Packets that the link loses at random, each way.")
+    jitter: Duration = parameter("0ms", Duration, "The delay of each packet varies by up to this.")
+    queue: Packets = parameter("100", Packets, "Packets that can wait for the link, each way.")
+    amount: Size = parameter("200kB", Size, "Bytes to be sent.")
+    duration: Duration = parameter("2min", Duration, "The longest time that this may take.")
+    sender: str = word(STOP_AND_WAIT, f"The sending program: {_MEANING}.")
+    receiver: str = word(STOP_AND_WAIT, f"The receiving program: {_MEANING}.")
+
+
+def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
+    """Send from h1 to h2 by the programs, and capture at both hosts."""
+    program = FlowProgram(
+        server=_source(parameters.receiver, "receiver"),
+        client=_source(parameters.sender, "sender"),
+        protocol="udp",
+    )
+    flow = Flow("flow1", "h1", "h2", parameters.duration, amount=parameters.amount, program=program)
+    return ExperimentSpec(
+        name="own_transport",
+        claim=claim_of(__doc__),
+        topology=two_hosts(parameters.channel()),
+        flows=(flow,),
+        conditions=(Condition("own", "own transport"),),
+        captures=("h1-eth0", "h2-eth0"),
+    )
+
+
+def _source(name: str, role: str) -> str:
+    file = Path(name)
+    if name == STOP_AND_WAIT:
+        file = Path(__file__).with_name(f"{STOP_AND_WAIT}_{role}.py")
+    try:
+        return untrusted.text(file.parent, file.name, _LONGEST)
+    except (OSError, untrusted.StrangeFile) as error:
+        problem = f"The {role} {name[:100]} is no file of up to {_LONGEST >> 10} KiB"
+        raise UsageError(f"{problem} ({type(error).__name__}).", "Name a .py file.") from None

@@ -1,0 +1,1 @@
+"""The lab about a transport of one's own."""
