@@ -16,6 +16,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from math import isfinite
 
 from analysis.measures.metrics import Metric, term_metric
 from topologies.foundation.errors import UsageError
@@ -30,6 +31,8 @@ _TOKEN = re.compile(
     r"|(?P<flows>\[[^\[\]]*\])|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<name>[A-Za-z_]\w*(?:\.\w+)*)|(?P<sign>[-+*/()]))"
 )
+LONGEST = 200
+"""Characters; so neither its parentheses nor its numbers need another limit."""
 SYNTAX = "Write it as goodput[bbr*] / goodput, p95 delay[probe] or rtt[flow1:sack_on]@20s..60s."
 
 
@@ -167,7 +170,8 @@ class Operation:
             "*": float.__mul__,
             "/": float.__truediv__,
         }
-        return calculations[self.sign](float(left), float(right))
+        result = calculations[self.sign](float(left), float(right))
+        return result if isfinite(result) else None
 
 
 Node = Term | PlainNumber | Operation
@@ -220,6 +224,10 @@ class Expression:
 @cache
 def parse(text: str) -> Expression:
     """Return the expression. Raises UsageError, UnknownMetric."""
+    if len(text) > LONGEST:
+        raise UsageError(
+            f"A metric has at most {LONGEST} characters; this has {len(text)}.", SYNTAX
+        )
     reader = ExpressionReader(text)
     root = reader.sum()
     if reader.kind:

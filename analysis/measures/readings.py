@@ -226,11 +226,6 @@ class TrialReadings:
         """The flows of one transport and direction: TCP's first, else the first."""
         return shared(self.chosen(""))
 
-    @cached_property
-    def tcp(self) -> Values:
-        """The TCP flows next to one UDP flow."""
-        return self.flows if self._only_udp_flow else {}
-
     def chosen(self, globs: str, transport: str = "") -> list[FlowReadings]:
         """Return the readings of the flows of a transport that a selection names."""
         flows = of_transport([each.flow for each in self.by_flow], transport)

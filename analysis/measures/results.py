@@ -150,19 +150,29 @@ def measure_all(run: RunRecord, problems: Problems) -> RunResults:
     for own in apart:
         for sentence in own.found:
             problems.add(sentence)
-    return RunResults(run, with_expressions(measured, wanted(run)))
+    return RunResults(run, with_expressions(measured, _wanted(run)))
 
 
-def wanted(run: RunRecord) -> list[Expression]:
-    """Return the expressions of the run's claim and of --metric that can be read."""
-    found = []
+def _wanted(run: RunRecord) -> list[Expression]:
+    """Return the expressions of the run's claim and of --metric."""
     headline = run.spec.headline
-    subjects = (headline.subject, headline.against) if headline else ()
-    texts = [(headline.metric, subject.flow) for subject in subjects if headline and subject]
-    texts = [(text, flow) for text, flow in texts if not is_metric(text)]
-    for text, flow in [*texts, *((text, "") for text in run.spec.metrics)]:
-        with suppress(TcplabError):  # who uses the metric says what is wrong with it
-            found.append(parse(text).of_flow(flow))
+    if headline is None or is_metric(headline.metric):
+        return expressions(run, Problems())
+    subjects = [subject for subject in (headline.subject, headline.against) if subject]
+    with suppress(TcplabError):  # the claim's sentence says so
+        claimed = [parse(headline.metric).of_flow(subject.flow) for subject in subjects]
+        return [*claimed, *expressions(run, Problems())]
+    return expressions(run, Problems())
+
+
+def expressions(run: RunRecord, problems: Problems) -> list[Expression]:
+    """Return the expressions of --metric; note those that cannot be read."""
+    found = []
+    for text in run.spec.metrics:
+        try:
+            found.append(parse(text))
+        except TcplabError as error:
+            problems.add(f"spec.json: {error.problem} It is left out.")
     return found
 
 
@@ -205,7 +215,7 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
         FlowMeasures(of.flow, row, of.intervals, tuple(of.samples) if draw else ())
         for of, row in zip(readings.by_flow, rows, strict=True)
     )
-    terms = terms_of(readings, wanted(run))
+    terms = terms_of(readings, _wanted(run))
     if not draw:
         return Measured(trial, values, flows, terms, readings.queues)
     from analysis.measures.captures import late  # late: a run has no use for its libraries

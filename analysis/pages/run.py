@@ -11,7 +11,7 @@ from rich.table import Table
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.network_picture import network_picture
 from analysis.graphs.stored import board_data
-from analysis.measures.results import Measured, RunResults, measure_all, spread
+from analysis.measures.results import Measured, RunResults, expressions, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_with_run
 from analysis.pages.terminal import BROKEN, CHECK, Terminal, text_table
@@ -151,6 +151,7 @@ def make_report(
     run = with_metrics(read_run(path, problems), metrics)
     evidence = read_evidence(run, problems)
     results = measure_all(run, problems)
+    expressions(run, problems)
     if not results.measured:
         problems.add("The run holds no repetition.")
     study = report_of(run.experiment)

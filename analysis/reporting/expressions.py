@@ -8,7 +8,8 @@ from msgspec import structs
 
 from analysis.measures.checks import RunFacts
 from analysis.measures.expressions import parse
-from analysis.measures.results import RunResults
+from analysis.measures.results import RunResults, expressions
+from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row
 from topologies.foundation.units import Duration
@@ -38,7 +39,7 @@ def _facts_of(run: RunRecord) -> RunFacts:
 
 def expressions_of(results: RunResults) -> tuple[ReportQuantity, ...]:
     """Return the metrics that the run was asked for."""
-    metrics = (parse(text).metric for text in results.run.spec.metrics)
+    metrics = [each.metric for each in expressions(results.run, Problems())]
     return tuple(ReportQuantity(each.title, each.unit, each, each.source) for each in metrics)
 
 

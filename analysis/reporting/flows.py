@@ -21,37 +21,39 @@ from analysis.graphs.layers import (
 )
 from analysis.measures.metrics import metric
 from analysis.measures.results import FlowMeasures, Measured, RunResults, spread, written
+from analysis.measures.together import main_group
 from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.run_graphs import SEGMENTS
 from analysis.reporting.tables import Listing
 
 
-def rates_of_flows(results: RunResults, group: str = "flows") -> Listing | None:
-    """Return a row for each condition: sum, Jain's index, rates of all flows, the fastest first.
+def rates_of_flows(results: RunResults) -> Listing | None:
+    """Return a row for each condition: rate together, Jain's index, rates, the fastest first.
 
-    `group` is `flows` for all of them, `tcp` for those next to a UDP flow
-    (analysis.measures.readings). None for a single flow.
+    The flows are those of one transport and direction, TCP's first. None for a single flow.
     """
     if len(results.run.flows) < 2:
         return None
-    head = ("Condition", "Flows", "Sum", "Jain's index", "Slowest", "Fastest", "Every flow")
-    rows = tuple(_row(results, trial, group) for trial in results.first)
+    head = ("Condition", "Flows", "Together", "Jain's index", "Slowest", "Fastest", "Every flow")
+    rows = tuple(_row(results, trial) for trial in results.first)
     notes = ["Mbit/s at the receivers, from the last lines of all flows' .server.txt."]
     if len(results.run.seeds) > 1:
         notes.append(
             f"Medians over the repetitions; every flow of seed {results.first[0].trial.seed}."
         )
-    title = "The rate of every TCP flow" if group == "tcp" else "The rate of every flow"
+    transports = {flow.protocol for flow in results.run.flows}
+    title = "The rate of every TCP flow" if len(transports) > 1 else "The rate of every flow"
     return Listing(title, head, rows, tuple(notes))
 
 
-def _row(results: RunResults, trial: Measured, group: str) -> tuple[str, ...]:
+def _row(results: RunResults, trial: Measured) -> tuple[str, ...]:
     condition = trial.trial.condition
     cells = [
-        spread([scale * value for value in results.values(metric(f"{group}.{name}"), condition)])
+        spread([scale * value for value in results.values(metric(f"flows.{name}"), condition)])
         for name, scale in (("total", 1e-3), ("jain", 1.0), ("least", 1e-3), ("most", 1e-3))
     ]
-    meant = [flow for flow in trial.flows if group == "flows" or flow.flow.protocol == group]
+    main = main_group(str(flow.row["group"]) for flow in trial.flows)
+    meant = [flow for flow in trial.flows if flow.row["group"] == main]
     rates = sorted(
         (flow.goodput / 1000 for flow in meant if flow.goodput is not None), reverse=True
     )

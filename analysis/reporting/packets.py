@@ -27,7 +27,8 @@ _NOTES = (
 
 def waiting(results: RunResults) -> tuple[Listing, ...]:
     """Return the table; none for a run without captures at both ends."""
-    rows = [row for condition in _conditions(results) for row in _rows(condition)]
+    several = len(results.run.conditions) > 1
+    rows = [row for condition in _conditions(results) for row in _rows(condition, several)]
     known = [row for row in rows if set(row[1:]) != {NOTHING}]
     if not known:
         return ()
@@ -44,17 +45,17 @@ def _conditions(results: RunResults) -> list[list[Measured]]:
     ]
 
 
-def _rows(trials: Sequence[Measured]) -> Iterator[tuple[str, ...]]:
+def _rows(trials: Sequence[Measured], labelled: bool) -> Iterator[tuple[str, ...]]:
     if not trials:
         return
-    label = trials[0].trial.condition.label
+    label = f"{trials[0].trial.condition.label}, " if labelled else ""
     for port in trials[0].queues:
         found = [trial.queues[port] for trial in trials if port in trial.queues]
         cells = (spread([values[name] for values in found]) for name in _OF_PORT)
-        yield (f"{label}, {port}", *cells, *[NOTHING] * (len(_OF_FLOW) - len(_OF_PORT)))
+        yield (f"{label}{port}", *cells, *[NOTHING] * (len(_OF_FLOW) - len(_OF_PORT)))
     for number, flow in enumerate(trials[0].flows):
         values = (
             [trial.flows[number].number(name) for trial in trials] for name in _OF_FLOW.values()
         )
         cells = (spread([value for value in each if value is not None]) for each in values)
-        yield (f"{label}, {flow.flow.name}", *cells)
+        yield (f"{label}{flow.flow.name}", *cells)

@@ -114,10 +114,10 @@ LOST_SHARE = quantity("udp.share", "UDP datagrams lost")
 LOST = quantity("udp.lost", unit="")
 DATAGRAMS = quantity("udp.datagrams", unit="")
 JITTER = quantity("udp.jitter")
-TCP = quantity("tcp.total", unit="Mbit/s", scale=1e-3)
-JAIN = quantity("tcp.jain")
-SLOWEST = quantity("tcp.least", unit="Mbit/s", scale=1e-3)
-FASTEST = quantity("tcp.most", unit="Mbit/s", scale=1e-3)
+TCP = quantity("flows.total", "TCP flows together", unit="Mbit/s", scale=1e-3)
+JAIN = quantity("flows.jain", "Jain's index of the TCP flows")
+SLOWEST = quantity("flows.least", "Slowest TCP flow", unit="Mbit/s", scale=1e-3)
+FASTEST = quantity("flows.most", "Fastest TCP flow", unit="Mbit/s", scale=1e-3)
 TIMEOUTS = quantity("metric.timeouts", "Retransmission time-outs of TCP", "")
 RESENT = quantity("metric.resent_percent", "TCP segments retransmitted")
 DROPS = quantity("metric.queue_drops", "Packets dropped by the queue", "")
@@ -131,7 +131,7 @@ few percent.
 
 def listings(results: RunResults) -> tuple[Listing, ...]:
     """Return UDP as iperf's server reports it next to TCP, and the rates of the TCP flows."""
-    flows = rates_of_flows(results, "tcp")
+    flows = rates_of_flows(results)
     return (_both(results), *((flows,) if flows else ()))
 
 

@@ -150,6 +150,28 @@ def test_what_a_run_cannot_have_is_refused_in_a_sentence(
     assert sentence in str(error.value)
 
 
+@pytest.mark.parametrize("text", ["(" * 200, "(" * 10_000, "goodput*" + "9" * 190 + "*rtt"])
+def test_a_strange_metric_in_a_file_is_a_problem_or_without_value(
+    tmp_path: Path, text: str
+) -> None:
+    results(tmp_path)
+    spec = json.loads((tmp_path / "spec.json").read_text()) | {"metrics": [text]}
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    report = make_report(tmp_path, tmp_path / "out")
+    noted = [problem for problem in report.problems if "metric" in problem.lower()]
+    assert noted or len(text) < 200
+
+
+def test_conditions_are_compared_seed_by_seed(tmp_path: Path) -> None:
+    text = "goodput[:new] / goodput[:old]"
+    ends = {"new": 8000, "old": 2000}
+    files = {name: [{"flow1.server.txt": server(rate, 60)}] for name, rate in ends.items()}
+    made = made_run(tmp_path, "made", {}, [flow("flow1", 5001)], files)
+    run = with_metrics(read_run(made, Problems()), [text])
+    found = measure_all(run, Problems()).measured
+    assert [trial.value(parse(text).metric) for trial in found] == pytest.approx([4, 4], rel=1e-3)
+
+
 def test_titles_state_statistic_flows_and_window() -> None:
     share = parse("(goodput[bbr*] / goodput)@20s..60s").metric
     assert share.title == "Goodput of bbr* / goodput, from 20 s to 60 s"

@@ -271,6 +271,8 @@ def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
             "flow": name,
             "goodput_kbit_s": rate,
             "client_kbit_s": 20_000.0,
+            "total_goodput_kbit_s": 4e4,
+            "jain_index": 0.8,
             "udp_jitter_ms": 0.1 * seed if name == "udp" else None,
             "udp_lost_percent": 50.0 if name == "udp" else None,
         }
