@@ -108,7 +108,7 @@ def _with_links(
             raise TcplabError(f"{source} links to {target}, which does not exist.", "Fix the link.")
         name = pages.get(target) or target.removeprefix("docs/")
         if name == target:
-            name = f"files/{target}" + ("" if target.endswith((".png", ".svg")) else ".txt")
+            name = f"files/{target}" + ("" if target.endswith((".png", ".svg", ".gif")) else ".txt")
             files[name] = CODE / target
         return os.path.relpath(name, page.parent)
 
