@@ -59,7 +59,7 @@ class Legend {
     press();
     const isValued = layers().some(({ shape }) => VALUES[shape]);
     const value = element("span", { className: "value", hidden: !isValued });
-    button.append(sample, element("span", { textContent: words }), " ", value);
+    button.append(sample, element("span", { textContent: words }), value);
     button.addEventListener("click", () => {
       for (const layer of layers()) layer.hidden = !layer.hidden;
       press();
@@ -90,14 +90,14 @@ function valueAt(layer, plot, x) {
   if (value === undefined || Number.isNaN(value)) return "";
   const { y } = plot.graph;
   if (y.unit === "B") return byteText(value * y.scale);
-  return valueText(y, Number(value.toPrecision(DIGITS)), Math.abs(frame.high - frame.low) / 100);
+  return ` ${valueText(y, Number(value.toPrecision(DIGITS)), Math.abs(frame.high - frame.low) / 100)}`;
 }
 
 const DIGITS = 4;
 
 function byteText(count) {
   const [prefix, size] = prefixFor("B", Math.abs(count));
-  return `${Number((count / size).toPrecision(3))} ${prefix}B`;
+  return ` ${Number((count / size).toPrecision(3))} ${prefix}B`;
 }
 
 // All that the sample of an entry shows, as text.
