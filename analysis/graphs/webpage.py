@@ -43,7 +43,7 @@ def page(
 
 
 def _stage(captures: Sequence[Capture], shown: Sequence[DirectionView]) -> str:
-    """Return the stage of the direction that sent most, if two captures have it; else nothing."""
+    """Return the stage of the direction that sent most; empty without two captures of it."""
     known = [
         view
         for view in shown

@@ -70,8 +70,13 @@ def _typed(console: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def words_alone(line: str) -> str:
-    """A line of output without the frames and spaces of tables, which depend on the width."""
-    return " ".join(re.sub("[\u2500-\u257f]", " ", line).split())
+    """A line of output without the frames and spaces of tables, which depend on the width.
+
+    A page may end a long line with an ellipsis.
+    """
+    return " ".join(
+        re.sub("[\u2500-\u257f]", " ", line).removesuffix("\N{HORIZONTAL ELLIPSIS}").split()
+    )
 
 
 def pages() -> list[Path]:
