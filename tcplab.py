@@ -38,6 +38,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow
+    from experiments.spec import FlowProgram as FlowProgram
     from experiments.spec import Headline as Headline
     from experiments.spec import LinkParameters as LinkParameters
     from experiments.spec import Proof as Proof
@@ -69,6 +70,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from topologies.topology_spec import Port as Port
     from topologies.topology_spec import TopologySpec as TopologySpec
     from topologies.two_hosts import two_hosts as two_hosts
+    from topologies.two_hosts import two_paths as two_paths
 
 # For `import tcplab.testing` in a checkout, where this file is no package.
 __path__ = [

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.host_root import HostFolders
+from testbed.host.naming import CODE
 from testbed.virtual.choice import ordinary_user
 from topologies.foundation.errors import UsageError
 
@@ -58,6 +59,8 @@ def folders_for(
 def _this_system() -> VisibleFolders:
     wanted = [*_SYSTEM, sys.prefix, sys.base_prefix]
     wanted += [link for link in _LINKS if not Path(link).is_symlink()]
+    # pytest in a host loads the plugin of a checkout that is installed as editable.
+    wanted += [str(CODE)] if _is_seen(CODE) else []
     found = (Path(place).resolve() for place in wanted if Path(place).is_dir())
     links = tuple((link, os.readlink(link)) for link in _LINKS if Path(link).is_symlink())
     return VisibleFolders({str(folder): folder for folder in found}, ("/etc",), links)

@@ -11,6 +11,7 @@ from topologies.foundation.units import Duration
 _TAIL = 800  # characters of output in a message
 _WAITS = "1min"
 SECOND = 10**9
+_AT_ONCE = 10 * SECOND  # of a wait, so that the patience with an order is for that long
 
 
 class ProgramFailed(AssertionError):
@@ -58,7 +59,10 @@ class Program:
 
     def wait(self, timeout: str | float = _WAITS) -> Program:
         """Wait for its end. Raises ProgramFailed if it still runs after so much virtual time."""
-        if not self.network.order("wait", program=self.number, timeout=nanoseconds(timeout)):
+        deadline = self.network.now_ns + nanoseconds(timeout)
+        while self.status is None and (left := deadline - self.network.now_ns) > 0:
+            self.network.order("wait", program=self.number, timeout=min(left, _AT_ONCE))
+        if self.status is None:
             raise self.failed(f"still runs after {timeout} of virtual time")
         return self
 

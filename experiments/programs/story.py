@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from experiments.programs.network import Network, Step
 from experiments.programs.program import SECOND
@@ -19,7 +20,9 @@ def story(network: Network) -> str:
 
 def _lines(network: Network) -> Iterator[str]:
     yield f"seed {network.seed}, virtual time {network.now:.6f} s, files in {network.out}"
-    for step in network.steps:
+    for step, after in zip_longest(network.steps, network.steps[1:]):
+        if _goes_on(step, after):
+            continue
         yield f"{step.now_ns / SECOND:12.6f}  {_order(step)}"
     for program in network.programs.values():
         end = "runs" if program.status is None else f"status {program.status} at {program.ended} s"
@@ -30,6 +33,13 @@ def _lines(network: Network) -> Iterator[str]:
         yield network.over
     if network.spins:
         yield f"Not repeatable: {network.spins}."
+
+
+def _goes_on(step: Step, after: Step | None) -> bool:
+    """Return whether the next order goes on with the same wait."""
+    if after is None or not step.do == after.do == "wait":
+        return False
+    return bool(step.arguments["program"] == after.arguments["program"])
 
 
 def _order(step: Step) -> str:

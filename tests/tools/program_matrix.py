@@ -59,10 +59,10 @@ CASES = {
         f"{PAGES}; printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
         " server { listen 7000; root %s; } }' $PWD >nginx.conf",
     ),
-    "Go": MatrixCase("./probe server", "./probe", ("go",), "go build -o probe probe.go"),
+    "Go": MatrixCase("./probe server", "./probe", (), "go build -o probe probe.go"),
     "Node": MatrixCase("node probe.js server", "node probe.js", ("node",)),
-    "Rust": MatrixCase("./probe server", "./probe", ("rustc",), "rustc -O probe.rs"),
-    "Java": MatrixCase("java Probe server", "java Probe", ("javac",), "javac Probe.java"),
+    "Rust": MatrixCase("./probe server", "./probe", (), "rustc -O probe.rs"),
+    "Java": MatrixCase("java Probe server", "java Probe", ("java",), "javac Probe.java"),
     "git over HTTP": MatrixCase(
         f"{PYTHON} -m http.server 7000",
         "git clone -q http://h2:7000/made.git /tmp/made && git -C /tmp/made log --oneline",
@@ -73,13 +73,13 @@ CASES = {
     ),
     "rsync": MatrixCase(
         "rsync --daemon --no-detach --port=7000 --config=rsyncd.conf",
-        "rsync -a rsync://h2:7000/all/ /tmp/all && ls /tmp/all",
+        "rsync -rt rsync://h2:7000/all/ /tmp/all && ls /tmp/all",
         ("rsync",),
         f"{PAGES}; printf '[all]\\npath = %s\\nuse chroot = no\\n' $PWD >rsyncd.conf",
     ),
     "rsync over ssh": MatrixCase(
         f"{SSH_FILES} && mkdir -p /run/sshd && $(command -v sshd) -De -p 7000 -f $PWD/sshd_config",
-        f"{SSH_FILES} && rsync -a -e 'ssh -p 7000 -i /tmp/ssh/key -o StrictHostKeyChecking=no"
+        f"{SSH_FILES} && rsync -rt -e 'ssh -p 7000 -i /tmp/ssh/key -o StrictHostKeyChecking=no"
         " -o UserKnownHostsFile=/dev/null' h2:$PWD/ /tmp/all && ls /tmp/all",
         ("rsync", "sshd", "ssh"),
         f"{PAGES}; mkdir ssh && ssh-keygen -qt ed25519 -N '' -f ssh/key && chmod a+r ssh/*; printf"
@@ -102,19 +102,19 @@ CASES = {
     "tokio": MatrixCase(
         "tokio/target/release/probe server",
         "tokio/target/release/probe",
-        ("cargo",),
+        (),
         "cd tokio && cargo build -q --release",
     ),
     "gRPC in Go": MatrixCase(
         "./grpc/probe server",
         "./grpc/probe",
-        ("go",),
+        (),
         "cd grpc && GOFLAGS=-mod=mod go build -o probe .",
     ),
     "HTTP/3 (aioquic)": MatrixCase(
         f"PYTHONPATH=lib {PYTHON} http3.py server",
         f"PYTHONPATH=lib {PYTHON} http3.py",
-        ("openssl",),
+        (),
         f"{PYTHON} -m pip install -q --target lib aioquic && openssl req -x509 -newkey rsa:2048"
         " -nodes -subj /CN=h2 -days 3650 -keyout key.pem -out cert.pem 2>/dev/null && chmod a+r *",
     ),
@@ -166,8 +166,7 @@ def _toolchains(case: MatrixCase) -> tuple[Path, ...]:
 
 
 def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
-    absent = [need for need in case.needs if not shutil.which(need)]
-    if absent and not _project(name, place).exists():
+    if absent := [need for need in case.needs if not shutil.which(need)]:
         return (name, "", "", "", f"{absent[0]} is not installed")
     try:
         project = _prepared(name, case, place)
@@ -186,12 +185,8 @@ def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
     return (name, f"{first.virtual:.3f}", f"{first.wall:.1f}", digest, ", ".join(notes))
 
 
-def _project(name: str, place: Path) -> Path:
-    return place / re.sub(r"\W+", "_", name)
-
-
 def _prepared(name: str, case: MatrixCase, place: Path) -> Path:
-    project = _project(name, place)
+    project = place / re.sub(r"\W+", "_", name)
     if not project.exists():
         shutil.copytree(SOURCES, project)
         project.chmod(0o755)
