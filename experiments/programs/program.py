@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -57,11 +58,17 @@ class Program:
     def stderr(self) -> str:
         return self._printed["stderr"].decode(errors="replace")
 
-    def wait(self, timeout: str | float = _WAITS) -> Program:
-        """Wait for its end. Raises ProgramFailed if it still runs after so much virtual time."""
+    def wait(
+        self, timeout: str | float = _WAITS, meanwhile: Callable[[], None] = lambda: None
+    ) -> Program:
+        """Wait for its end; call `meanwhile` now and then.
+
+        Raises ProgramFailed if it still runs after so much virtual time.
+        """
         deadline = self.network.now_ns + nanoseconds(timeout)
         while self.status is None and (left := deadline - self.network.now_ns) > 0:
             self.network.order("wait", program=self.number, timeout=min(left, _AT_ONCE))
+            meanwhile()
         if self.status is None:
             raise self.failed(f"still runs after {timeout} of virtual time")
         return self

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 import webbrowser
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -132,18 +133,27 @@ def _carried_out(
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
     program = network.h1.start(command)
+    show = _printer(program)
+    show()
     try:
-        program.wait(timeout)
+        program.wait(timeout, show)
     except ProgramFailed as error:
         click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
-    _print(program)
     return _TIMED_OUT if program.status is None else program.status
 
 
-def _print(program: Program) -> None:
-    sys.stdout.write(program.stdout)
-    sys.stdout.flush()
-    sys.stderr.write(program.stderr)
+def _printer(program: Program) -> Callable[[], None]:
+    """Return a function that prints what the program has printed since its last call."""
+    shown = {"stdout": 0, "stderr": 0}
+
+    def show() -> None:
+        for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+            text = getattr(program, name)
+            stream.write(text[shown[name] :])
+            stream.flush()
+            shown[name] = len(text)
+
+    return show
 
 
 def _open(out: Path, title: str) -> None:
