@@ -175,6 +175,24 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
     )
 
 
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism that was tried for rows that differ, and their places; no text if none was."""
+
+    text: str
+    places: tuple[str, ...]
+
+
+def mechanisms(rows: Sequence[Judged]) -> list[Mechanism]:
+    """Return what was tried for each row that differs, in the order of `reasons`."""
+    differing = [judged.row for judged in rows if judged.outcome.word == Word.DIFFERS]
+    return [
+        Mechanism(why, tuple(dict.fromkeys(row.where for row in differing if row.why == why)))
+        for why in (*reasons(rows), "")
+        if any(row.why == why for row in differing)
+    ]
+
+
 def line(judged: Judged, listed: Sequence[str]) -> TableLine:
     """Return the row's line; `reason` is the place of its reason in `listed`, from 1, or 0."""
     row, outcome = judged.row, judged.outcome.word
@@ -284,6 +302,10 @@ class PublishedNumbers(JudgedRows):
     def reasons(self) -> list[str]:
         """Reasons of differences, each once."""
         return reasons(self.rows)
+
+    @property
+    def mechanisms(self) -> list[Mechanism]:
+        return mechanisms(self.rows)
 
     @property
     def sentence(self) -> str:

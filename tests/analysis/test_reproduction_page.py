@@ -166,7 +166,10 @@ def test_settings_are_counted_once_whatever_their_numbers(tmp_path: Path) -> Non
     counts = make_reproduction_report(folder).setting_counts
     assert (counts.settings, counts.hold, counts.line_rate) == (5, 2, 1)
     assert (counts.in_part, counts.differ, counts.unjudged) == (1, 1, 1)
-    assert (tmp_path / "reproduction.html").read_text().count("Any TCP fills this link.") == 10
+    page = (tmp_path / "reproduction.html").read_text()
+    assert page.count("Any TCP fills this link.") == 10
+    tried, _, _ = page.partition("No mechanism was tried.")
+    assert tried.endswith('<td class="left">b2; c</td><td class="left reason">')
 
 
 def test_the_first_line_names_no_row_that_is_not_there(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ SETTINGS = {
     "fast link": "bw=50mbit duration=5s delay=10ms queue=80",
     "reno": f"{_SHORT} delay=20ms queue=33 cc=reno beside=reno",
     "bbr": f"{_SHORT} delay=20ms queue=33 cc=bbr beside=bbr",
+    "without draws": f"{_SHORT} delay=20ms queue=33 spread=0s processing=0%",
     "loss 0.1%": f"{_SHORT} delay=20ms queue=33 loss=0.1%",
     "loss 2%": f"{_SHORT} delay=20ms queue=33 loss=2%",
 }

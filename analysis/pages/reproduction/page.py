@@ -11,7 +11,7 @@ from rich.table import Table
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.pages.published import csv_text, ends, groups, parts, reasons, spanned
+from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, reasons, spanned
 from analysis.pages.reproduction.graphs import graphs
 from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
@@ -199,7 +199,7 @@ def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
         "today": judged.today_counts if study.profile or judged.has("period_kernel") else None,
         "sentence": ", ".join(parts(judged.counts)),
         "graphs": drawn,
-        "reasons": listed,
+        "mechanisms": mechanisms(judged.rows),
         "groups": groups(judged.rows[:MOST_ROWS], listed),
         "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
     }
