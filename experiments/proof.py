@@ -61,7 +61,7 @@ def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Pr
     captured = {
         port.node: port.name for port in reversed(spec.topology.ports) if port.name in spec.captures
     }
-    flows = [flow for flow in spec.flows if flow.receiver in captured and flow.protocol == "tcp"]
+    flows = [flow for flow in spec.flows if flow.receiver in captured and flow.is_connection]
     syns = {
         host: _syns(folder / f"{captured[host]}.pcap")
         for host in dict.fromkeys(flow.receiver for flow in flows)
@@ -72,9 +72,7 @@ def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[Pr
         )
         for flow in flows
     ]
-    unseen = [
-        flow for flow in spec.flows if flow.receiver not in captured and flow.protocol == "tcp"
-    ]
+    unseen = [flow for flow in spec.flows if flow.receiver not in captured and flow.is_connection]
     return seen + [
         _negotiated(proof, flow, values)
         for flow, values in _of_senders(_NEGOTIATED, unseen, spec, folder)
@@ -136,14 +134,14 @@ def _congestion_control(proof: Proof, spec: ExperimentSpec, folder: Path) -> lis
     """Return the algorithm of the sockets of each flow that has none of its own, in every
     sample.
     """
-    flows = [flow for flow in spec.flows if flow.protocol == "tcp" and not flow.congestion_control]
+    flows = [flow for flow in spec.flows if flow.is_connection and not flow.congestion_control]
     algorithms = _of_senders("congestion_control", flows, spec, folder)
     return [_sends_with(proof.expected, flow, values) for flow, values in algorithms]
 
 
 def _own_congestion_controls(spec: ExperimentSpec, folder: Path) -> list[ProofRow]:
     """Return the algorithm of the sockets of each flow that chooses one."""
-    flows = [flow for flow in spec.flows if flow.congestion_control]
+    flows = [flow for flow in spec.flows if flow.congestion_control and flow.is_connection]
     if not flows:
         return []
     algorithms = _of_senders("congestion_control", flows, spec, folder)

@@ -25,6 +25,7 @@ SNAPLEN = 128
 _RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
 _FULL_FRAME = 1514  # bytes
 LONGEST = Duration.parse("24h")
+_OF_DATAGRAMS = ("call", "ping")
 
 
 def parameter(default: str, kind: type[Q], meaning: str) -> Q:
@@ -132,6 +133,23 @@ class LinkParameters:
         return Channel(self.bw, self.delay, self.loss, self.jitter, self.queue)
 
 
+Ecn = Literal["", "off", "classic", "accurate"]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """`size` bytes to the receiver and `answer` bytes back, `at` after the flow's start.
+
+    Those of a `connection` follow each other. With `after`, `at` counts from the answer before.
+    """
+
+    at: Duration
+    connection: int
+    size: Size
+    answer: Size
+    after: bool = False
+
+
 @dataclass(frozen=True)
 class FlowProgram:
     """Sources in Python of a server and a client that carry a flow instead of iperf.
@@ -156,7 +174,8 @@ class Flow:
     ready, and `duration` counts from its own start. A `congestion_control` of its own goes before
     that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)). A `program` takes iperf's place. `ecn`
     sets tcp_ecn of its hosts: off, classic (RFC 3168) or accurate (RFC 9768); by default it is as
-    the conditions set it.
+    the conditions set it. `traffic` is what an application sends instead of iperf
+    (experiments.traffic); each seed draws its `exchanges`.
     """
 
     name: str
@@ -171,7 +190,9 @@ class Flow:
     start: Duration = Duration(0)
     congestion_control: str = ""
     program: FlowProgram | None = None
-    ecn: Literal["", "off", "classic", "accurate"] = ""
+    ecn: Ecn = ""
+    traffic: str = ""
+    exchanges: tuple[Exchange, ...] = ()
 
     @property
     def end(self) -> Duration:
@@ -182,7 +203,12 @@ class Flow:
     def protocol(self) -> Literal["tcp", "udp"]:
         if self.program:
             return self.program.protocol
-        return "udp" if self.rate else "tcp"
+        return "udp" if self.rate or self.traffic.startswith(_OF_DATAGRAMS) else "tcp"
+
+    @property
+    def is_connection(self) -> bool:
+        """Return whether it is one connection of TCP, whose socket proves conditions."""
+        return self.protocol == "tcp" and not self.traffic
 
     def __post_init__(self) -> None:
         iperfs = (self.window, self.rate, self.interval, self.congestion_control or None)
@@ -210,11 +236,24 @@ class Flow:
                 f"iperf prints no lines every {self.interval}.",
                 "Choose an interval of 500ms or more.",
             )
+        if self.traffic:
+            self._check_traffic()
         if self.congestion_control and self.protocol == "udp":
             raise UsageError(
                 f"Flow {self.name} is of UDP, which has no congestion control.",
                 "Leave its rate out, or its congestion control.",
             )
+
+    def _check_traffic(self) -> None:
+        if self.rate or self.amount or self.window or self.interval:
+            raise UsageError(
+                f"Flow {self.name} has traffic, and settings of iperf.",
+                "Leave out rate, amount, window and interval.",
+            )
+        if not self.exchanges:  # not in a guest, which gets those of its seed
+            from experiments.traffic import planned
+
+            planned(self, self.name)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -51,14 +51,15 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
     patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
     cut: list[str] = []
     with all_ended_afterwards() as processes:
-        for flow in spec.flows:
+        bulk = [flow for flow in spec.flows if not flow.traffic]
+        for flow in bulk:
             processes.append(_start_server(flow, spec, live, folder, job))
-        servers = list(zip(spec.flows, processes, strict=True))
+        servers = list(zip(bulk, processes, strict=True))
         wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
-        flows, begin = sorted(spec.flows, key=lambda flow: flow.start), time.monotonic()
+        flows, begin = sorted(bulk, key=lambda flow: flow.start), time.monotonic()
         if job.ahead:
             print(f"{BEGUN}{time.time()}")
-        with _changing(spec, live, folder, begin):
+        with _changing(spec, live, folder, begin), _applications(spec, live, folder, begin):
             for flow in flows:
                 _sleep_until(begin + flow.start.seconds)
                 processes.append(_start_client(flow, spec, live, folder, job))
@@ -105,6 +106,18 @@ def _changing(
     with in_background("changes", work):
         yield
     (folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _applications(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
+) -> AbstractContextManager[None]:
+    """Meanwhile, run the traffic of applications, if there is any."""
+    if not any(flow.traffic for flow in spec.flows):
+        return nullcontext()
+    from experiments.exchanges import Application, work  # late: an import moves packets
+
+    made = [Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
+    return in_background("applications", lambda stop: work(made, begin, stop))
 
 
 def without_result(flow: Flow, folder: Path) -> str:

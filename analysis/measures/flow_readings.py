@@ -105,6 +105,20 @@ class FlowReadings:
             return ""
 
     @cached_property
+    def exchanges(self) -> Values:
+        """The exchanges of an application's traffic: how long each took."""
+        found = self.trial.files.exchanges(self.flow.name, self.problems or Problems())
+        sent = [each for each in found.exchanges if each.began is not None]
+        taken = [time for each in sent if (time := each.milliseconds) is not None]
+        values: dict[str, float] = {"count": len(taken), "missing": len(sent) - len(taken)}
+        if sent and found.deadline:
+            in_time = sum(time <= 1000 * found.deadline for time in taken)
+            values["late"] = 100 * (len(sent) - in_time) / len(sent)
+        if taken:
+            values |= percentiles(taken)
+        return values if sent else {}
+
+    @cached_property
     def intervals(self) -> tuple[iperf.IperfInterval, ...]:
         """The client's lines of `iperf -i`."""
         return tuple(iperf.read_intervals(self._client))

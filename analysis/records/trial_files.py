@@ -230,6 +230,28 @@ class EnvironmentFile(Struct, frozen=True):
     tools: dict[str, str] = field(default_factory=dict)
 
 
+class ExchangeRow(Struct, frozen=True):
+    """An exchange: its bytes, and the seconds when it began and ended; None if it did not."""
+
+    size: float = 0
+    began: float | None = None
+    ended: float | None = None
+
+    @property
+    def milliseconds(self) -> float | None:
+        """Its time; None if it did not end."""
+        if self.began is None or self.ended is None:
+            return None
+        return 1000 * (self.ended - self.began)
+
+
+class ExchangesFile(Struct, frozen=True):
+    """FLOW.exchanges.json: the traffic of an application; `deadline` in seconds, 0 without one."""
+
+    deadline: float = 0
+    exchanges: tuple[ExchangeRow, ...] = ()
+
+
 class TrialFiles:
     """The files in `folder`; problems name them by their path, which begins with `prefix`."""
 
@@ -241,6 +263,12 @@ class TrialFiles:
     def counters(self, problems: Problems) -> CountersFile:
         """Less those that are no measure on the kernel that counted."""
         return self._read(CountersFile, "counters", problems).on_kernel(self._kernel)
+
+    def exchanges(self, flow: str, problems: Problems) -> ExchangesFile:
+        """Return the exchanges of a flow; none of one by iperf."""
+        name = f"{flow}.exchanges"
+        there = (self.folder / f"{name}.json").exists()
+        return self._read(ExchangesFile, name, problems) if there else ExchangesFile()
 
     def qdiscs(self, problems: Problems) -> QdiscsFile:
         return self._read(QdiscsFile, "qdiscs", problems)

@@ -165,7 +165,11 @@ _CODE = (
     "experiments/proof.py",
 )
 """What travels into guests, which is more than most jobs import."""
-_LATE = ("topologies/discipline_parameters.py", "topologies/later_disciplines.py")
+_LATE = (
+    "experiments/exchanges.py",
+    "topologies/discipline_parameters.py",
+    "topologies/later_disciplines.py",
+)
 """What travels only with data that needs it: each file more moves the packets of all jobs."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
@@ -225,10 +229,11 @@ def _late() -> dict[str, bytes]:
 
 
 def _needs_late(data: Any) -> bool:
-    """Return whether a spec's data has a discipline or parameters of the late modules."""
+    """Return whether a spec's data has a discipline, parameters or traffic of late modules."""
     if isinstance(data, dict):
-        named = data.get("settings") or data.get("discipline") in LATER_NAMES
-        return bool(named) or any(map(_needs_late, data.values()))
+        named = data.get("settings") or data.get("exchanges")
+        later = data.get("discipline") in LATER_NAMES
+        return bool(named) or later or any(map(_needs_late, data.values()))
     return isinstance(data, list | tuple) and any(map(_needs_late, data))
 
 

@@ -94,6 +94,7 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
     travelling -= {"topologies/foundation/plugins/__init__.py"}  # a guest looks for no packages
+    travelling -= {"experiments/traffic.py"}  # nor does it draw
     assert {"experiments/proof.py", "topologies/foundation/units.py"} <= travelling
     needing = {"rightward": {"discipline": "dualpi2"}}
     sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, needing)))

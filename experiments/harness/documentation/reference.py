@@ -23,9 +23,19 @@ from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
 from analysis.measures.metrics import columns, measures, terms
 from experiments.harness.definition.catalogue import Experiment, catalogue
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
+from experiments.traffic import TRAFFIC
 from topologies.disciplines import disciplines
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.foundation.units import (
+    Count,
+    Duration,
+    Frequency,
+    Packets,
+    Quantity,
+    Rate,
+    Share,
+    Size,
+)
 from topologies.topology_spec import Channel, HostReordering, Link, Node, TopologySpec
 
 _HUGE = 10**24
@@ -46,10 +56,11 @@ _SINGLE = (
 def reference(root: click.Group, program: str) -> dict[str, str]:
     """Return all pages by their names in the site."""
     facts = {
-        "units": (Rate, Duration, Share, Size, Packets, Count),
+        "units": (Rate, Duration, Share, Size, Packets, Count, Frequency),
         "experiment": (ExperimentSpec, Flow, Condition, Proof, Headline, Subject),
         "network": (TopologySpec, Node, Link, Channel, HostReordering),
         "disciplines": disciplines().values(),
+        "traffic": TRAFFIC.values(),
         "metrics": columns().values(),
         "measures": measures(),
         "terms": terms().values(),

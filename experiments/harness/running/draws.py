@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec import Draw, ExperimentSpec, Flow
+from experiments.traffic import planned
 from topologies.foundation.data import from_data, kind_at, replaced, to_data
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Quantity
@@ -30,6 +31,10 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
                 source = random.Random(f"{seed} {spec.name} {place}")
                 values[place] = str(_value(draw, flow, source))
                 data = replaced(data, ["flows", str(number), draw.path[2]], values[place])
+    for number, flow in enumerate(spec.flows):
+        if flow.traffic:
+            made = planned(flow, f"{seed} {spec.name} flows.{flow.name}.traffic")
+            data = replaced(data, ["flows", str(number), "exchanges"], to_data(made))
     resolved: ExperimentSpec = from_data(ExperimentSpec, data | {"draws": []})
     return resolved, values
 

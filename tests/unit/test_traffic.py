@@ -1,0 +1,88 @@
+"""Traffic of applications: what each seed draws."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from experiments.harness.running.draws import drawn
+from experiments.spec import Condition, ExperimentSpec, Flow
+from experiments.traffic import TRAFFIC, planned
+from topologies.foundation.data import from_data, to_data
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Rate
+from topologies.topology_spec import Channel
+from topologies.two_hosts import two_hosts
+
+FLOW = Flow("app", "h1", "h2", Duration.parse("10s"))
+
+
+def exchanges(text: str, seed: str = "1") -> list[Any]:
+    return list(planned(replace(FLOW, traffic=text), seed))
+
+
+@pytest.mark.parametrize("name", TRAFFIC)
+def test_every_kind_is_the_same_for_a_seed_and_within_the_flow(name: str) -> None:
+    found = exchanges(name)
+    assert found == exchanges(name)
+    assert all(each.at < FLOW.duration for each in found if not each.after)
+    assert found
+
+
+@pytest.mark.parametrize("name", ["requests", "users", "page", "onoff"])
+def test_another_seed_draws_another_traffic(name: str) -> None:
+    assert exchanges(name, "1") != exchanges(name, "2")
+
+
+def test_draws_have_the_mean_that_they_name() -> None:
+    sizes = [each.size.base for each in exchanges("page objects=5000 size=exp:20kB")]
+    assert sum(sizes) / len(sizes) == pytest.approx(20_000, rel=0.05)
+    spread = [each.size.base for each in exchanges("page objects=5000 size=1kB..3kB")]
+    assert 1000 <= min(spread) < max(spread) <= 3000
+    heavy = [each.size.base for each in exchanges("page objects=5000 size=pareto:1.5:1kB")]
+    assert min(heavy) >= 1000
+    assert max(heavy) > 50_000
+
+
+def test_a_paced_application_offers_its_rate() -> None:
+    offered = sum(8 * each.size.base for each in exchanges("paced rate=2mbit"))
+    assert offered == pytest.approx(20e6, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("pages", "There is no traffic 'pages'. Do you mean page"),
+        ("page objets=3", "has no parameter 'objets'. Do you mean objects"),
+        ("page objects", "objects has no value"),
+        ("page size=pareto:1:1kB", "no shape of a Pareto"),
+        ("page objects=30000", "more than 20,000"),
+    ],
+)
+def test_impossible_traffic_is_refused_with_the_spec(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        replace(FLOW, traffic=text)
+
+
+def test_traffic_and_settings_of_iperf_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="settings of iperf"):
+        replace(FLOW, traffic="page", rate=Rate.parse("1mbit"))
+
+
+def test_a_seed_resolves_the_traffic_of_its_flows() -> None:
+    topology = two_hosts(Channel(Rate.parse("1mbit")))
+    flow = replace(FLOW, traffic="requests")
+    spec = ExperimentSpec("x", "X.", topology, (flow,), (Condition("as", "as"),))
+    one, other = (drawn(spec, seed)[0] for seed in (1, 2))
+    assert one.flows[0].exchanges
+    assert one.flows[0].exchanges != other.flows[0].exchanges
+    assert from_data(ExperimentSpec, to_data(one)) == one
+
+
+def test_hosts_of_flows_agree_about_ecn() -> None:
+    topology = two_hosts(Channel(Rate.parse("1mbit")))
+    flows = replace(FLOW, ecn="off"), replace(FLOW, name="b", port=5002, ecn="accurate")
+    with pytest.raises(UsageError, match="cannot have ECN both off and accurate"):
+        ExperimentSpec("x", "X.", topology, flows, (Condition("as", "as"),))
