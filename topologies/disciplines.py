@@ -50,6 +50,8 @@ class Discipline:
     """Counters of tc: drops despite room are the first without the others."""
     marks: tuple[str, ...] = ()
     """Counters of tc: packets that got a CE mark are the sum."""
+    marks_again: tuple[str, ...] = ()
+    """Counters of marks that may be of packets which were counted as marked already."""
     attributes: ClassVar[Mapping[str, tuple[int, str]] | None] = None
     """Number and format of each parameter in netlink, if the tc of Debian 12 does not know it."""
     counters: tuple[str, ...] = ()

@@ -127,6 +127,7 @@ class Dualpi2(Discipline):
     name, title, trial = "dualpi2", "dualpi2: two queues for L4S", "dualpi2"
     since = "6.17"
     early_drops, marks = ("drops", "overlimits"), ("ecn_mark",)
+    marks_again = ("step_marks",)  # do_step_aqm (sch_dualpi2.c) marks what the coupling has marked
     parameters = (
         TARGET,
         TUPDATE,

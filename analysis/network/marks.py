@@ -37,6 +37,7 @@ def _compared(
     counted = sum(round(network.qdiscs.marks(port.name)) for port in ports)
     seen = sum(each.marked for each in met)
     most = seen + sum(each.marked_before for each in met) + _dropped_after(network, ports[0])
+    most += round(sum(network.qdiscs.marks_again(port.name) for port in ports))
     wrong = seen - counted if len(ports) > 1 else max(seen - counted, counted - most)
     outcome = CheckOutcome.UNUSABLE if wrong > 0 else CheckOutcome.GOOD
     sentence = (

@@ -82,6 +82,7 @@ class Qdisc(Struct, frozen=True):
     marked: float | None = None
     ecn_mark: float | None = None
     ce_mark: float | None = None
+    step_marks: float | None = None
     tins: tuple[CakeTin, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -154,6 +155,11 @@ class QdiscsFile(Struct, frozen=True):
     def marks(self, port: str) -> float:
         """Packets that the port's queue marked with CE during the trial."""
         return sum(self._grown(port, _QUEUE, counter) for counter in self._managed(port).marks)
+
+    def marks_again(self, port: str) -> float:
+        """Return the most marks of packets that the port's queue counted twice."""
+        again = self._managed(port).marks_again
+        return sum(self._grown(port, _QUEUE, counter) for counter in again)
 
     def _managed(self, port: str) -> Discipline:
         """Return the discipline of the port's queue. Raises UsageError for an unknown one."""

@@ -32,6 +32,14 @@ def test_parameters_of_the_discipline_are_set_whatever_their_order() -> None:
         assert {each.settings for each in bottlenecks(made.spec)} == {(("target", "5ms"),)}
 
 
+def test_a_study_keeps_the_parameters_of_its_own_discipline() -> None:
+    own = bottlenecks(find("l4s_coexistence").spec(find("l4s_coexistence").parameters()()))
+    (channel,) = bottlenecks(single(find("l4s_coexistence"), ["link.discipline=dualpi2"]).spec)
+    assert {channel} == own
+    (changed,) = bottlenecks(single(find("l4s_coexistence"), ["link.discipline=fifo"]).spec)
+    assert changed.settings == ()
+
+
 def test_one_run_stands_for_all_values_of_a_parameter_that_a_discipline_lacks() -> None:
     assert grid("slow_start", discipline="fifo,codel", target="1ms,5ms") == [
         "link.discipline fifo, link.target 1ms",

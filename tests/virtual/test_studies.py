@@ -50,6 +50,18 @@ def test_a_fair_queue_cuts_the_udp_flow_down_to_its_share(ready_lab: Lab, tmp_pa
     assert jain["sfq"] > 0.97 > jain["fifo"]
 
 
+def test_packets_of_a_scalable_flow_wait_less_in_two_coupled_queues_than_in_one(
+    ready_lab: Lab, tmp_path: Path
+) -> None:
+    link = {"link.discipline": ["dualpi2", "fifo"]}
+    table = run("l4s_coexistence", tmp_path, duration="5s", bw="40mbit", **link)
+    scalable = table.filter(polars.col("flow").str.starts_with("dctcp")).to_dicts()
+    waits = {row["link.discipline"]: row["queueing_p95_ms"] for row in scalable}
+    assert waits["dualpi2"] < waits["fifo"]
+    (coupled,) = table.filter(polars.col("link.discipline") == "dualpi2")["marks"].unique()
+    assert coupled > 0
+
+
 def test_every_discipline_is_what_the_kernel_then_has(ready_lab: Lab, tmp_path: Path) -> None:
     """A difference between what was asked for and found would fail the point."""
     table = run(

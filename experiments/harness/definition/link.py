@@ -83,7 +83,7 @@ def _changed(
 ) -> Channel:
     managed = discipline(own.get("discipline", channel.discipline))
     names = {each.name for each in managed.parameters}
-    kept = {} if "discipline" in own else dict(channel.settings)
+    kept = dict(channel.settings) if managed.name == channel.discipline else {}
     wanted = {name: value for name, value in given.items() if name in names or not lenient}
     return replace(channel, **own, settings=tuple((kept | wanted).items()))
 
