@@ -311,7 +311,8 @@ class Condition:
 class LinkChange:
     """From `at` after all servers are ready, the port named `port` has this channel.
 
-    Its discipline, its queue and its delay line stay as they are, with the packets in them.
+    Its discipline, its queue and its delay line stay as they are, with the packets in them. Each
+    condition begins with the link of the spec.
     """
 
     at: Duration
@@ -484,11 +485,6 @@ class ExperimentSpec:
 
     def _check_changes(self) -> None:
         channels = {port.name: port.channel for port in self.topology.ports if port.channel}
-        if self.changes and len(self.conditions) > 1:
-            raise UsageError(
-                "A link that changes stays so, and there is more than one condition.",
-                "Make it two experiments.",
-            )
         for change in self.changes:
             before = channels.get(change.port)
             if before is None:

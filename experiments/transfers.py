@@ -105,6 +105,10 @@ def _changing(
 
     with in_background("changes", work):
         yield
+    if len(spec.conditions) > 1:  # the next one begins with the link of the spec
+        for port in live.topology.ports:
+            if port.channel and port.name in {row["port"] for row in rows}:
+                live.change(port.name, port.channel)
     (folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,11 @@ from analysis.records.run_directory import run_of
 from experiments.harness.play.columns import packets
 from experiments.harness.play.settings import PlaySettings
 from experiments.harness.running.seed import carry_seed, judge, limits_for
+from experiments.spec import ExperimentSpec, Flow, LinkChange, congestion_control
 from topologies.foundation.data import to_data
+from topologies.foundation.units import Duration, Packets, Rate, Share
+from topologies.topology_spec import Channel
+from topologies.two_hosts import two_hosts
 
 pytestmark = pytest.mark.virtual
 
@@ -46,3 +51,23 @@ def test_rate_and_loss_change_and_the_queue_stays(ready_lab, tmp_path: Path) -> 
     verdict = judge_network(run_of(tmp_path, data))
     assert verdict.verdict == Usability.CARE
     assert "The link changes" in verdict.reasons[-1]
+
+
+def test_every_condition_meets_the_same_changes(ready_lab, tmp_path: Path) -> None:
+    channel = Channel(Rate.parse("10mbit"), Duration.parse("10ms"), queue=Packets(50))
+    slow = replace(channel, bandwidth=Rate.parse("1mbit"), loss=Share.parse("2%"))
+    spec = ExperimentSpec(
+        "changing",
+        "Both conditions meet a slow link.",
+        two_hosts(channel),
+        (Flow("flow", "h1", "h2", Duration.parse("6s")),),
+        (congestion_control("reno"), congestion_control("cubic")),
+        captures=("h1-eth0", "h2-eth0"),
+        changes=(LinkChange(Duration.parse("3s"), "s1-eth2", slow),),
+    )
+    carry_seed(spec, 1, tmp_path, limits_for(spec, 300.0), ready_lab, lambda *_: None)
+    assert not judge(spec, 1, tmp_path).failures
+    for condition in ("reno", "cubic"):
+        (change,) = json.loads((tmp_path / condition / "changes.json").read_text())
+        rates = [row["options"]["rate"] for row in change["before"] if row["kind"] == "tbf"]
+        assert rates == [channel.bandwidth.base / 8]
