@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes a Debian machine ready for tcplab. Doing it again does no harm and takes a second.
 #
-#   provision.sh packages NAME...   install Debian packages; ./tcplab installs what a command lacks
-#                                   with this
+#   provision.sh packages NAME...   install Debian packages; ./tcplab --yes installs what a command
+#                                   lacks with this
 #   provision.sh machine            all that native runs need, for a machine that is there for
 #                                   tcplab only (Vagrant): packages, modules at every start,
 #                                   libraries; then, here, `sudo python3 -m experiments.sack`

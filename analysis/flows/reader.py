@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from testbed.recipes.engine import CORE, engine_file
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
@@ -104,18 +107,20 @@ class Reading:
         return None if self.packet_table is None else self.packet_table.to_polars()
 
 
+@cache
 def load_engine() -> Any:
-    """Load the engine, whose functions are in core/src/lib.rs.
+    """Load the engine, whose functions are in core/src/lib.rs; a checkout compiles it first.
 
-    Raises TcplabError if it is not compiled.
+    Raises TcplabError if that fails.
     """
-    try:
-        return import_module(f"{__package__}._core")
-    except ImportError as error:
-        raise TcplabError(
-            f"The engine that reads captures is not compiled ({error}).",
-            "Start ./tcplab, which compiles it, or install a release.",
-        ) from error
+    name = f"{__package__}._core"
+    if not CORE.exists():  # an installed copy
+        return import_module(name)
+    spec = spec_from_file_location(name, engine_file())
+    assert spec and spec.loader, "a library"
+    engine = sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(engine)
+    return engine
 
 
 def read(

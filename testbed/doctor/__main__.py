@@ -15,10 +15,10 @@ from testbed.doctor import running_kernel, system, timing
 from testbed.doctor.machine import ExaminedMachine, Finding
 from testbed.host.scratch import orphans
 from testbed.lab.kernel.built import init_part
-from testbed.lab.parts import release_of, stated_digests
-from testbed.lab.survey import entries
+from testbed.lab.parts import parts, release_of, stated_digests
 from testbed.native.journal import stale
 from testbed.recipes import cache
+from testbed.recipes.cache import is_there
 from testbed.virtual.choice import allowed_sandbox
 from topologies.foundation.errors import TcplabError
 
@@ -39,12 +39,13 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
-    absent = [entry.name.partition("-")[0] for entry in entries() if not entry.exists()]
-    return system.lab(absent, "" if absent else release_of(stated_digests(entries())))
+    absent = [recipe.name for recipe in parts() if not is_there(recipe)]
+    places = [recipe.place for recipe in parts()]
+    return system.lab(absent, "" if absent else release_of(stated_digests(places)))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
-    built = all(entry.exists() for entry in entries())
+    built = all(map(is_there, parts()))
     return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
 
 

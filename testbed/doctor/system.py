@@ -133,7 +133,7 @@ def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
     yield _installed(machine, "native", "network's tools", NATIVE, "" if brought else _INSTALLS)
 
 
-_INSTALLS = " ./tcplab run installs what its testbed needs."
+_INSTALLS = " ./tcplab --yes run installs what its testbed needs."
 
 
 def _installed(

@@ -18,9 +18,9 @@ def in_virtual_environment() -> None:
     if all(map(importlib.util.find_spec, _LIBRARIES.split())):
         return
     python = _ENVIRONMENT / "bin" / "python"
-    if not python.exists() or Path(sys.prefix) == _ENVIRONMENT:
-        sys.exit(
-            "Error: the libraries are not installed. Run ./tcplab run --list once: it installs what"
-            " is missing."
-        )
+    if Path(sys.prefix) == _ENVIRONMENT:
+        broken = "some of its libraries are missing"
+        sys.exit(f"Error: {_ENVIRONMENT} is broken: {broken}. Remove it: rm -r {_ENVIRONMENT}")
+    if not python.exists():
+        sys.exit("Error: the libraries are not installed. Start ./tcplab lab list: it makes .venv.")
     os.execv(python, [str(python), *sys.orig_argv[1:]])

@@ -6,10 +6,18 @@ The standard library only: the launcher uses this before anything is installed.
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
-from collections.abc import Iterable
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from testbed.host.naming import CODE
+from topologies.foundation.errors import TcplabError
+
+YES = "TCPLAB_YES"
+"""Set by `./tcplab --yes`: missing packages are installed without a question."""
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
@@ -25,9 +33,9 @@ NATIVE = {
     "unshare": "util-linux",
     "mount": "mount",
 }
+COMPILER = {"gcc": "gcc", "/usr/include/stdio.h": "libc6-dev"}
 KERNEL = {
-    "gcc": "gcc",
-    "/usr/include/stdio.h": "libc6-dev",
+    **COMPILER,
     "ld": "binutils",
     "make": "make",
     "flex": "flex",
@@ -35,25 +43,19 @@ KERNEL = {
     "bc": "bc",
     "xz": "xz-utils",
     "patch": "patch",
+    "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
 IMAGE = {
     "mksquashfs": "squashfs-tools",
     "gcc": "gcc",
-    "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
 PACKETDRILL = {"git": "git"}
 COMPARISON = {"tcptrace": "tcptrace"}
 """Tests compare the engine with it."""
 ENGINE = {"cargo": "cargo"}
 """Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
-KINDS = {
-    "light": ALWAYS,
-    "run": {**ALWAYS, **VIRTUAL},
-    "docs": {**ALWAYS, **VIRTUAL},
-    "test": {**ALWAYS, **VIRTUAL, **COMPARISON},
-    "native": {**ALWAYS, **NATIVE},
-}
-"""Tools that each kind of command needs; `light` ones (analyze, image import, --help) run none."""
+KINDS = {"test": {**VIRTUAL, **COMPARISON}, "native": {**ALWAYS, **NATIVE}}
+"""Tools that tests need, and machines for native runs."""
 
 MORE_TESTS = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -93,3 +95,40 @@ def of_tools(tools: Iterable[str]) -> list[str]:
 def install_command(packages: Iterable[str]) -> str:
     """Return the command that a user types to install packages."""
     return f"sudo apt-get install --no-install-recommends {' '.join(packages)}"
+
+
+def install_missing(tools: Iterable[str]) -> None:
+    """Install the packages of missing tools if the user agrees. Raises TcplabError without them."""
+    absent = [tool for tool in tools if not present(tool)]
+    if not absent:
+        return
+    wanted = of_tools(absent)
+    problem = f"Missing here: {', '.join(absent)}."
+    if not (CODE / "provision.sh").exists() or not shutil.which("apt-get", path=PATH):
+        names = f"In Debian these packages have them: {' '.join(wanted)}."
+        raise TcplabError(problem, f"Install them with the system's tools. {names}")
+    if not wanted or not _is_agreed(wanted):
+        remedy = f"Install them: {install_command(wanted)}, or start with ./tcplab --yes."
+        raise TcplabError(problem, remedy)
+    _install(wanted)
+
+
+def _is_agreed(wanted: Sequence[str]) -> bool:
+    if os.environ.get(YES):
+        return True
+    if not sys.stdin.isatty() or not sys.stderr.isatty():
+        return False
+    print(f"These packages are missing: {' '.join(wanted)}", file=sys.stderr)
+    print("Install them with apt? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _install(wanted: Sequence[str]) -> None:
+    """Install packages as root, or by sudo. Raises TcplabError."""
+    problem = f"The packages {' '.join(wanted)} could not be installed."
+    by_root = [] if os.geteuid() == 0 else ["sudo"]
+    if by_root and not shutil.which("sudo"):
+        raise TcplabError(problem, f"As root, run: {install_command(wanted).removeprefix('sudo ')}")
+    command = [*by_root, "sh", str(CODE / "provision.sh"), "packages", *wanted]
+    if subprocess.run(command, check=False).returncode:
+        raise TcplabError(problem, "See apt's message above.")

@@ -111,9 +111,9 @@ def _own_files(name: str) -> list[Path]:
     data = [file for ending in _DATA if (file := place.with_suffix(ending)).is_file()]
     if sources:
         return [*sources[:1], *data]
-    # A library such as _core.abi3.so; if it is not built, the Rust sources of core/.
-    libraries = sorted(place.parent.glob(f"{place.name}.*so"))
-    return libraries or sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
+    # The Rust sources of core/, or in an installed copy a library such as _core.abi3.so.
+    rust = sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
+    return rust or sorted(place.parent.glob(f"{place.name}.*so"))
 
 
 def _packages_around(files: list[Path]) -> Iterator[Path]:
@@ -143,10 +143,10 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _all_files() -> list[Path]:
-    """Return every module of all packages, their tables and the compiled engine."""
+    """Return every module of all packages, their tables and the engine's sources or library."""
     files: list[Path] = []
     for folder in (CODE / package for package in PACKAGES):
-        compiled = [*folder.rglob("*.so")] or [*folder.glob("*/core/src/*.rs")]
+        compiled = [*folder.glob("*/core/src/*.rs")] or [*folder.rglob("*.so")]
         read = [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
         files += [*read, *compiled]
     return sorted(files)

@@ -16,7 +16,6 @@ from pathlib import Path
 from testbed.lab.image.recipe import IMAGE, image_recipe
 from testbed.lab.kernel.built import init_part, kernel_part, toolchain
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.recipe import MODULE_TREE
 from testbed.recipes.cache import MANIFEST, Recipe
 
 RELEASE_FILE = Path(__file__).with_name("release.toml")
@@ -60,7 +59,6 @@ _FILES = {
     "init": "init",
     "image": IMAGE,
     "confine": "confine",
-    "modules": MODULE_TREE,
 }
 
 

@@ -18,13 +18,16 @@ from typing import NoReturn
 
 import click
 
+from testbed.host.packages import install_missing
+from testbed.lab import ahead
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.image.recipe import IMAGE
-from testbed.lab.kernel.built import kernel_part
+from testbed.lab.kernel.built import kernel_part, modules_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL
 from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.parts import digests_of_parts, parts, release_of
+from testbed.lab.survey import tools_for
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -35,13 +38,12 @@ from topologies.foundation.errors import TcplabError
 class Lab:
     """The files of a ready lab, and what is known of them.
 
-    `confine` starts the kernel; `modules` is what building a module needs
-    (testbed.lab.kernel.recipe); `selftests` are the kernel's own packetdrill scripts and
+    `confine` starts the kernel; `selftests` are the kernel's own packetdrill scripts and
     `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
     whatever it is told; without `open_vswitch` its switches are bridges; only with `takes_orders`
     it has /dev/orders (testbed.guest.orders). `digests` are SHA-256 of kernel, init, image and
-    modules, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
+    confine, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
     """
 
     kernel: Path
@@ -52,7 +54,6 @@ class Lab:
     seccomp: bool
     digests: Mapping[str, str]
     packages: Mapping[str, str]
-    modules: Path = Path()
     selftests: Path = Path()
     tunnel: Path = Path()
     time_travel: bool = True
@@ -75,6 +76,9 @@ def lab(
     if not rebuild and (ready := lab_if_ready(kernel)):
         return ready
     report, recipes = report or BuildReport(), parts(kernel, source)
+    install_missing(tools_for(recipes))
+    if not cache.is_there(recipes[0]):  # minutes, in which the image is made as well
+        ahead.begin()
     return _lab(kernel, [cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
@@ -109,6 +113,13 @@ def built_lab(kernel: str) -> Lab:
     )
 
 
+def module_tree(ready: Lab, report: BuildReport | None = None) -> tuple[Path, str]:
+    """Return what modules of the lab's kernel are built with, and its SHA-256."""
+    part = modules_part() if ready.choice.is_default else kernel_part(ready.choice)
+    entry = cache.ready(part, report or BuildReport())
+    return entry.folder / MODULE_TREE, entry.files[MODULE_TREE]
+
+
 def export(file: Path, report: BuildReport | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
@@ -120,7 +131,7 @@ def export(file: Path, report: BuildReport | None = None) -> Lab:
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
     """Take the lab from an export or a release. Raises TcplabError if it is not whole."""
     report = report or BuildReport()
-    lab_export.import_(parts(), file, report, [bubblewrap_recipe()])
+    lab_export.import_(parts(), file, report, [bubblewrap_recipe(), modules_part()])
     return lab(report)
 
 
@@ -135,7 +146,6 @@ def _lab(choice: KernelChoice, entries: list[cache.Entry]) -> Lab:
         confine=init.folder / "confine",
         init=init.folder / "init",
         image=image.folder / IMAGE,
-        modules=kernel.folder / MODULE_TREE,
         selftests=kernel.folder / SELFTESTS,
         tunnel=kernel.folder / TUNNEL,
         kernel_release=kernel.facts["release"],
@@ -215,7 +225,6 @@ def _show(ready: Lab) -> None:
         "confine": ready.confine,
         "init": ready.init,
         "image": f"{len(ready.packages)} packages: {ready.image}",
-        "modules": f"what a module needs of the kernel's tree: {ready.modules}",
         "whole": release_of(ready.digests),
     }
     for name, text in rows.items():

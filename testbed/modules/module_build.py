@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.kernel_modules import KernelModule
+from testbed.host.packages import install_missing
 from testbed.lab.kernel.recipe import FIXED, compiler
 from testbed.lab.kernel.version import kernel_version
-from testbed.lab.ready import Lab
+from testbed.lab.ready import Lab, module_tree
 from testbed.recipes import cache
-from testbed.recipes.building import FOLDER, BuildReport, Workshop, need_tools
+from testbed.recipes.building import FOLDER, BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import CommandError, TcplabError
 
@@ -56,13 +57,15 @@ class BuiltModule:
 def built(module: KernelModule, lab: Lab, report: BuildReport | None = None) -> BuiltModule:
     """Return the module for the lab kernel. Raises TcplabError with the compiler's errors."""
 
+    tree, digest = module_tree(lab, report)
+
     def prepare(workshop: Workshop) -> list[str]:
         (workshop.folder / "tree").mkdir()
         command = ["tar", "-xz", "-C", "tree"]
-        workshop.run("Unpacking the kernel's headers", command, source=lab.modules, bare=True)
+        workshop.run("Unpacking the kernel's headers", command, source=tree, bare=True)
         return ["make", "ARCH=um", "-C", "tree", *kernel_version(lab.choice.series).make]
 
-    return _made(module, _recipe(module, lab.digests["modules"], prepare), report)
+    return _made(module, _recipe(module, digest, prepare), report)
 
 
 def built_for_this_kernel(module: KernelModule, report: BuildReport | None = None) -> BuiltModule:
@@ -89,7 +92,7 @@ def attached(modules: Iterable[BuiltModule]) -> dict[str, bytes]:
 
 
 def _recipe(module: KernelModule, kernel: str, prepare: Prepare) -> Recipe:
-    need_tools(MODULE_TOOLS)
+    install_missing(MODULE_TOOLS)
     variant = f"{module.name} {module.digest} {kernel} {compiler()}"
     return Recipe(
         "module",

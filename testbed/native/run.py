@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from testbed.host.packages import NATIVE, install_command, of_tools, present
+from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
 from testbed.jobs.archive import job_archive, job_file
 from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
 from testbed.native.changes import KernelNeeds, changed
@@ -46,6 +46,7 @@ def run_natively(
     it. What killed runs left is undone first. Raises TcplabError if this machine cannot run
     natively (see `obstacles`), or if the job fails or is stopped.
     """
+    install_missing(NATIVE)
     for obstacle in obstacles():
         raise obstacle
     with (

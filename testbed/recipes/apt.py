@@ -82,9 +82,11 @@ Acquire::Languages "none";
 """
 _URI = re.compile(r"(?m)^'([^']+)' (\S+) \d+ SHA256:([0-9a-f]{64})$")
 _NO_PAST = (
-    "Name an archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"
-    " `tcplab image import FILE`."
+    "Check the network, name another archive of Debian's past versions in TCPLAB_SNAPSHOT, or take"
+    " a release: `tcplab image import FILE`."
 )
+SNAPSHOT = "https://snapshot.debian.org/archive/debian"
+"""Debian's archive of all that it ever published, below the time of a publication."""
 _NAMED = 5  # missing packages
 APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
@@ -183,9 +185,17 @@ def mirror(suite: str) -> str:
 
 
 def archives(suite: str, day: str) -> list[str]:
-    """Return the mirror and, in $TCPLAB_SNAPSHOT, its state of a day (below 20260131T235959Z)."""
-    past = os.environ.get("TCPLAB_SNAPSHOT", "").rstrip("/")
-    return [mirror(suite), *([f"{past}/{day.replace('-', '')}T235959Z"] if past else [])]
+    """Return the mirror, if one is known, and its state of a day in an archive that keeps all.
+
+    The archive is $TCPLAB_SNAPSHOT, by default Debian's own.
+    """
+    past = (os.environ.get("TCPLAB_SNAPSHOT") or SNAPSHOT).rstrip("/")
+    past += "-security" if past == SNAPSHOT and suite.endswith("-security") else ""
+    dated = f"{past}/{day.replace('-', '')}T235959Z"
+    try:
+        return [mirror(suite), dated]
+    except TcplabError:  # a system other than Debian
+        return [dated]
 
 
 def _locked(printed: str, root: str) -> Iterator[LockedPackage]:

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from testbed.host.packages import install_command, of_tools
 from topologies.foundation.errors import CommandError, TcplabError
 
 FOLDER = "/tmp/tcplab"
@@ -191,16 +190,6 @@ def variables(environment: Mapping[str, str], network: bool) -> list[str]:
     proxies = {name: os.environ[name] for name in names if name in os.environ}
     wanted = {**ENVIRONMENT, **proxies, **environment}
     return [part for name, value in wanted.items() for part in ("--setenv", name, value)]
-
-
-def need_tools(tools: Sequence[str]) -> None:
-    """Raises TcplabError that names every missing program and the packages that hold them."""
-    absent = [tool for tool in tools if not shutil.which(tool, path=ENVIRONMENT["PATH"])]
-    if absent:
-        remedy = f"Install them with `{install_command(of_tools(absent))}`."
-        raise TcplabError(
-            f"Programs that the build needs are missing: {', '.join(absent)}.", remedy
-        )
 
 
 def need_space(folder: Path, size: int) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import shutil
 import tempfile
@@ -25,6 +26,7 @@ from typing import Any
 
 from testbed.host import locks
 from testbed.host.naming import CODE
+from testbed.recipes import prebuilt
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import StrangeFile, digest_of
@@ -35,7 +37,7 @@ _SETTLED = 2.0
 _BRIEF = 1.0  # seconds; while files are read for longer than that, one may change unseen
 
 FORMAT = 1
-MANIFEST = "manifest.json"
+MANIFEST = prebuilt.MANIFEST
 BROUGHT = CODE / "brought"
 """The entries that a release brings next to its code; a checkout has none."""
 _CHECKOUT = CODE
@@ -131,9 +133,44 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
         problem += "is not built here." if rebuild else "is damaged."
         raise TcplabError(problem, "Install the release again, or build in a checkout.")
     with locked(recipe.name, report):
-        if not rebuild and (entry := usable(recipe, report)):
+        if not rebuild and (entry := usable(recipe, report) or _unpacked(recipe)):
             return entry
         return build(recipe, report)
+
+
+def _unpacked(recipe: Recipe) -> Entry | None:
+    """Return the entry that comes with the code, unpacked; None if there is none of this recipe."""
+    if not prebuilt.is_prebuilt(recipe.name, recipe.key):
+        return None
+    with temporary(recipe.name) as finished:
+        try:
+            prebuilt.unpack(recipe.name, recipe.outputs, finished)
+            verify(recipe, finished)
+        except (DamagedEntry, lzma.LZMAError, OSError, EOFError) as error:
+            problem = f"The {recipe.name} that comes with the code is damaged ({error})."
+            raise TcplabError(problem, "Get it again: git checkout prebuilt") from error
+        install(finished, recipe.place_if_given)
+    return verify(recipe, recipe.place_if_given)
+
+
+def differences(recipe: Recipe, report: BuildReport) -> list[str]:
+    """Build the recipe and return the files that differ from those that come with the code.
+
+    Raises TcplabError if none come with it.
+    """
+    manifest = prebuilt.manifest_of(recipe.name)
+    if not manifest or manifest["key"] != recipe.key:
+        problem = f"No {recipe.name} of this recipe comes with the code."
+        raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")
+    with locked(recipe.name, report), temporary(recipe.name) as work:
+        recipe.build(Workshop(work, folder() / f"{recipe.name}.log", report))
+        stated = {name: manifest["files"][name]["sha256"] for name in recipe.outputs}
+        return [name for name, digest in stated.items() if digest_of(work / name) != digest]
+
+
+def is_there(recipe: Recipe) -> bool:
+    """Check that the entry need not be built: it is in the cache, or it comes with the code."""
+    return recipe.place.exists() or prebuilt.is_prebuilt(recipe.name, recipe.key)
 
 
 def usable(recipe: Recipe, report: BuildReport) -> Entry | None:

@@ -17,11 +17,13 @@ from pathlib import Path
 from testbed import VERSION
 from testbed.host.naming import CODE, HOME
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
+from testbed.lab.kernel.built import modules_part
 from testbed.lab.parts import NOT_A_RELEASE, parts, release_of, state_release
 from testbed.lab.ready import Lab, lab
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import MANIFEST, Entry
+from testbed.recipes.engine import released_environment
 from testbed.release.archive import called, make_archive, python_module
 from testbed.virtual.run import compiled_entry
 from topologies.foundation.errors import TcplabError
@@ -72,16 +74,7 @@ def _of_code(work: Path) -> Path:
     """Return a wheel of this checkout's code, compiled so that no path of this machine is in it."""
     source = work / "source"
     shutil.copytree(CODE, source, ignore=shutil.ignore_patterns(*_NOT_SOURCE), symlinks=True)
-    crates = os.environ.get("CARGO_HOME", str(Path.home() / ".cargo"))
-    moved = {str(source): "/tcplab", crates: "/cargo"}
-    flags = [f"--remap-path-prefix={old}={new}" for old, new in moved.items()]
-    environment = {
-        "CARGO_PROFILE_RELEASE_LTO": "fat",
-        "CARGO_PROFILE_RELEASE_CODEGEN_UNITS": "1",
-        "RUSTFLAGS": " ".join([*flags, "-C strip=symbols"]),
-        "CFLAGS": " ".join(f"-ffile-prefix-map={old}={new}" for old, new in moved.items()),
-        "CARGO_TARGET_DIR": str(work / "target"),
-    }
+    environment = released_environment(source) | {"CARGO_TARGET_DIR": str(work / "target")}
     options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(work / "code")]
     called(python_module("pip", "wheel", *options, source), work, **environment)
     return next((work / "code").glob("*.whl"))
@@ -115,7 +108,9 @@ def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelea
         raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
     ready = lab(report)
     _state(ready, new)
-    entries = [cache.ready(recipe, report) for recipe in (*parts(), bubblewrap_recipe())]
+    entries = [
+        cache.ready(recipe, report) for recipe in (*parts(), modules_part(), bubblewrap_recipe())
+    ]
     entries.append(compiled_entry(ready))
     with cache.locked("release", report), cache.temporary("release") as work:
         report.step("Making the wheel")

@@ -8,7 +8,6 @@ import lzma
 import shutil
 import struct
 import subprocess
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -473,9 +472,14 @@ def test_a_file_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
 def test_an_engine_that_is_not_compiled_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "analysis.flows._core", None)
-    with pytest.raises(TcplabError, match=r"is not compiled .*Start \./tcplab"):
-        flows.read(conversation().write(tmp_path))
+    monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("testbed.recipes.prebuilt.PREBUILT", tmp_path)
+    cargo = tmp_path / "cargo"
+    cargo.write_text("#!/bin/sh\necho no crates >&2\nexit 101\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(TcplabError, match=r"no crates(.|\n)*Check that cargo"):
+        flows.load_engine.__wrapped__()
 
 
 def test_an_absurd_record_ends_the_reading_with_a_fault(look: Look) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.host.packages import install_missing
 from testbed.recipes.apt import Apt, read_lock
-from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
 from tests.native.stock_kernel import START, pack_disk
 
@@ -36,7 +37,7 @@ def ubuntu_kernel(address: str) -> Entry:
 
 
 def _build(workshop: Workshop) -> Facts:
-    need_tools(("bwrap", "dpkg-deb", "zstd"))
+    install_missing(("bwrap", "dpkg-deb", "zstd"))
     for deb in Apt(workshop, "noble").download_locked(read_lock(LOCK)):
         command = ["dpkg-deb", "--extract", str(deb.relative_to(workshop.folder)), "unpacked"]
         workshop.run(f"Unpacking {deb.name}", command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import multiprocessing
 import os
 import pwd
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from testbed.host.naming import CODE
-from testbed.recipes import cache, export
+from testbed.recipes import cache, export, prebuilt
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError
 
@@ -251,3 +252,54 @@ def test_what_a_release_brings_is_used_where_it_is_and_never_built(
     (tmp_path / "brought/cake/slice").write_text("bitten")
     with pytest.raises(TcplabError, match="is damaged"):
         cache.ready(recipe, report)
+
+
+def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
+    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    recipe = oven.recipe()
+    assert not cache.is_there(recipe)
+    made = cache.ready(recipe, report)
+    prebuilt.pack(recipe.name, recipe.outputs, made.folder)
+    shutil.rmtree(made.folder)
+    assert cache.is_there(recipe)
+    entry = cache.ready(recipe, report)
+    assert oven.built == ["cake"] and entry.files == made.files
+    assert entry.folder == recipe.place_if_given
+    changed = oven.recipe(content="salt")
+    assert not cache.is_there(changed)
+    assert cache.ready(changed, report).files != made.files
+    assert oven.built == ["cake", "cake"]
+
+
+def test_a_damaged_entry_is_unpacked_again_and_damaged_code_is_refused(
+    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    recipe = oven.recipe()
+    prebuilt.pack(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
+    shutil.rmtree(recipe.place)
+    cache.ready(recipe, report)
+    (recipe.place / "slice").write_text("bitten")
+    cache.ready(recipe, report)
+    assert oven.built == ["cake"] and "sweet" in (recipe.place / "slice").read_text()
+    shutil.rmtree(recipe.place)
+    (tmp_path / "prebuilt/cake/slice.xz").write_bytes(lzma.compress(b"another"))
+    with pytest.raises(TcplabError, match=r"differs from its SHA-256.*git checkout"):
+        cache.ready(recipe, report)
+
+
+def test_entries_that_come_with_the_code_are_compared_with_a_new_build(
+    oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    recipe = oven.recipe()
+    with pytest.raises(TcplabError, match="release --prebuilt"):
+        cache.differences(recipe, report)
+    prebuilt.pack(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
+    assert cache.differences(recipe, report) == []
+    other = oven.recipe(content="salt")
+    manifest = tmp_path / "prebuilt/cake/manifest.json"
+    manifest.write_text(manifest.read_text().replace(recipe.key, other.key))
+    assert cache.differences(other, report) == ["slice"]

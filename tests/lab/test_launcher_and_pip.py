@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -11,20 +12,24 @@ from pathlib import Path
 import pytest
 
 from tests.lab.launcher_programs import link_programs
-from tests.lab.small_backend import write_wheel
+from tests.lab.small_wheels import write_wheel
 
-LAUNCHER = Path(__file__).parents[2] / "tcplab"
-MAIN = "import importlib.metadata, testbed.lab.kernel\nprint(importlib.metadata.version('thing'))\n"
-FILES = {
-    "testbed/host/packages.py": "",
-    "testbed/lab/survey.py": "",
-    "testbed/lab/kernel/__init__.py": "",
-    "testbed/recipes/cache.py": "",
-    "experiments/harness/cli/main.py": MAIN,
-    "locks/build.lock": "",
-    "pyproject.toml": "[build-system]\nrequires = []\n"
-    "build-backend = 'small_backend'\nbackend-path = ['.']\n",
-}
+ROOT = Path(__file__).parents[2]
+MAIN = """import importlib.metadata, testbed.lab.kernel
+names = {entry.name for entry in importlib.metadata.entry_points(group="pytest11")}
+assert "tcplab" in names, names
+print(importlib.metadata.version('thing'))
+"""
+FILES = {"experiments/harness/cli/main.py": MAIN}
+COPIED = (
+    "tcplab",
+    "pyproject.toml",
+    "testbed/__init__.py",
+    "testbed/host",
+    "testbed/recipes",
+    "testbed/lab",
+    "topologies",
+)
 
 
 @dataclass
@@ -39,94 +44,155 @@ class SmallCheckout:
         wheel = self.tree / "wheels" / f"thing-{version}-py3-none-any.whl"
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest() if wheel.exists() else "0" * 64
         lock = f"thing=={version} --hash=sha256:{digest}\n"
-        (self.tree / "locks/python.lock").write_text(lock)
+        for name in ("python", "cluster"):
+            (self.tree / f"locks/{name}.lock").write_text(lock)
 
-    def start(self, **environment: str) -> subprocess.CompletedProcess[str]:
+    def begin(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start ./tcplab offline, as a newcomer's shell does: Python may write its bytecode."""
         variables = {"PATH": str(self.programs), "HOME": str(self.tree), "PIP_NO_INDEX": "1"}
         variables["PIP_FIND_LINKS"] = str(self.tree / "wheels")
-        return subprocess.run(
-            [self.tree / "tcplab", "--version"],
+        return subprocess.Popen(
+            [self.tree / "tcplab", *(words or ("lab",))],
             env={**variables, **environment},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            check=False,
         )
 
-    def ran_without_installing(self, version: str, **environment: str) -> bool:
-        done = self.start(**environment)
-        return (done.returncode, done.stdout, done.stderr) == (0, f"{version}\n", "")
+    def start(self, *words: str, **environment: str) -> tuple[int, str, str]:
+        """Return exit status, output and errors."""
+        process = self.begin(*words, **environment)
+        output, errors = process.communicate()
+        return process.returncode, output, errors
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> SmallCheckout:
-    """A small checkout after its first start."""
+    """A small checkout before its first start."""
     made = SmallCheckout(tmp_path / "tree", tmp_path / "programs")
     link_programs(made.programs)
     for name, text in FILES.items():
         (made.tree / name).parent.mkdir(parents=True, exist_ok=True)
         (made.tree / name).write_text(text)
-    shutil.copy(LAUNCHER, made.tree)
-    shutil.copy(Path(__file__).with_name("small_backend.py"), made.tree)
-    (made.tree / "wheels").mkdir()
+    ignored = shutil.ignore_patterns("__pycache__")
+    for name in COPIED:
+        source, target = ROOT / name, made.tree / name
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
+        else:
+            shutil.copy(source, target)
+    for folder in ("wheels", "locks"):
+        (made.tree / folder).mkdir()
     for version in ("1.0", "2.0"):
         write_wheel(made.tree / "wheels", "thing", version)
     made.lock("1.0")
-    first = made.start()
-    assert (first.returncode, first.stdout) == (0, "1.0\n"), first.stderr
     return made
 
 
-def test_the_second_command_installs_nothing_again(checkout: SmallCheckout) -> None:
-    assert (checkout.tree / "testbed/lab/kernel/__pycache__").is_dir()
-    assert checkout.ran_without_installing("1.0")
+@pytest.fixture
+def started(checkout: SmallCheckout) -> SmallCheckout:
+    status, output, errors = checkout.start()
+    assert (status, output) == (0, "1.0\n"), errors
+    return checkout
 
 
-def test_a_failed_pip_is_a_failed_start_until_the_lock_is_right(checkout: SmallCheckout) -> None:
-    checkout.lock("1.1")
-    for _ in range(2):
-        failed = checkout.start()
-        assert failed.returncode == 1 and not failed.stdout
-        assert "No matching distribution found for thing==1.1" in failed.stderr
-    checkout.lock("1.0")
-    assert checkout.start().stdout == "1.0\n"
-    assert checkout.ran_without_installing("1.0")
+ONLY_RAN = (0, "1.0\n", "")
 
 
-def test_a_half_installed_venv_is_not_taken_for_the_one_before(checkout: SmallCheckout) -> None:
-    project = checkout.tree / "pyproject.toml"
-    whole = project.read_text()
-    checkout.lock("2.0")
-    project.write_text(whole.replace("small_backend", "no_backend"))
-    failed = checkout.start()
-    assert failed.returncode == 1 and "could not be installed" in failed.stderr
-    checkout.lock("1.0")
-    project.write_text(whole)
-    assert checkout.start().stdout == "1.0\n"
-
-
-def test_another_home_or_cache_installs_nothing(checkout: SmallCheckout, tmp_path: Path) -> None:
-    assert checkout.ran_without_installing("1.0", HOME=str(tmp_path))
-    assert checkout.ran_without_installing("1.0", TCPLAB_CACHE=str(tmp_path / "cache"))
-
-
-def test_a_cargo_that_comes_or_goes_installs_nothing(
-    checkout: SmallCheckout, tmp_path: Path
+def test_no_later_command_installs_again(
+    started: SmallCheckout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cargo = tmp_path / "bin" / "cargo"
+    """Neither bytecode, another home, cache, or PATH, nor another way to the checkout."""
+    assert (started.tree / "testbed/lab/kernel/__pycache__").is_dir()
+    cargo = tmp_path / "bin/cargo"
     cargo.parent.mkdir()
     cargo.symlink_to("/bin/true")
-    assert checkout.ran_without_installing("1.0", PATH=f"{cargo.parent}:{checkout.programs}")
-    assert checkout.ran_without_installing("1.0")
+    assert started.start() == ONLY_RAN
+    assert started.start(HOME=str(tmp_path)) == ONLY_RAN
+    assert started.start(TCPLAB_CACHE=str(tmp_path / "cache")) == ONLY_RAN
+    assert started.start(PATH=f"{cargo.parent}:{started.programs}") == ONLY_RAN
+    link = tmp_path / "link"
+    link.symlink_to(started.tree)
+    assert SmallCheckout(link, started.programs).start() == ONLY_RAN
+    moved = started.tree.rename(tmp_path / "moved")
+    assert SmallCheckout(moved, started.programs).start() == ONLY_RAN
 
 
-def test_an_engine_that_cannot_be_compiled_names_cargo(checkout: SmallCheckout) -> None:
-    backend = checkout.tree / "small_backend.py"
-    backend.write_text("raise SystemExit('error: no crates')\n")
-    (checkout.tree / "setup.py").touch()
-    (checkout.tree / "pyproject.toml").write_text(
-        (checkout.tree / "pyproject.toml").read_text() + "\n"
-    )
-    failed = checkout.start()
-    assert failed.returncode == 1 and not failed.stdout
-    assert "Check that cargo works" in failed.stderr and "error: no crates" in failed.stderr
+def test_a_failed_pip_is_a_failed_start_until_the_lock_is_right(started: SmallCheckout) -> None:
+    started.lock("1.1")
+    for _ in range(2):
+        status, output, errors = started.start()
+        assert status == 1 and not output
+        assert "No matching distribution found for thing==1.1" in errors
+    started.lock("1.0")
+    assert started.start()[:2] == (0, "1.0\n")
+    assert started.start() == ONLY_RAN
+
+
+def test_a_wrong_digest_is_refused(checkout: SmallCheckout) -> None:
+    lock = checkout.tree / "locks/python.lock"
+    lock.write_text(lock.read_text()[:-65] + "0" * 64)
+    status, _, errors = checkout.start()
+    assert status == 1 and "DO NOT MATCH THE HASHES" in errors
+
+
+def test_a_larger_lock_serves_smaller_ones(checkout: SmallCheckout) -> None:
+    assert checkout.start("worker")[0] == 0
+    assert checkout.start("lab") == ONLY_RAN
+
+
+def test_many_first_starts_at_once_install_once(checkout: SmallCheckout) -> None:
+    processes = [checkout.begin() for _ in range(4)]
+    ended = [(process.communicate(), process.returncode) for process in processes]
+    assert [(output, status) for (output, _), status in ended] == [("1.0\n", 0)] * 4
+    assert sum("making" in errors for (_, errors), _ in ended) == 1
+
+
+def test_an_environment_of_the_users_is_kept(checkout: SmallCheckout) -> None:
+    (checkout.tree / ".venv/bin").mkdir(parents=True)
+    mine = checkout.tree / ".venv/mine"
+    mine.touch()
+    status, _, errors = checkout.start()
+    assert status == 1 and "was not made by tcplab" in errors and mine.exists()
+
+
+def test_a_link_to_another_checkouts_environment_is_refused(
+    checkout: SmallCheckout, tmp_path: Path
+) -> None:
+    (tmp_path / "theirs").mkdir()
+    (checkout.tree / ".venv").symlink_to(tmp_path / "theirs")
+    status, _, errors = checkout.start()
+    assert status == 1 and "Remove the link" in errors
+    assert not any((tmp_path / "theirs").iterdir())
+
+
+def test_a_broken_environment_is_made_again_in_the_same_folder(started: SmallCheckout) -> None:
+    """The folder may be a mount."""
+    place = started.tree / ".venv"
+    before = place.stat().st_ino
+    shutil.rmtree(place / "bin")
+    status, output, errors = started.start()
+    assert (status, output) == (0, "1.0\n") and "making" in errors
+    assert place.stat().st_ino == before
+
+
+def test_an_old_launchers_environment_is_made_again(started: SmallCheckout) -> None:
+    place = started.tree / ".venv"
+    for file in (*place.glob("stamp-*"), place / "made-by-tcplab"):
+        file.unlink()
+    (place / "made-for").touch()
+    status, output, errors = started.start()
+    assert (status, output) == (0, "1.0\n") and "making" in errors
+
+
+def test_a_checkout_that_may_only_be_read_has_its_environment_in_the_cache(
+    checkout: SmallCheckout, tmp_path: Path
+) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root may write anywhere")
+    checkout.tree.chmod(0o555)
+    status, output, errors = checkout.start(HOME=str(tmp_path / "home"))
+    again = checkout.start(HOME=str(tmp_path / "home"))
+    checkout.tree.chmod(0o755)
+    assert (status, output) == (0, "1.0\n") and "/home/.cache/tcplab/venv-" in errors
+    assert again == ONLY_RAN

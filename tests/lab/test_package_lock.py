@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +23,7 @@ from testbed.recipes.apt import Apt, LockedPackage, PackageLock, read_lock, writ
 from testbed.recipes.building import Workshop
 from topologies.foundation.errors import TcplabError
 
+RECIPES = Path(image.LOCK).parents[1]
 needs_apt = pytest.mark.skipif(shutil.which("apt-get") is None, reason="apt is not installed")
 
 
@@ -68,6 +71,7 @@ def mirrors(tmp_path: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> Pa
     for place in ("now", "past/20260131T235959Z"):
         (tmp_path / place / "pool").mkdir(parents=True)
     monkeypatch.setattr(apt, "mirror", lambda _suite: f"{address}/now")
+    monkeypatch.setattr(apt, "SNAPSHOT", f"{address}/none")
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
@@ -102,3 +106,41 @@ def test_what_the_mirror_has_no_longer_comes_from_the_past(
     (mirrors / "past/20260131T235959Z/pool/thing_1_all.deb").write_bytes(b"old")
     monkeypatch.setenv("TCPLAB_SNAPSHOT", f"{address}/past")
     assert fetched(mirrors, report) == b"old"
+
+
+def test_where_apt_knows_no_mirror_the_archive_of_past_versions_serves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(suite: str) -> str:
+        raise TcplabError(f"no mirror for {suite}")
+
+    monkeypatch.setattr(apt, "mirror", unknown)
+    monkeypatch.delenv("TCPLAB_SNAPSHOT", raising=False)
+    day = "20260131T235959Z"
+    assert apt.archives("bookworm", "2026-01-31") == [f"{apt.SNAPSHOT}/{day}"]
+    assert apt.archives("a-security", "2026-01-31") == [f"{apt.SNAPSHOT}-security/{day}"]
+
+
+LOCKS = [*RECIPES.rglob("packages.lock"), *RECIPES.rglob("source.lock")]
+
+
+@needs_apt
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("place", [0, 1], ids=["mirror", "archive"])
+def test_every_source_has_what_a_lock_names(lock: Path, place: int) -> None:
+    """One package of each; of a source that this machine does not reach nothing is known."""
+    stated = read_lock(lock)
+    places = apt.archives("bookworm", stated.day)
+    if place >= len(places):
+        pytest.skip("apt knows no mirror of Debian here")
+    address = f"{places[place].rstrip('/')}/{max(stated.packages).place}"
+    request = urllib.request.Request(address, method="HEAD")
+    try:
+        with urllib.request.urlopen(request, timeout=60) as reply:
+            assert int(reply.headers["Content-Length"]) > 0
+    except urllib.error.HTTPError as error:
+        if place == 0 and error.code == 404:
+            pytest.skip("the mirror has a newer version; the archive keeps this one")
+        raise
+    except OSError as error:
+        pytest.skip(f"{places[place]} is not reached from here: {error}")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -11,90 +13,103 @@ import pytest
 from testbed.host import packages
 from testbed.lab import survey
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
-from testbed.recipes import apt
+from testbed.lab.parts import parts
+from testbed.recipes import prebuilt
+from topologies.foundation.errors import TcplabError
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def nothing_here(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
+    """No tool is installed, no part of the lab is built, and none comes with the code."""
+    monkeypatch.setattr(packages, "present", lambda tool: False)
     monkeypatch.setattr(survey, "present", lambda tool: False)
+    monkeypatch.setattr(prebuilt, "PREBUILT", cache_folder / "none")
+    monkeypatch.delenv(packages.YES, raising=False)
 
 
-@pytest.mark.parametrize("kind", ["run", "test"])
-def test_an_empty_cache_needs_what_builds_it(nothing_here: None, kind: str) -> None:
-    needed = survey.missing(kind)
-    assert {"python3-venv", "bubblewrap", "gcc", "flex", "squashfs-tools"} <= {*needed}
-    assert needed == sorted({*needed})
+def needed() -> set[str]:
+    return {*packages.of_tools(survey.tools_for(parts()))}
 
 
-def test_a_full_cache_needs_nothing_to_build(nothing_here: None) -> None:
-    for entry in survey.entries():
-        entry.mkdir(parents=True)
-    assert survey.missing("run") == ["bubblewrap", "python3-venv"]
-    assert survey.missing("test") == ["bubblewrap", "python3-venv", "tcptrace"]
+def test_an_empty_cache_needs_what_builds_it(nothing_here: None) -> None:
+    assert {"bubblewrap", "gcc", "flex", "squashfs-tools"} <= needed()
 
 
-def test_a_bubblewrap_that_was_given_need_not_be_installed(nothing_here: None) -> None:
-    for entry in [*survey.entries(), bubblewrap_recipe().place_if_given]:
-        entry.mkdir(parents=True)
-    assert survey.missing("run") == ["python3-venv"]
-
-
-def test_root_gets_what_some_tests_need(
-    nothing_here: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("os.geteuid", lambda: 0)
-    assert "qemu-system-x86" in survey.welcome("test") and survey.welcome("run") == []
-    assert "qemu-system-x86" not in survey.missing("test")
-    monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert survey.welcome("test") == []
+def test_a_full_cache_needs_the_sandbox_only_unless_that_was_given(nothing_here: None) -> None:
+    for recipe in parts():
+        recipe.place.mkdir(parents=True)
+    assert needed() == {"bubblewrap"}
+    bubblewrap_recipe().place_if_given.mkdir()
+    assert needed() == set()
 
 
 def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
-    for entry in survey.entries()[:2]:
-        entry.mkdir(parents=True)
-    assert "squashfs-tools" in survey.missing("run")
-    assert "flex" not in survey.missing("run")
-
-
-def test_a_light_command_builds_nothing(nothing_here: None) -> None:
-    assert survey.missing("light") == ["python3-venv"]
-
-
-@pytest.mark.parametrize(("system", "mirror"), [("ubuntu", ""), ("linuxmint", "http://named")])
-def test_elsewhere_than_on_debian_a_mirror_is_asked_for_before_anything_is_installed(
-    nothing_here: None,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    system: str,
-    mirror: str,
-) -> None:
-    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system})
-    monkeypatch.setattr("shutil.which", lambda tool: f"/usr/bin/{tool}")
-    monkeypatch.setattr(apt, "repositories", dict)
-    monkeypatch.setenv("TCPLAB_MIRROR", mirror)
-    if mirror:
-        survey.main("run")
-        assert "bubblewrap\n" in capsys.readouterr().out
-        return
-    with pytest.raises(SystemExit, match=r"no Debian mirror.*image import.*TCPLAB_MIRROR"):
-        survey.main("run")
-    survey.main("light")
-    for entry in survey.entries():
-        entry.mkdir(parents=True)
-    survey.main("run")
+    for recipe in parts()[:2]:
+        recipe.place.mkdir(parents=True)
+    assert "squashfs-tools" in needed() and "flex" not in needed()
 
 
 def test_native_needs_mininet(nothing_here: None) -> None:
     assert {"mininet", "openvswitch-switch"} <= {*survey.missing("native")}
 
 
-def test_nothing_is_missing_where_all_is_there(
-    monkeypatch: pytest.MonkeyPatch, cache_folder: Path
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, nothing_here: None) -> list[list[str]]:
+    """Commands that would run as root; the terminal answers nothing yet."""
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_options: object) -> subprocess.CompletedProcess[bytes]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(packages.subprocess, "run", run)
+    monkeypatch.setattr("shutil.which", lambda tool, path=None: f"/usr/bin/{tool}")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    return commands
+
+
+INSTALLED = ["sh", str(ROOT / "provision.sh"), "packages", "flex"]
+
+
+def test_without_a_terminal_nothing_is_installed(asked: list[list[str]]) -> None:
+    with pytest.raises(TcplabError, match=r"Missing here: flex.*apt-get install.*flex.*--yes"):
+        packages.install_missing(["flex"])
+    assert not asked
+
+
+@pytest.mark.parametrize(("answer", "installs"), [("y", True), ("n", False), ("", False)])
+def test_a_terminal_is_asked(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, answer: str, installs: bool
 ) -> None:
-    monkeypatch.setattr(survey, "present", lambda tool: True)
-    assert survey.missing("run") == []
+    for stream, text in (("sys.stdin", f"{answer}\n"), ("sys.stderr", "")):
+        terminal = io.StringIO(text)
+        monkeypatch.setattr(terminal, "isatty", lambda: True)
+        monkeypatch.setattr(stream, terminal)
+    with nullcontext() if installs else pytest.raises(TcplabError):
+        packages.install_missing(["flex"])
+    assert asked == ([INSTALLED] if installs else [])
+
+
+def test_with_yes_packages_are_installed_by_root_or_sudo(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(packages.YES, "1")
+    packages.install_missing(["flex"])
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    packages.install_missing(["flex"])
+    assert asked == [INSTALLED, ["sudo", *INSTALLED]]
+
+
+def test_elsewhere_than_on_debian_the_names_are_said(
+    asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(packages.YES, "1")
+    monkeypatch.setattr("shutil.which", lambda tool, path=None: None)
+    with pytest.raises(TcplabError, match=r"In Debian these packages have them: flex"):
+        packages.install_missing(["flex"])
+    assert not asked
 
 
 def test_programs_files_and_modules_are_looked_for(
@@ -116,24 +131,7 @@ def test_the_users_own_path_does_not_count(tmp_path: Path, monkeypatch: pytest.M
     assert not packages.present("own-program")
 
 
-def test_the_launcher_can_ask_without_any_installed_library(cache_folder: Path) -> None:
-    command = [
-        sys.executable,
-        "-I",
-        "-S",
-        "-B",
-        "-c",
-        f"import sys; sys.path.insert(0, {str(ROOT)!r}); {ASK}",
-    ]
-    environment = {"TCPLAB_CACHE": str(cache_folder)}
-    printed = subprocess.run(
-        command, capture_output=True, text=True, check=True, env=environment
-    ).stdout.splitlines()
-    assert [Path(line).name.partition("-")[0] for line in printed if "/" in line] == [
-        "kernel",
-        "init",
-        "image",
-    ]
-
-
-ASK = "from testbed.lab.survey import main; main('run')"
+def test_the_launcher_can_ask_without_any_installed_library() -> None:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from testbed.lab.survey import main"
+    command = [sys.executable, "-I", "-S", "-B", "-c", f"{code}; main('native')"]
+    subprocess.run(command, check=True)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from testbed.host import packages
 from testbed.lab.image import recipe as image
 from testbed.lab.kernel import recipe
 from testbed.lab.kernel import source as kernel_source
@@ -72,11 +73,17 @@ def test_no_source_anywhere_names_every_place(
         """Nowhere."""
         raise TcplabError("no road leads there.")
 
-    for place in ("installed", "from_package", "from_kernel_org", "from_newer_package"):
+    for place in (
+        "installed",
+        "from_pinned_package",
+        "from_package",
+        "from_kernel_org",
+        "from_newer_package",
+    ):
         monkeypatch.setattr(kernel_source, place, nowhere)
     with pytest.raises(TcplabError, match=r"kernel build 7\.2 --source") as caught:
         kernel_source.obtain(workshop, kernel_version())
-    assert caught.value.problem.count("no road leads there") == 4
+    assert caught.value.problem.count("no road leads there") == 5
 
 
 def test_the_pinned_source_is_preferred_wherever_it_comes_from(
@@ -91,12 +98,12 @@ def test_the_pinned_source_is_preferred_wherever_it_comes_from(
         return place
 
     version = replace(kernel_version(), sha256=hashlib.sha256(b"pinned").hexdigest())
-    for name, content in (("installed", b"newer"), ("from_package", b"pinned")):
+    for name, content in (("installed", b"newer"), ("from_pinned_package", b"pinned")):
         monkeypatch.setattr(kernel_source, name, has(content))
     source = kernel_source.obtain(workshop, version)
     assert source.pinned and source.origin == "pinned"
     assert (workshop.folder / kernel_source.TARBALL).read_bytes() == b"pinned"
-    for name in ("from_package", "from_kernel_org", "from_newer_package"):
+    for name in ("from_pinned_package", "from_package", "from_kernel_org", "from_newer_package"):
         monkeypatch.setattr(kernel_source, name, has(b"newer"))
     source = kernel_source.obtain(workshop, version)
     assert not source.pinned and source.origin == "newer"
@@ -152,11 +159,12 @@ def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:
 
 
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shutil.which", lambda tool, path: None)
+    monkeypatch.setattr("shutil.which", lambda tool, path: "/apt" if "apt" in tool else None)
+    monkeypatch.delenv(packages.YES, raising=False)
     with pytest.raises(
-        TcplabError, match=r"missing: flex, mksquashfs.*apt-get install .*flex squashfs-tools"
+        TcplabError, match=r"Missing here: flex, mksquashfs.*apt-get install .*flex squashfs-tools"
     ):
-        building.need_tools(["flex", "mksquashfs"])
+        packages.install_missing(["flex", "mksquashfs"])
 
 
 def test_a_command_runs_sealed_and_its_output_is_kept(workshop: Workshop) -> None:

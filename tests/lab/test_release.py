@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from testbed.doctor import system
-from testbed.host.naming import CODE
 from testbed.lab import parts
 from testbed.lab.ready import lab
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import Recipe
+from testbed.recipes.engine import engine_file
 from testbed.recipes.export import import_
 from testbed.release import archive, make
 from testbed.release import locks as lock_files
@@ -78,8 +78,7 @@ def wheel(place: Path) -> Path:
     shutil.which("readelf") is None, reason="no readelf here: sudo apt-get install binutils"
 )
 def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
-    engine = next((CODE / "analysis/flows").glob("_core*.so"))
-    assert re.fullmatch(r"manylinux_2_\d+_x86_64", make.platform_tag(engine))
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", make.platform_tag(engine_file()))
 
 
 @pytest.fixture

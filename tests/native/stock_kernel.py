@@ -13,12 +13,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from testbed.host.packages import install_missing
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import CONSOLE, _verdict
 from testbed.lab.image.recipe import SUITE
 from testbed.lab.ready import Lab
 from testbed.recipes.apt import Apt
-from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
 
 START = Path(__file__).with_name("start.sh")
@@ -93,7 +94,7 @@ def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: floa
 
 
 def _build(workshop: Workshop) -> Facts:
-    need_tools(("bwrap", "dpkg-deb"))
+    install_missing(("bwrap", "dpkg-deb"))
     apt = Apt(workshop, SUITE)
     apt.update()
     kernel = max(apt.names(_KERNELS), key=lambda name: int(name.split("-")[3]))

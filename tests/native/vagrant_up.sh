@@ -4,7 +4,7 @@
 #   sudo tests/native/vagrant_up.sh [WHEELS]
 #
 # libvirtd runs in network and mount namespaces of its own, whose uplink is slirp4netns: all of it ends with this script.
-# WHEELS is a folder for a machine that reaches no PyPI from inside:  pip download -d WHEELS . setuptools setuptools-rust
+# WHEELS is a folder for a machine that reaches no PyPI from inside:  pip download -d WHEELS . setuptools
 # QEMU is asked for all that it emulates (max): libvirt's qemu64, the model of an old processor, has no AVX2, which the
 # analysis needs. A machine with KVM has its own processor and no such limit.
 # It takes 7 minutes of two idle processors, since QEMU emulates every instruction, and needs:

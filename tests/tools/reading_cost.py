@@ -63,7 +63,10 @@ class ReaderCost:
 def readers() -> dict[str, tuple[str, ...]]:
     """List the commands that read a capture here; its path is their last argument."""
     found = {
-        "ours, loading only": (*_PYTHON, "import analysis.flows.tables, analysis.flows._core"),
+        "ours, loading only": (
+            *_PYTHON,
+            "import analysis.flows.tables; analysis.flows.load_engine()",
+        ),
         "ours, engine alone": (*_PYTHON, _ENGINE),
         "ours, as CSV": (sys.executable, "-m", "analysis.flows"),
         "ours, table": (*_PYTHON, _READ.format(False)),

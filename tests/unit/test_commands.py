@@ -264,3 +264,13 @@ def test_a_stopped_command_says_what_stays(
         raise KeyboardInterrupt
     assert ended.value.code == 130
     assert capsys.readouterr().err.endswith(said)
+
+
+def test_a_broken_environment_says_what_repairs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    monkeypatch.setattr("testbed.host.interpreter._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    with pytest.raises(SystemExit, match=f"rm -r {tmp_path}"):
+        in_virtual_environment()

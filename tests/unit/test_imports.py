@@ -15,7 +15,7 @@ ALLOWED = {
     "topologies": set(),
     "testbed": {"topologies"},
     "experiments": {"testbed", "analysis", "topologies"},
-    "analysis": {"topologies"},
+    "analysis": {"testbed", "topologies"},
     "labs": {"experiments", "testbed", "analysis", "topologies"},
 }
 OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
@@ -68,6 +68,11 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
         assert ours <= ALLOWED[package] | {package}, (
             f"{file.relative_to(ROOT)} imports {sorted(ours)}"
         )
+
+
+def test_the_analysis_needs_of_the_testbed_only_the_way_to_the_engine() -> None:
+    names = {name for file in files("analysis") for name in imported(file)}
+    assert {name for name in names if name.startswith("testbed")} == {"testbed.recipes.engine"}
 
 
 def test_a_single_run_does_not_know_the_analysis() -> None:

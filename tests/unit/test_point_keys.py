@@ -23,8 +23,7 @@ from testbed.jobs import archive
 from testbed.jobs.archive import code_digest, files_of, fingerprint, job_archive
 from tests.unit.made_sweeps import LAB
 
-COMPILED = sorted((CODE / "analysis/flows").glob("_core*.so"))
-ENGINE = COMPILED or sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
+ENGINE = sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
 ASKED = """
 import io
 import json

@@ -85,6 +85,22 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
         click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
 
 
+@kernel.command("verify")
+def verify_command() -> None:
+    """Build what comes with the code (kernel, init, engine) again, and compare the bytes."""
+    from testbed.release.prebuilt import verified
+
+    with shown(sys.stderr) as report:
+        entries = list(verified(report))
+    for entry in entries:
+        click.echo(f"{entry.name}: {', '.join(entry.differing) or 'no file'} differs.")
+    if any(entry.differing for entry in entries):
+        raise TcplabError(
+            "What comes with the code is not what this machine builds.",
+            "The manifests in prebuilt/ name the compiler; another gives other bytes.",
+        )
+
+
 @kernel.command("remove")
 @click.argument("name", metavar="KERNEL", shell_complete=kernels)
 def remove_command(name: str) -> None:

@@ -77,8 +77,14 @@ def _server(folder: Path, port: int) -> LocalServer:
     help="The folder for the wheel, the archive and their SHA-256.",
 )
 @click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
-def release(out: Path, new: bool) -> None:
+@click.option(
+    "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
+)
+def release(out: Path, new: bool, prebuilt: bool) -> None:
     """Make a self-contained release of this checkout: a wheel and an archive."""
+    if prebuilt:
+        _write_prebuilt()
+        return
     from testbed.release.make import make_release
 
     with shown(sys.stderr) as report:
@@ -87,6 +93,17 @@ def release(out: Path, new: bool) -> None:
     for name, digest in made.digests.items():
         size = (made.folder / name).stat().st_size / 1e6
         click.echo(f"{digest}  {size:6.1f} MB  {made.folder / name}")
+
+
+def _write_prebuilt() -> None:
+    from testbed.release.prebuilt import write
+
+    with shown(sys.stderr) as report:
+        written = write(report)
+    for recipe in written:
+        click.echo(f"{recipe.name}: written to prebuilt/, to be committed.")
+    if not written:
+        click.echo("No recipe has changed.")
 
 
 @click.command("lock")

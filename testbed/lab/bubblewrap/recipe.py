@@ -9,8 +9,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from testbed.host.packages import install_missing
 from testbed.recipes.apt import Apt, read_lock
-from testbed.recipes.building import Workshop, need_tools
+from testbed.recipes.building import Workshop
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import TcplabError
 
@@ -32,7 +33,7 @@ def bubblewrap_recipe() -> Recipe:
 
 def build_bubblewrap(workshop: Workshop) -> Facts:
     """Leave the files in the workshop. Raises TcplabError, CommandError."""
-    need_tools(("bwrap", "dpkg-deb"))
+    install_missing(("bwrap", "dpkg-deb"))
     lock = read_lock(LOCK)
     (workshop.folder / "root").mkdir()
     for package in Apt(workshop, SUITE).download_locked(lock):

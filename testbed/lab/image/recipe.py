@@ -13,8 +13,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from testbed.host.packages import install_missing
 from testbed.recipes.apt import Apt, read_lock
-from testbed.recipes.building import Workshop, need_space, need_tools
+from testbed.recipes.building import Workshop, need_space
 from testbed.recipes.cache import Facts, Recipe
 
 HERE = Path(__file__).parent
@@ -62,7 +63,7 @@ def image_recipe() -> Recipe:
 
 def build_image(workshop: Workshop) -> Facts:
     """Leave the image and its packages.tsv in the workshop. Raises TcplabError, CommandError."""
-    need_tools(IMAGE_TOOLS)
+    install_missing(IMAGE_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
     lock = read_lock(LOCK)
     packages = Apt(workshop, SUITE).download_locked(lock)

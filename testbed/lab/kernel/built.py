@@ -11,11 +11,12 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from testbed.host.packages import install_missing
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.recipe import compiler, kept_objects, kernel_recipe
+from testbed.lab.kernel.recipe import compiler, kept_objects, kernel_recipe, modules_recipe
 from testbed.lab.kernel.version import HERE
 from testbed.recipes import cache
-from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -37,7 +38,7 @@ def init_recipe() -> Recipe:
 
 def build_init(workshop: Workshop) -> Facts:
     """Leave both programs in the workshop. Raises TcplabError, CommandError."""
-    need_tools(("bwrap", "gcc"))
+    install_missing(("bwrap", "gcc"))
     for source in init_recipe().sources:
         shutil.copy(source, workshop.folder)
     for program, sources in PROGRAMS.items():
@@ -50,6 +51,11 @@ def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -
     """Return the recipe of a kernel; only the lab's own may come from another machine."""
     recipe = kernel_recipe(choice, source)
     return replace(recipe, tools=toolchain) if choice.is_default else recipe
+
+
+def modules_part() -> Recipe:
+    """Return the recipe of what modules need of the lab's own kernel."""
+    return modules_recipe(kernel_part())
 
 
 def init_part() -> Recipe:

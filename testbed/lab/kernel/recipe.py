@@ -1,5 +1,8 @@
 """The lab kernel: patch, configure, compile, strip, and keep the parts that modules need.
 
+What modules need of the lab's own kernel is an entry by itself (`modules_recipe`), made for the
+first module; other kernels keep it with them.
+
 The same sources give the same bytes in any folder on any machine with the same compiler: the
 sealed build (testbed.recipes.building) sees a fixed path, environment and date.
 
@@ -16,6 +19,7 @@ the packets of every experiment (measured).
 from __future__ import annotations
 
 import functools
+import json
 import os
 import platform
 import re
@@ -23,10 +27,10 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from testbed.host.packages import present
+from testbed.host.packages import install_missing, present
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -38,7 +42,7 @@ from testbed.lab.kernel.choice import (
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
 from testbed.lab.kernel.version import KernelVersion, kernel_version
 from testbed.recipes import cache
-from testbed.recipes.building import FOLDER, Workshop, need_space, need_tools
+from testbed.recipes.building import FOLDER, Workshop, need_space
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import CommandError, TcplabError
 
@@ -68,12 +72,33 @@ cd tree
 """
 
 
+SYMBOL_VERSIONS = "Module.symvers"
+"""The kernel's exported symbols: all that a module needs of it that its source does not give."""
+
+
 def pack_tree(build: KernelBuild) -> None:
-    """Leave what modules need of the built kernel in `tree` in the workshop as MODULE_TREE."""
-    text, workshop = "Keeping what modules need", build.workshop
-    for target in ("modules_prepare", "modules"):
-        workshop.run(text, [*build.make, target], environment=FIXED)
-    workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_TREE}) >{MODULE_TREE}"])
+    """Leave what modules need of the prepared `tree` in the workshop as MODULE_TREE."""
+    command = ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_TREE}) >{MODULE_TREE}"]
+    build.workshop.run("Keeping what modules need", command)
+
+
+def modules_recipe(kernel: Recipe, given: Path | None = None) -> Recipe:
+    """Return the recipe for what modules need of the lab's own kernel, without its compilation."""
+
+    def build(workshop: Workshop) -> Facts:
+        install_missing(KERNEL_TOOLS)
+        made, source, _ = configured(workshop, LAB_KERNEL, given or _named_source(LAB_KERNEL))
+        stated = json.loads((kernel.place / cache.MANIFEST).read_bytes())["facts"]["source_sha256"]
+        if source.sha256 != stated:
+            problem = f"The lab kernel was built from another source than {source.origin}."
+            raise TcplabError(problem, "Build it again: ./tcplab image build --rebuild.")
+        prepare = [*made.make, "modules_prepare"]
+        workshop.run("Preparing the tree for modules", prepare, environment=FIXED)
+        shutil.copyfile(kernel.place / SYMBOL_VERSIONS, workshop.folder / "tree" / SYMBOL_VERSIONS)
+        pack_tree(made)
+        return {}
+
+    return replace(kernel, name="modules", outputs=(MODULE_TREE,), build=build)
 
 
 SYMBOLS = "linux.debug"
@@ -159,21 +184,26 @@ def kernel_recipe(choice: KernelChoice = LAB_KERNEL, given: Path | None = None) 
     `given` is a tarball to build a version of the lab from; for the lab's own kernel
     $TCPLAB_KERNEL_SOURCE is, if that is set.
     """
-    named = os.environ.get("TCPLAB_KERNEL_SOURCE") if choice.is_default else None
-    source = given or (Path(named) if named else None)
+    source = given or _named_source(choice)
     kernel = kernel_version(choice.series)
     files = (kernel.config_file, *kernel.patch_files)
     variant = f"{kernel.version} {kernel.sha256} {choice.digest} {' '.join(kernel.make)}"
     variant += "".join(f" without {option}" for option in kernel.without)
     own = (SYMBOLS,) if choice.digest else ()
+    for_modules = SYMBOL_VERSIONS if choice.is_default else MODULE_TREE
     return Recipe(
         "kernel",
         files,
-        ("linux", MODULE_TREE, SELFTESTS, TUNNEL, *own),
+        ("linux", for_modules, SELFTESTS, TUNNEL, *own),
         lambda workshop: build_kernel(workshop, choice, source),
         variant if choice.is_default else " ".join([variant, compiler(), *own]),
         (MAKE, FIXED, PACK_TREE, PACK_SELFTESTS, COPY_TUNNEL),
     )
+
+
+def _named_source(choice: KernelChoice) -> Path | None:
+    named = os.environ.get("TCPLAB_KERNEL_SOURCE") if choice.is_default else None
+    return Path(named) if named else None
 
 
 @functools.cache
@@ -197,11 +227,18 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
             f"{given} is not a file.",
             "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
         )
-    need_tools(KERNEL_TOOLS)
+    install_missing(KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)
     compile_kernel(build)
-    pack_tree(build)
+    for target in ("modules_prepare", "modules"):
+        workshop.run("Preparing the tree for modules", [*build.make, target], environment=FIXED)
+    if choice.is_default:
+        shutil.copyfile(
+            workshop.folder / "tree" / SYMBOL_VERSIONS, workshop.folder / SYMBOL_VERSIONS
+        )
+    else:
+        pack_tree(build)
     build_tunnel(build)
     text = "Keeping the kernel's packetdrill scripts"
     workshop.run(text, ["bash", "-o", "pipefail", "-e", "-c", f"({PACK_SELFTESTS}) >{SELFTESTS}"])

@@ -17,8 +17,8 @@ from pathlib import Path
 
 from testbed.lab.kernel.choice import OwnSource
 from testbed.lab.kernel.version import KernelVersion, as_numbers
-from testbed.recipes.apt import Apt
-from testbed.recipes.building import Workshop
+from testbed.recipes.apt import Apt, read_lock
+from testbed.recipes.building import FOLDER, Workshop
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
 
@@ -46,6 +46,7 @@ def obtain(
     refusals, other = [], ""
     places = {
         "The installed package": installed,
+        "The pinned package": from_pinned_package,
         "The package from the mirror": from_package,
         "kernel.org": from_kernel_org,
         "A newer package from the mirror": from_newer_package,
@@ -93,6 +94,14 @@ def installed(workshop: Workshop, kernel: KernelVersion) -> str:
     return str(file)
 
 
+def from_pinned_package(workshop: Workshop, kernel: KernelVersion) -> str:
+    """Fetch the package from the mirror or an archive of past versions; return its name."""
+    if not kernel.source_lock:
+        raise TcplabError("no package is pinned.")
+    (package,) = Apt(workshop, kernel.suite).download_locked(read_lock(kernel.source_lock))
+    return unpacked(workshop, package)
+
+
 def from_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """Download the package from the mirror; return its name."""
     apt = _mirror(workshop, kernel)
@@ -126,10 +135,15 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     """Take the tarball out of a linux-source package; return the package's file name."""
     tarball = f"./usr/src/{package.name.split('_')[0]}.tar.xz"
     extract = f'dpkg-deb --fsys-tarfile "$0" | tar -xO "$1" > {TARBALL}'
-    command = ["bash", "-o", "pipefail", "-c", extract, package.name, tarball]
+    command = ["bash", "-o", "pipefail", "-c", extract, _inside(workshop, package), tarball]
     workshop.run(f"Unpacking {package.name}", command)
     package.unlink()
     return package.name
+
+
+def _inside(workshop: Workshop, file: Path) -> str:
+    """Return the path of a file of the workshop as its commands see it."""
+    return f"{FOLDER}/{file.relative_to(workshop.folder)}"
 
 
 def from_kernel_org(workshop: Workshop, kernel: KernelVersion) -> str:

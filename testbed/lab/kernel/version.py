@@ -78,6 +78,12 @@ class KernelVersion:
         own = VERSIONS / self.series / name
         return own if own.exists() else shared / name
 
+    @property
+    def source_lock(self) -> Path | None:
+        """The package of its source by version and SHA-256, if that is pinned."""
+        file = VERSIONS / self.series / "source.lock"
+        return file if file.exists() else None
+
     def takes(self, version: str) -> bool:
         """Check that the patches are meant for a source of that version."""
         numbers = as_numbers(version)

@@ -13,8 +13,9 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.host.packages import install_missing
 from testbed.recipes import cache
-from testbed.recipes.building import BuildReport, Workshop, need_tools
+from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import CommandError, TcplabError
 from topologies.foundation.untrusted import digest_of
@@ -69,7 +70,7 @@ def packetdrill(report: BuildReport | None = None) -> Path:
 
 
 def _build(workshop: Workshop) -> Facts:
-    need_tools(_TOOLS)
+    install_missing(_TOOLS)
     origin = _obtain(workshop)
     digest = digest_of_folder(workshop.folder / "source")
     is_pinned = digest == pinned_commit().sha256

@@ -1,0 +1,194 @@
+"""The environment of a checkout: its Python libraries, installed by the launcher.
+
+The standard library only, because libraries come later. An environment is ready if its stamp
+has the state of the locks, and the stamp is written last. The environment finds the checkout by a
+path relative to itself, so both can be moved, mounted elsewhere or reached by a link.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed import VERSION
+from testbed.host import locks, packages
+from testbed.host.naming import CODE
+from testbed.host.processes import invoking_user
+from testbed.lab import ahead
+from topologies.foundation.errors import CommandError, TcplabError
+
+MARK = "made-by-tcplab"
+_EARLIER_MARK = "made-for"
+CONTAINED = {"python": (), "cluster": ("python",), "test": ("cluster", "python")}
+"""Locks, and the smaller ones whose packages they have too."""
+_ALSO = {"test": ("build",)}
+_SHOWN = ("Downloading", "Building")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A virtual environment at `place`, over the Python that runs this."""
+
+    place: Path
+
+    @property
+    def python(self) -> Path:
+        return self.place / "bin" / "python"
+
+    @property
+    def libraries(self) -> Path:
+        version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+        return self.place / "lib" / version / "site-packages"
+
+    def stamp(self, lock: str) -> Path:
+        return self.place / f"stamp-{lock}"
+
+    def is_ready(self, lock: str, state: str) -> bool:
+        """Check that this lock was installed in this state."""
+        stamp = self.stamp(lock)
+        return self.python.exists() and stamp.exists() and stamp.read_text() == state
+
+
+def make_ready(environment: Environment, lock: str, state: str) -> None:
+    """Install a lock, unless another start does so meanwhile. Raises TcplabError."""
+    place = environment.place
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with locks.gate(place.with_name(f"{place.name}.lock")):
+        if environment.is_ready(lock, state):
+            return
+        require_own(place)
+        if not works(environment):
+            create(environment)
+        for stamp in place.glob("stamp-*"):
+            stamp.unlink()
+        install(environment, lock)
+        link_checkout(environment)
+        for name in (*CONTAINED[lock], lock):
+            environment.stamp(name).write_text(state)
+        _give_to_invoking_user(place)
+
+
+def require_own(place: Path) -> None:
+    """Raises TcplabError for an environment that the launcher did not make at this place."""
+    if place.is_symlink():
+        problem = f"{place} is a link to another environment."
+        raise TcplabError(problem, f"Remove the link: rm {place}")
+    marked = any((place / mark).exists() for mark in (MARK, _EARLIER_MARK))
+    # An empty folder may be a mount.
+    if place.exists() and any(place.iterdir()) and not marked:
+        problem = f"{place} was not made by tcplab."
+        raise TcplabError(problem, f"Move it away: mv {place} {place}-mine")
+
+
+def works(environment: Environment) -> bool:
+    """Check that the environment is whole and over this version of Python."""
+    needed = (environment.place / MARK, environment.libraries, environment.python)
+    if not all(map(Path.exists, needed)):
+        return False
+    tried = subprocess.run(
+        [environment.python, "-c", "import pip"], check=False, capture_output=True
+    )
+    return tried.returncode == 0
+
+
+def create(environment: Environment) -> None:
+    """Make an environment with pip in it; what a broken one left is removed."""
+    place = environment.place
+    _say(f"making {place}")
+    place.mkdir(exist_ok=True)
+    (place / MARK).touch()
+    for left in place.iterdir():  # not the folder, which may be a mount
+        if left.name != MARK:
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+    if uv := shutil.which("uv"):
+        options = ["--seed", "--allow-existing", "--system-site-packages", "--python"]
+        run([uv, "venv", *options, sys.executable, place])
+        return
+    packages.install_missing(packages.ALWAYS)
+    run([sys.executable, "-m", "venv", "--system-site-packages", place])
+
+
+def install(environment: Environment, lock: str) -> None:
+    """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
+    _say("installing Python libraries")
+    files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]
+    wanted = [word for file in files for word in ("--requirement", file)]
+    if uv := shutil.which("uv"):
+        run([uv, "pip", "install", "--python", environment.python, "--require-hashes", *wanted])
+        return
+    # Python compiles what it imports: all that is never imported would be 60 MB more.
+    options = ["--disable-pip-version-check", "--progress-bar", "off", "--no-compile"]
+    run([environment.python, "-m", "pip", "install", *options, "--require-hashes", *wanted])
+
+
+def link_checkout(environment: Environment) -> None:
+    """Put the checkout on the environment's path, with its entry points."""
+    own = environment.place.parent == CODE
+    way = os.path.relpath(CODE, environment.libraries) if own else CODE
+    (environment.libraries / "tcplab.pth").write_text(f"{way}\n")
+    for earlier in environment.libraries.glob("tcplab-*.dist-info"):
+        shutil.rmtree(earlier)
+    about = environment.libraries / f"tcplab-{VERSION}.dist-info"
+    about.mkdir()
+    metadata = f"Metadata-Version: 2.1\nName: tcplab\nVersion: {VERSION}\n"
+    (about / "METADATA").write_text(metadata)
+    (about / "entry_points.txt").write_text(_entry_points())
+
+
+def _entry_points() -> str:
+    groups = tomllib.loads((CODE / "pyproject.toml").read_text())["project"]["entry-points"]
+    lines = []
+    for group, entries in groups.items():
+        lines += [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]
+    return "\n".join(lines) + "\n"
+
+
+def run(command: Sequence[str | Path]) -> None:
+    """Run a command, showing what it fetches. Raises CommandError with all that it printed."""
+    printed = []
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        assert process.stdout, "a pipe"
+        for line in process.stdout:
+            printed.append(line)
+            if line.strip().startswith(_SHOWN):
+                print(f"  {line.strip()}", file=sys.stderr)
+    if process.returncode:
+        remedy = "Check the network and start again; what is whole is kept."
+        raise CommandError(
+            " ".join(map(str, command)), process.returncode, "".join(printed), remedy
+        )
+
+
+def _give_to_invoking_user(place: Path) -> None:
+    """Under sudo everything still belongs to the user who typed it."""
+    if owner := invoking_user():
+        for path in (place, *place.rglob("*")):
+            os.chown(path, *owner, follow_symlinks=False)
+
+
+def _say(text: str) -> None:
+    print(f"tcplab: {text}", file=sys.stderr)
+
+
+def main(place: str, lock: str, state: str, wanted: str = "") -> None:
+    """Make the environment at `place` ready for a `wanted` command, or exit with one message."""
+    try:
+        if wanted in ahead.WANTED_BY:
+            ahead.begin()
+        make_ready(Environment(Path(place)), lock, state)
+    except TcplabError as error:
+        sys.exit(f"tcplab: {error}")
+    except OSError as error:
+        sys.exit(f"tcplab: {place} cannot be made: {error.strerror}: {error.filename}.")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,29 @@
+"""The guest's image, fetched in the background while libraries are installed or a kernel is built.
+
+The standard library only. A failure is left to the command that needs the image: it tries again
+and says why.
+"""
+
+from __future__ import annotations
+
+import subprocess
+
+from testbed.host.naming import command
+from testbed.host.packages import IMAGE, VIRTUAL, present
+from testbed.lab.parts import parts
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport
+
+WANTED_BY = ("exec", "play", "reproduce", "run", "sweep", "test")
+"""Commands whose first start needs the image."""
+
+
+def begin() -> None:
+    """Start to make the image if it is absent and all tools for it are here."""
+    if not cache.is_there(parts()[-1]) and all(map(present, (*VIRTUAL, *IMAGE))):
+        quiet = subprocess.DEVNULL
+        subprocess.Popen(command("testbed.lab.ahead"), stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+if __name__ == "__main__":
+    cache.ready(parts()[-1], BuildReport())
