@@ -45,10 +45,7 @@ KERNEL = {
     "patch": "patch",
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
-IMAGE = {
-    "mksquashfs": "squashfs-tools",
-    "gcc": "gcc",
-}
+IMAGE = {"mksquashfs": "squashfs-tools"}
 PACKETDRILL = {"git": "git"}
 COMPARISON = {"tcptrace": "tcptrace"}
 """Tests compare the engine with it."""

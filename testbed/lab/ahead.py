@@ -1,4 +1,4 @@
-"""The guest's image, fetched in the background while libraries are installed or a kernel is built.
+"""The guest's image, fetched in the background while libraries are installed.
 
 The standard library only. A failure is left to the command that needs the image: it tries again
 and says why.
@@ -9,8 +9,9 @@ from __future__ import annotations
 import subprocess
 
 from testbed.host.naming import command
-from testbed.host.packages import IMAGE, VIRTUAL, present
+from testbed.host.packages import present
 from testbed.lab.parts import parts
+from testbed.lab.survey import tools_for
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 
@@ -20,7 +21,7 @@ WANTED_BY = ("exec", "play", "reproduce", "run", "sweep", "test")
 
 def begin() -> None:
     """Start to make the image if it is absent and all tools for it are here."""
-    if not cache.is_there(parts()[-1]) and all(map(present, (*VIRTUAL, *IMAGE))):
+    if not cache.is_there(parts()[-1]) and all(map(present, tools_for(parts()[-1:]))):
         quiet = subprocess.DEVNULL
         subprocess.Popen(command("testbed.lab.ahead"), stdin=quiet, stdout=quiet, stderr=quiet)
 

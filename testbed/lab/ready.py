@@ -19,7 +19,6 @@ from typing import NoReturn
 import click
 
 from testbed.host.packages import install_missing
-from testbed.lab import ahead
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.image.recipe import IMAGE
 from testbed.lab.kernel.built import kernel_part, modules_part
@@ -77,8 +76,6 @@ def lab(
         return ready
     report, recipes = report or BuildReport(), parts(kernel, source)
     install_missing(tools_for(recipes))
-    if not cache.is_there(recipes[0]):  # minutes, in which the image is made as well
-        ahead.begin()
     return _lab(kernel, [cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 

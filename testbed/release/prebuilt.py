@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from testbed.lab.image.recipe import patient_recipe
 from testbed.lab.kernel.built import init_part, kernel_part
 from testbed.recipes import cache, prebuilt
 from testbed.recipes.building import BuildReport
@@ -14,7 +15,7 @@ from testbed.recipes.engine import engine_recipe
 
 def recipes() -> list[Recipe]:
     """Return the recipes whose entries come with the code."""
-    return [kernel_part(), init_part(), engine_recipe(released=True)]
+    return [kernel_part(), init_part(), patient_recipe(), engine_recipe(released=True)]
 
 
 def write(report: BuildReport) -> list[Recipe]:
