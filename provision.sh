@@ -58,7 +58,7 @@ prepare_machine() {
     [ -z "$missing" ] || install_packages $missing
     load_modules
     make_place_for_libraries
-    "$root/tcplab" run sack --list --testbed native >/dev/null
+    "$root/tcplab" lab list >/dev/null
     take_checkout_off_the_path
     say "ready: cd $root && sudo python3 -m experiments.sack"
 }

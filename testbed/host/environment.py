@@ -21,6 +21,8 @@ from testbed.host import locks, packages
 from testbed.host.naming import CODE
 from testbed.host.processes import invoking_user
 from testbed.lab import ahead
+from testbed.lab.parts import parts
+from testbed.lab.survey import tools_for
 from topologies.foundation.errors import CommandError, TcplabError
 
 MARK = "made-by-tcplab"
@@ -178,10 +180,12 @@ def _say(text: str) -> None:
     print(f"tcplab: {text}", file=sys.stderr)
 
 
-def main(place: str, lock: str, state: str, wanted: str = "") -> None:
-    """Make the environment at `place` ready for a `wanted` command, or exit with one message."""
+def main(place: str, lock: str, state: str, *words: str) -> None:
+    """Make the environment at `place` ready for a command, or exit with one message."""
     try:
-        if wanted in ahead.WANTED_BY:
+        if ahead.is_wanted_by(words):
+            venv = {} if shutil.which("uv") else packages.ALWAYS
+            packages.install_missing([*venv, *tools_for(parts())])
             ahead.begin()
         make_ready(Environment(Path(place)), lock, state)
     except TcplabError as error:

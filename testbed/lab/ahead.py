@@ -7,6 +7,7 @@ and says why.
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 
 from testbed.host.naming import command
 from testbed.host.packages import present
@@ -15,8 +16,13 @@ from testbed.lab.survey import tools_for
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 
-WANTED_BY = ("exec", "play", "reproduce", "run", "sweep", "test")
-"""Commands whose first start needs the image."""
+_WANTED_BY = ("exec", "play", "reproduce", "run", "sweep", "test")
+_LOOKS = {"-h", "--help", "--list", "--dry-run", "native", "--testbed=native"}
+
+
+def is_wanted_by(words: Sequence[str]) -> bool:
+    """Check for a command line whose first start needs the lab."""
+    return bool(words) and words[0] in _WANTED_BY and not _LOOKS & {*words}
 
 
 def begin() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.host import packages
-from testbed.lab import survey
+from testbed.lab import ahead, survey
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.parts import parts
 from testbed.recipes import prebuilt
@@ -135,3 +135,21 @@ def test_the_launcher_can_ask_without_any_installed_library() -> None:
     code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from testbed.lab.survey import main"
     command = [sys.executable, "-I", "-S", "-B", "-c", f"{code}; main('native')"]
     subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("run sack", True),
+        ("test tests/unit", True),
+        ("run sack --help", False),
+        ("run --list", False),
+        ("run sack --testbed native", False),
+        ("lab list", False),
+        ("", False),
+    ],
+)
+def test_only_a_command_that_needs_the_lab_installs_its_tools_first(
+    words: str, wanted: bool
+) -> None:
+    assert ahead.is_wanted_by(words.split()) == wanted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ import testbed
 from experiments.harness.cli.defaults import use_defaults
 from experiments.harness.cli.lines import ABOUT, GROUPS, LINES
 from testbed.host.naming import PREFIX
+from testbed.host.packages import YES
 from topologies.foundation.errors import TcplabError
 
 _CLI = f"{PREFIX}experiments.harness.cli"
@@ -164,10 +166,26 @@ list_option = click.option(
 )
 
 
+def _agree(_context: click.Context, _option: click.Parameter, given: bool) -> None:
+    if given:
+        os.environ[YES] = "1"
+
+
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_agree,
+    help="Install missing packages without a question; before the command.",
+)
+
+
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=ABOUT)
 @click.version_option(testbed.VERSION, prog_name="tcplab")
 @studies_option
 @list_option
+@yes_option
 @click.pass_context
 def tcplab(context: click.Context) -> None:
     use_defaults(context)

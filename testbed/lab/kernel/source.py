@@ -14,6 +14,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import unquote
 
 from testbed.lab.kernel.choice import OwnSource
 from testbed.lab.kernel.version import KernelVersion, as_numbers
@@ -138,7 +139,7 @@ def unpacked(workshop: Workshop, package: Path) -> str:
     command = ["bash", "-o", "pipefail", "-c", extract, _inside(workshop, package), tarball]
     workshop.run(f"Unpacking {package.name}", command)
     package.unlink()
-    return package.name
+    return unquote(package.name)
 
 
 def _inside(workshop: Workshop, file: Path) -> str:
