@@ -15,7 +15,7 @@ LAUNCHER = Path(__file__).parents[2] / "tcplab"
 PYTHON = """#!/bin/sh
 echo "python $*" >> "$NOTES"
 case "$*" in
-    *testbed.host.environment*)
+    *testbed.lab.environment*)
         [ -z "$FAILS" ] || exit 1
         mkdir -p "$5/bin"; cp "$0" "$5/bin/python"; printf '%s' "$7" >"$5/stamp-$6" ;;
     *version_info*) [ -z "$OLD" ] || exit 1 ;;
@@ -68,7 +68,7 @@ def machine(tmp_path: Path) -> LauncherMachine:
 
 def test_the_first_start_makes_the_environment_and_hands_over(machine: LauncherMachine) -> None:
     assert machine.start("run", "sack", "--seed", "7") == (0, "")
-    (made,) = machine.called("testbed.host.environment")
+    (made,) = machine.called("testbed.lab.environment")
     assert f"{machine.tree}/.venv python " in made
     assert machine.called("python -P -m experiments.harness.cli.main run sack --seed 7")
 
@@ -93,9 +93,9 @@ def test_a_command_asks_for_its_own_libraries(
     machine: LauncherMachine, words: tuple[str, ...], lock: str
 ) -> None:
     machine.start(*words)
-    assert f"/.venv {lock} " in machine.called("testbed.host.environment")[0]
+    assert f"/.venv {lock} " in machine.called("testbed.lab.environment")[0]
     machine.start(*words)
-    assert not machine.called("testbed.host.environment")
+    assert not machine.called("testbed.lab.environment")
 
 
 @pytest.mark.parametrize("file", ["pyproject.toml", "locks/python.lock", "testbed/__init__.py"])
@@ -103,7 +103,7 @@ def test_a_changed_lock_installs_again(machine: LauncherMachine, file: str) -> N
     machine.start("run")
     (machine.tree / file).write_text("[project]\nname = 'x'\n")
     machine.start("run")
-    assert machine.called("testbed.host.environment")
+    assert machine.called("testbed.lab.environment")
 
 
 def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(

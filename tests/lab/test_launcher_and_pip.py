@@ -77,6 +77,7 @@ def checkout(tmp_path: Path) -> SmallCheckout:
     ignored = shutil.ignore_patterns("__pycache__")
     for name in COPIED:
         source, target = ROOT / name, made.tree / name
+        target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target, ignore=ignored, dirs_exist_ok=True)
         else:

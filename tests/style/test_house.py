@@ -125,6 +125,7 @@ NAMED = {
     "experiments.harness.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
     "testbed.host.naming": "its own, from which the prefix follows",
+    "testbed.lab.ahead": "a program, which `command` names with the prefix",
 }
 
 
