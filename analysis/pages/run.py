@@ -87,7 +87,8 @@ def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
     return (json.dumps(content, indent=1) + "\n").encode()
 
 
-TEMPLATES = ("answers.md", "report.html")
+PAGES = ("answers.md", "report.html")
+TEMPLATES = (*PAGES, "share.html")
 SHARED = "stage.html"
 """The stage alone, to hand on."""
 
@@ -185,7 +186,7 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield from report.study.extra_files(report.run)
     yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report)
-    yield from ((name, page_files.render(name, context).encode()) for name in TEMPLATES)
+    yield from ((name, page_files.render(name, context).encode()) for name in PAGES)
     if context["stage"]:
         yield SHARED, _shared(context).encode()
 
