@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from analysis.analyze.files import write_graphs
 from analysis.flows.reader import Reading, read
 
 
@@ -53,3 +54,11 @@ class HostCapture:
     @cached_property
     def connections(self) -> tuple[CapturedConnection, ...]:
         return tuple(map(CapturedConnection, self.reading.connection_table.as_rows()))
+
+
+def write_page(folder: Path, title: str) -> Path:
+    """Write the page with the graphs of a folder's captures, and return it."""
+    files = sorted(folder.glob("*.pcap"))
+    readings = [(file.stem, read(file, packets=True)) for file in files]
+    (page,) = write_graphs(title, readings, folder, {"html"})
+    return page

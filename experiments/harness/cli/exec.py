@@ -13,9 +13,8 @@ from pathlib import Path
 
 import click
 
-from analysis.analyze.files import write_graphs
-from analysis.flows.reader import read
 from experiments.harness.cli.options import FOLDER, kernel_option, parameter_options
+from experiments.programs.capture import write_page
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import CLOCK, NetworkOptions, started
@@ -158,9 +157,7 @@ def _printer(program: Program) -> Callable[[], None]:
 
 def _open(out: Path, title: str) -> None:
     """Write the page with the graphs of both captures, and show it."""
-    files = sorted(out.glob("*.pcap"))
-    readings = [(file.stem, read(file, packets=True)) for file in files]
-    (page,) = write_graphs(title, readings, out, {"html"})
+    page = write_page(out, title)
     click.echo(page, err=True)
     if not webbrowser.open(page.resolve().as_uri()):
         click.echo("tcplab: no browser could be started: open that file in one.", err=True)
