@@ -56,6 +56,7 @@ Values = Mapping[str, Any]
 _OF_BOTH_WAYS = (
     "total_packets",
     "syns",
+    "options_known",
     "actual_data_pkts",
     "bytes_acknowledged",
     "unique_bytes_sent",
@@ -81,7 +82,7 @@ def _one_way(row: Values) -> bool:
 
 def _unscaled(row: Values) -> bool:
     carries_data = sum(_both(row, "actual_data_pkts")) > 0
-    return not _one_way(row) and 0 in _both(row, "syns") and carries_data
+    return not _one_way(row) and 0 in _both(row, "options_known") and carries_data
 
 
 def _unseen(row: Values) -> bool:

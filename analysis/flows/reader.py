@@ -48,7 +48,8 @@ class CaptureMoment:
 class CapturePeriod:
     """A period between two moments, both included.
 
-    Figures of a period are those of a capture that begins and ends there.
+    Figures of a period are those of a capture that begins and ends there, but options of earlier
+    SYNs hold.
     """
 
     since: CaptureMoment = CaptureMoment(0)

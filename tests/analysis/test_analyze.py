@@ -436,3 +436,16 @@ def test_a_period_is_seconds_or_times(tmp_path: Path) -> None:
 def test_what_is_no_period_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     result = analyze(conversation().write(tmp_path), *words)
     assert result.exit_code == 2 and result.output.startswith("Error: ")
+
+
+def test_a_period_keeps_the_options_of_earlier_syns(tmp_path: Path) -> None:
+    flow = MadeCapture().flow(scales=(3, 7)).open()
+    flow.a.send(1.0, 1000)
+    flow.b.ack(1.04, window=500)
+    path = flow.capture.write(tmp_path)
+    result = analyze(path, "--from", "0.5", "--json")
+    (row,) = json.loads(result.stdout)["captures"][0]["connections"]
+    assert (row["total_packets_a2b"], row["syns_a2b"], row["options_known_a2b"]) == (1, 0, 1)
+    assert (row["max_win_adv_b2a"], row["adv_wind_scale_b2a"]) == (500 << 7, 7)
+    assert row["mss_requested_a2b"] > 0 and row["req_sack_a2b"] == "Y"
+    assert "both SYNs" not in " ".join(json.loads(result.stdout)["captures"][0]["doubts"])

@@ -3,14 +3,14 @@
 
 use crate::acks::{acknowledge, used};
 use crate::copies::is_copy;
-use crate::counting::{count, options, outstanding, payload, windows};
+use crate::counting::{agree, count, options, outstanding, payload, windows};
 use crate::direction::{self, Direction};
 use crate::handshake::{vantage, Handshake};
 use crate::kind;
 use crate::packet_rows::Row;
 use crate::prefetch::fetch_lines;
 use crate::scoreboard::SegmentRepetition;
-use crate::segment::{Segment, ACK, PSH, RST, SYN};
+use crate::segment::{Segment, ACK, EARLIER, PSH, RST, SYN};
 use crate::sending::{advance, classify, transmit};
 use crate::step::{Place, Sacks, Step};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
@@ -89,6 +89,9 @@ impl Connection {
 
     #[inline(never)]
     fn any(&mut self, segment: &Segment, rare: &RareFields, forward: bool, place: Place) {
+        if segment.flags & EARLIER != 0 {
+            return self.agree_earlier(segment, rare, forward);
+        }
         self.steps(segment, rare, segment.flags & !PSH, forward, place);
     }
 
@@ -161,6 +164,16 @@ impl Connection {
             let in_flight = (this.in_flight(), other.in_flight());
             rows.push(segment, &row(segment, &step, &Sacks::default(), place, in_flight));
         }
+    }
+
+    /// Of a SYN before the period only what it asks for counts.
+    #[cold]
+    fn agree_earlier(&mut self, segment: &Segment, rare: &RareFields, forward: bool) {
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        this.timestamped = segment.is_stamped;
+        agree(rare, segment.flags, this, other, false);
+        self.is_opening = true;
     }
 
     /// What was agreed on holds; a scale that only one side asked for does not.

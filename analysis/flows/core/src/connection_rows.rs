@@ -110,6 +110,7 @@ impl Part<'_> {
             format!("{}/{}", self.small(this.syns), self.small(this.fins)),
         );
         self.unsigned("syns", u64::from(this.syns));
+        self.unsigned("options_known", u64::from(this.is_told));
         self.unsigned("syn_acks", u64::from(this.syn_acks));
         self.unsigned("resets_ignored", u64::from(rare.resets_ignored));
         self.unsigned("fins", u64::from(this.fins));

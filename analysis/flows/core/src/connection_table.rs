@@ -4,9 +4,10 @@ use crate::connection::Connection;
 use crate::packet_rows::Rows;
 use crate::prefetch::fetch_lines;
 use crate::restarts::Opening;
-use crate::segment::{Segment, SYN};
+use crate::segment::{Segment, ACK, EARLIER, SYN};
 use crate::step::Place;
 use crate::tcp_options::RareFields;
+use std::collections::HashMap;
 
 /// So many packets of a connection are kept as they are; with the next one all are counted.
 const KEPT: usize = 6;
@@ -37,8 +38,13 @@ enum State {
 }
 
 impl TableEntry {
-    fn new(number: u32, first_record: u64, segment: &Segment) -> TableEntry {
-        let state = State::Kept(Vec::new());
+    fn new(
+        number: u32,
+        first_record: u64,
+        segment: &Segment,
+        earlier: Vec<KeptSegment>,
+    ) -> TableEntry {
+        let state = State::Kept(earlier);
         let Segment { pair, turned, .. } = *segment;
         TableEntry { number, first_record, pair, turned, opening: None, state }
     }
@@ -121,13 +127,15 @@ pub struct Table {
     pub rows: Option<Rows>,
     /// The number of the record that is being taken.
     record: u64,
+    /// SYNs before the period, by their pair and whether they are turned.
+    earlier: HashMap<(u32, bool), KeptSegment>,
 }
 
 impl Table {
     pub fn new(compatible: bool, packets: bool) -> Table {
         let rows = if packets { Some(Rows::default()) } else { None };
-        let (connections, current) = (Vec::new(), Vec::new());
-        Table { connections, current, count: 0, compatible, rows, record: 0 }
+        let (connections, current, earlier) = Default::default();
+        Table { connections, current, count: 0, compatible, rows, record: 0, earlier }
     }
 
     /// Takes the segment of the file's record with this number, and what is rare of it.
@@ -135,6 +143,10 @@ impl Table {
     pub fn take(&mut self, number: u64, segment: &mut Segment, rare: &RareFields) {
         let compatible = self.compatible;
         self.record = number;
+        if segment.flags & EARLIER != 0 {
+            self.earlier.insert((segment.pair, segment.turned), (*segment, *rare));
+            return;
+        }
         if compatible {
             segment.time -= segment.time.rem_euclid(1000);
         }
@@ -278,8 +290,21 @@ impl Table {
     fn add(&mut self, segment: &Segment) -> u32 {
         let at = self.connections.len() as u32;
         self.count += 1;
-        self.connections.push(TableEntry::new(self.count, self.record, segment));
+        let earlier = self.earlier_of(segment);
+        self.connections.push(TableEntry::new(self.count, self.record, segment, earlier));
         at
+    }
+
+    /// The SYNs before the period of a connection that goes on in it.
+    fn earlier_of(&mut self, first: &Segment) -> Vec<KeptSegment> {
+        let both = [false, true].map(|turned| self.earlier.remove(&(first.pair, turned)));
+        if first.flags & SYN != 0 {
+            return Vec::new();
+        }
+        let mut opening: Vec<KeptSegment> = both.into_iter().flatten().collect();
+        opening.sort_unstable_by_key(|(segment, _)| segment.flags & ACK);
+        opening.iter_mut().for_each(|(segment, _)| segment.time = first.time);
+        opening
     }
 
     /// Takes out the newest connection of a pair, if all later segments of the pair are its own.

@@ -110,6 +110,26 @@ fn is_believed(this: &Direction, step: &Step) -> bool {
     begins || !(is_below || is_above)
 }
 
+/// Takes what a SYN asks for.
+#[cold]
+pub fn agree(
+    rare: &RareFields,
+    flags: u16,
+    this: &mut Direction,
+    other: &mut Direction,
+    compatible: bool,
+) {
+    this.is_told = true;
+    this.mss = rare.mss.unwrap_or(this.mss);
+    this.sack_permitted |= rare.sack_permitted;
+    if let Some(scale) = rare.scale {
+        (this.scale, this.scaled) = (scale, true);
+    }
+    let is_answer = flags & ACK != 0 && !other.is_told && !compatible;
+    let both = this.scaled && (other.scaled || is_answer);
+    (this.scales, other.scales) = (both, both && other.scaled);
+}
+
 #[inline(always)]
 pub fn options(
     segment: &Segment,
@@ -120,14 +140,7 @@ pub fn options(
     compatible: bool,
 ) -> Sacks {
     if step.flags & SYN != 0 {
-        this.mss = rare.mss.unwrap_or(this.mss);
-        this.sack_permitted |= rare.sack_permitted;
-        if let Some(scale) = rare.scale {
-            (this.scale, this.scaled) = (scale, true);
-        }
-        let is_answer = step.flags & ACK != 0 && other.syns == 0 && !compatible;
-        let both = this.scaled && (other.scaled || is_answer);
-        (this.scales, other.scales) = (both, both && other.scaled);
+        agree(rare, step.flags, this, other, compatible);
     }
     if let Some((value, echo)) = segment.timestamps() {
         this.timestamped = true;
@@ -247,8 +260,8 @@ pub fn windows(rare: &RareFields, this: &mut Direction, other: &mut Direction, s
 /// Of a window whose scale no SYN told only that it is closed is known.
 #[inline(always)]
 fn offered(this: &Direction, other: &Direction, window: u64) -> u64 {
-    let is_told = this.scales || (this.syns > 0 && (!this.scaled || other.syns > 0));
-    let is_none = other.syns > 0 && !other.scaled;
+    let is_told = this.scales || (this.is_told && (!this.scaled || other.is_told));
+    let is_none = other.is_told && !other.scaled;
     if window == 0 || is_told || is_none {
         window
     } else {

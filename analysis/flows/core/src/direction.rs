@@ -185,6 +185,8 @@ pub struct Direction {
     pub syn_acks: u32,
     pub fins: u32,
     pub resets: u32,
+    /// Whether its SYN was seen, perhaps before the period, and with it what it asks for.
+    pub is_told: bool,
     pub scaled: bool,
     pub sack_permitted: bool,
     /// Of the packets: those without ACK, those without payload that are no mere ACKs, those that

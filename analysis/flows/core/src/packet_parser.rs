@@ -4,7 +4,7 @@ use crate::link_layer::{Ignored, NAMES};
 use crate::networks::Networks;
 use crate::packet_records::Record;
 use crate::pairs::Pairs;
-use crate::segment::{parse, Ends, Segment};
+use crate::segment::{parse, Ends, Segment, EARLIER, SYN};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
 use crate::tunnels::Wrappings;
 
@@ -98,11 +98,36 @@ impl PacketParser {
                 back(facts, last - record.time);
             }
         }
-        if self.period.map_or(false, |period| !period.holds(record.time, first)) {
-            ignore(facts, Ignored::Outside);
+        if let Some(period) = self.period {
+            if !period.holds(record.time, first) {
+                ignore(facts, Ignored::Outside);
+                return record.time < period.since.after(first) && self.opens(record, segment);
+            }
+        }
+        if let Err(why) = self.parse(record, segment) {
+            ignore(&mut self.facts, why);
             return false;
         }
-        let parsed = if self.compatible {
+        (segment.pair, segment.turned) = self.pairs.find(&self.ends);
+        self.facts.segments += 1;
+        true
+    }
+
+    /// Whether a record before the period is a SYN, whose options hold in the period too.
+    #[cold]
+    fn opens(&mut self, record: &Record, segment: &mut Segment) -> bool {
+        let is_syn = self.parse(record, segment).is_ok() && segment.flags & SYN != 0;
+        if self.compatible || !is_syn {
+            return false;
+        }
+        segment.flags |= EARLIER;
+        (segment.pair, segment.turned) = self.pairs.find(&self.ends);
+        true
+    }
+
+    #[inline(always)]
+    fn parse(&mut self, record: &Record, segment: &mut Segment) -> Result<(), Ignored> {
+        if self.compatible {
             // tcptrace knows no networks.
             let parsed = parse::<true>(record, segment, &mut self.rare, &mut self.ends);
             self.ends.network = 0;
@@ -111,14 +136,7 @@ impl PacketParser {
             let (rare, ends) = (&mut self.rare, &mut self.ends);
             parse::<false>(record, segment, rare, ends)
                 .or_else(|why| self.wrappings.parse(record, why, segment, rare, ends))
-        };
-        if let Err(why) = parsed {
-            ignore(facts, why);
-            return false;
         }
-        (segment.pair, segment.turned) = self.pairs.find(&self.ends);
-        facts.segments += 1;
-        true
     }
 
     pub fn interface(&mut self, link: u16, snaplen: u32) {

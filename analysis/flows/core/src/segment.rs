@@ -16,6 +16,9 @@ pub const URG: u16 = 32;
 pub const ECE: u16 = 64;
 pub const CWR: u16 = 128;
 pub const AE: u16 = 256;
+/// No flag on the wire: the segment has a SYN and came before the period that is analysed. Only its
+/// options count.
+pub const EARLIER: u16 = 1 << 15;
 
 const TCP: u8 = 6;
 const EXTENSIONS: usize = 16;
