@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analysis.analyze.doubts import doubts
+from analysis.analyze.facts import connection
 from analysis.analyze.listed import ListedCapture, of_reading
+from analysis.analyze.verdict import verdict
 from analysis.flows import Reading
 from analysis.rendering import page_files
 from topologies.foundation.errors import UsageError
@@ -68,6 +70,8 @@ OF_PACKETS = GRAPHS | {"packets", "events"}
 _OF_FRAMES = {"parquet", "packets"}
 """What Polars writes."""
 _COMMAND = "analyze FILE"
+_JUDGED = 3
+"""Connections with a verdict at the top of the page."""
 
 
 def formats(written: str) -> tuple[str, ...]:
@@ -94,7 +98,11 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
     The connections are an iterator: a row of many connections is 6 kB of text.
     """
     facts: dict[str, Any] = {**vars(capture.file), "link_types": list(capture.file.link_types)}
-    return {"file": facts, "doubts": doubts(capture), "connections": map(_finite, capture.rows())}
+    return {
+        "file": facts,
+        "doubts": doubts(capture),
+        "connections": map(_with_verdict, capture.rows()),
+    }
 
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
@@ -111,6 +119,10 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
         for what, formats_of_it, most in drawn
         if formats_of_it & set(wanted) and connections > most
     ]
+
+
+def _with_verdict(row: dict[str, Any]) -> dict[str, Any]:
+    return {**_finite(row), "verdict": verdict(connection(row)).data}
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +186,7 @@ def write_graphs(
         notes = [
             f"{label}: {sentence}"
             for label, reading in readings
-            for sentence in doubts(of_reading(reading))
+            for sentence in (*_verdicts(reading), *doubts(of_reading(reading)))
         ]
         count = max(len(reading.connection_table) for _, reading in readings)
         # The page itself states its limit.
@@ -188,6 +200,13 @@ def write_graphs(
         write_pictures(captures, folder / "pictures", pictures)
         written.append(folder / "pictures")
     return written
+
+
+def _verdicts(reading: Reading) -> Iterator[str]:
+    """Yield the verdicts on the connections with most data, for the top of the page."""
+    found = [connection(row) for row in of_reading(reading).rows()]
+    for facts in sorted(found, key=lambda facts: -facts.carried)[:_JUDGED]:
+        yield f"Connection {facts.number}: {verdict(facts).sentence}"
 
 
 def labels(paths: Sequence[Path]) -> list[str]:

@@ -14,6 +14,7 @@ from analysis.analyze import short_numbers
 from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
 from analysis.analyze.listed import ListedCapture
+from analysis.analyze.verdict import verdict
 from analysis.flows import FileFacts
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
 
@@ -62,6 +63,7 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
             f"\nConnection {facts.number}: {main.source} {_ARROW} {main.target}", style="bold cyan"
         )
     )
+    console.print(Text(verdict(facts).sentence, style="bold"))
     if facts.row["network"]:
         console.print(Text(f"In {facts.row['network']}."))
     console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
@@ -88,8 +90,7 @@ def figures(direction: DirectionFacts) -> dict[str, str]:
     count, closed = short_numbers.count, int(direction.back("zero_window_time") or 0)
     again, episodes, gaps = _again(direction)
     probes = short_numbers.counted(direction["probes"], "probe")
-    is_limit_seen = direction.place != "receiver" and direction.answered
-    has_limit = is_limit_seen and not direction.is_request
+    has_limit = direction.answered and not direction.is_request
     return {
         "Bytes (each once)": short_numbers.size(direction.carried),
         "Segments with data": count(direction["actual_data_pkts"]),
@@ -208,7 +209,7 @@ def _line(facts: ConnectionFacts) -> tuple[str, ...]:
         rtt = [short_numbers.digits((trip or 0) / 1e6) for trip in trips]
     if direction.sees_sending or direction["retransmissions"]:
         again = short_numbers.count(direction["retransmissions"])
-    limits = direction.limits if direction.place != "receiver" else {}
+    limits = direction.limits
     return (
         str(facts.number),
         f"{direction.source}\n{_ARROW} {direction.target}",

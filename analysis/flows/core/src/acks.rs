@@ -6,6 +6,7 @@ use crate::kind;
 use crate::losses::Retransmission;
 use crate::packet_rows::Rows;
 use crate::segment::{Segment, FIN, RST, SYN};
+use crate::sender_view::NEVER;
 use crate::sent_segment::{Exact, Worth};
 use crate::step::{Place, Sacks, Step};
 use crate::usage::limit;
@@ -177,11 +178,17 @@ fn spurious(other: &mut Direction, resent: Retransmission, rows: Option<&mut Row
 
 /// Sets what is in flight and what limits the sender from now on.
 #[inline(always)]
-pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
+pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool, packet: u32) {
     if this.largest == 0 {
         return;
     }
     let flight = this.in_flight();
+    if flight != this.usage.flight {
+        this.usage.set_flight(flight, clock);
+    }
+    if this.usage.due != NEVER {
+        return;
+    }
     let is_closed = this.offer.room(this.acknowledged) <= 0;
     let was_held = this.usage.state == limit::RECEIVER;
     let mut least = i64::from(this.segment_size(other));
@@ -202,10 +209,7 @@ pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool) {
     } else {
         limit::NETWORK
     };
-    if flight != this.usage.flight {
-        this.usage.set_flight(flight, clock);
-    }
     if state != this.usage.state {
-        this.usage.set_state(state, clock, &mut this.limited);
+        this.usage.set_state(state, clock, packet, &mut this.limited);
     }
 }

@@ -11,9 +11,11 @@ use crate::packet_rows::Row;
 use crate::prefetch::fetch_lines;
 use crate::scoreboard::SegmentRepetition;
 use crate::segment::{Segment, ACK, EARLIER, PSH, RST, SYN};
+use crate::sender_view::{self, NEVER};
 use crate::sending::{advance, classify, transmit};
 use crate::step::{Place, Sacks, Step};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
+use crate::turns::{after_short, answer, Trips};
 use crate::usage::Usage;
 
 /// What all packets need first, so that they find it in one place.
@@ -23,6 +25,12 @@ pub struct Connection {
     pub last_time: i64,
     /// The latest time so far: bytes in flight are weighed by a clock that never goes back.
     pub clock: i64,
+    /// When the next round of either direction ends (see `sender_view`).
+    due: i64,
+    /// The number of the latest packet.
+    pub last_packet: u64,
+    /// Who sent the latest data: 1 for a, 2 for b.
+    speaker: u8,
     /// Whether the latest segment had SYN: scales may still be agreed on.
     is_opening: bool,
     pub handshake: Handshake,
@@ -36,6 +44,9 @@ impl Connection {
             first_time: time,
             last_time: time,
             clock: time,
+            due: NEVER,
+            last_packet: 0,
+            speaker: 0,
             is_opening: false,
             handshake: Handshake::default(),
             a: Direction::default(),
@@ -73,7 +84,7 @@ impl Connection {
     pub fn segment(&mut self, segment: &Segment, rare: &RareFields, forward: bool, place: Place) {
         let is_plain = segment.flags & !PSH == ACK && !segment.is_rare;
         if is_plain && !place.compatible && place.rows.is_none() {
-            self.plain(segment, forward);
+            self.plain(segment, forward, place.number);
         } else {
             self.any(segment, rare, forward, place);
         }
@@ -82,8 +93,8 @@ impl Connection {
     /// Nearly all segments are plain: ACK and perhaps PSH, and no options but timestamps. What only
     /// others, rows and tcptrace's definitions need is not compiled into their copy of the steps.
     #[inline(never)]
-    fn plain(&mut self, segment: &Segment, forward: bool) {
-        let place = Place { number: 0, connection: 0, compatible: false, rows: None };
+    fn plain(&mut self, segment: &Segment, forward: bool, number: u64) {
+        let place = Place { number, connection: 0, compatible: false, rows: None };
         self.steps(segment, &NO_RARE_FIELDS, ACK, forward, place);
     }
 
@@ -113,6 +124,13 @@ impl Connection {
             return;
         }
         let now = segment.time;
+        if now >= self.due {
+            self.pass_rounds(segment, forward, place.number as u32);
+        }
+        if step.payload > 0 {
+            self.take_turn(forward, now, place.number as u32);
+        }
+        self.last_packet = place.number;
         self.last_time = now;
         self.clock = self.clock.max(now);
         self.shake(segment, flags, forward);
@@ -139,12 +157,61 @@ impl Connection {
             this.without_window += 1;
             this.without_owin += 1;
         }
-        used(this, other, self.clock, step.payload > 0);
-        used(other, this, self.clock, false);
+        used(this, other, self.clock, step.payload > 0, place.number as u32);
+        used(other, this, self.clock, false, place.number as u32);
         if let Some(rows) = place.rows {
             let place = (place.number, place.connection, forward);
             let in_flight = (this.in_flight(), other.in_flight());
             rows.push(segment, &row(segment, &step, &sacks, place, in_flight));
+        }
+    }
+
+    /// Ends the rounds of far senders that are over with this segment.
+    #[cold]
+    fn pass_rounds(&mut self, segment: &Segment, forward: bool, packet: u32) {
+        let now = segment.time;
+        let (a, b) = (self.a.segment_size(&self.b), self.b.segment_size(&self.a));
+        let has_data = segment.payload > 0;
+        for (direction, size, sends) in [(&mut self.a, a, forward), (&mut self.b, b, !forward)] {
+            if now >= direction.usage.due {
+                let stamp = segment.timestamps().filter(|_| sends && has_data);
+                let stamp = stamp.map(|stamps| stamps.0);
+                sender_view::pass(direction, size.into(), now, packet, stamp);
+            }
+        }
+        self.due = self.a.usage.due.min(self.b.usage.due);
+    }
+
+    /// Data: does it answer the other end, or did it wait for an ACK?
+    #[inline(always)]
+    fn take_turn(&mut self, forward: bool, now: i64, packet: u32) {
+        let speaker = if forward { 1 } else { 2 };
+        let is_answer = self.speaker == 3 - speaker;
+        let is_behind_short = if forward { self.a.short } else { self.b.short };
+        self.speaker = speaker;
+        if is_answer || is_behind_short {
+            self.judge_turn(forward, now, packet, is_answer);
+        }
+    }
+
+    #[inline(never)]
+    fn judge_turn(&mut self, forward: bool, now: i64, packet: u32, is_answer: bool) {
+        let trips = self.trips(forward);
+        let (this, other) =
+            if forward { (&mut self.a, &mut self.b) } else { (&mut self.b, &mut self.a) };
+        if is_answer {
+            answer(this, other, now, trips, packet);
+        } else {
+            after_short(this, other, now, trips, packet);
+        }
+    }
+
+    fn trips(&self, forward: bool) -> Trips {
+        let (inner, outer) = (self.handshake.inner.unwrap_or(0), self.handshake.outer.unwrap_or(0));
+        if forward {
+            Trips { to_sender: inner, to_receiver: outer }
+        } else {
+            Trips { to_sender: outer, to_receiver: inner }
         }
     }
 
@@ -222,6 +289,9 @@ impl Connection {
                     handshake.vantage = vantage(outer, inner);
                     self.a.smoothed.add(outer + inner);
                     self.b.smoothed.add(outer + inner);
+                    sender_view::begin(&mut self.a, inner, outer + inner, segment.time);
+                    sender_view::begin(&mut self.b, outer, outer + inner, segment.time);
+                    self.due = self.a.usage.due.min(self.b.usage.due);
                 }
             }
             _ => {}

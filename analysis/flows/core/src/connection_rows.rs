@@ -24,11 +24,21 @@ const CLASSES: [(u8, &str); 7] = [
     (kind::FASTOPEN, "fastopen"),
 ];
 
+const LIMITS: [(u8, &str); 4] = [
+    (limit::RECEIVER, "receiver"),
+    (limit::NETWORK, "network"),
+    (limit::APPLICATION, "waiting"),
+    (limit::IDLE, "idle"),
+];
+
 /// Adds the connection as the next row.
 pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, compatible: bool) {
     let end = connection.last_time;
-    connection.a.sum_up(connection.clock);
-    connection.b.sum_up(connection.clock);
+    let (clock, packet) = (connection.clock, connection.last_packet as u32);
+    let (a, b) = (&mut connection.a, &mut connection.b);
+    let sizes = (a.segment_size(b), b.segment_size(a));
+    a.sum_up(clock, packet, sizes.0.into());
+    b.sum_up(clock, packet, sizes.1.into());
     frame.next_row();
     whole(frame, identity, connection);
     let (a, b) = (&connection.a, &connection.b);
@@ -64,6 +74,7 @@ impl Part<'_> {
         self.ours(rare, rtts);
         self.kinds(rare);
         self.reordering(rare);
+        self.evidence(rare);
     }
 
     fn unsigned(&mut self, name: impl Display, value: u64) {
@@ -263,12 +274,13 @@ impl Part<'_> {
         self.unsigned("cwr_packets", rare.cwr);
         self.unsigned("marks_reported", rare.reported_marks);
         self.text("ecn_counter", if this.counts_marks { "accurate" } else { "" }.to_string());
-        let limited = |state: u8| this.limited[usize::from(state)];
+        let limited = |state: u8| this.limited.times[usize::from(state)];
         let (receiver, network) = (limited(limit::RECEIVER), limited(limit::NETWORK));
         let (idle, waiting) = (limited(limit::IDLE), limited(limit::APPLICATION));
         self.integer("limited_receiver", receiver);
         self.integer("limited_network", network);
         self.integer("limited_application", idle + waiting);
+        self.integer("limited_idle", idle);
         self.integer("busy", receiver + network + waiting);
     }
 
@@ -315,5 +327,35 @@ impl Part<'_> {
         self.unsigned("reordering_packets", losses.reordering_packets);
         self.unsigned("reordering_bytes", losses.reordering_bytes as u64);
         self.integer("reordering_time", losses.reordering_time);
+    }
+
+    /// What a verdict needs: see analysis/analyze/verdict.py.
+    fn evidence(&mut self, rare: &RareCounters) {
+        let this = self.this;
+        for (state, name) in LIMITS {
+            let (first, last) = this.limited.packets[usize::from(state)];
+            self.unsigned(format_args!("limited_{name}_first"), first.into());
+            self.unsigned(format_args!("limited_{name}_last"), last.into());
+        }
+        let losses = &rare.losses;
+        let waited = this.rounds.as_deref().map_or(0, |rounds| rounds.timeouts);
+        self.unsigned("losses_repaired", losses.repaired);
+        self.unsigned("loss_events", losses.events);
+        let delay = losses.delays.sum.checked_div(i128::from(losses.delays.count));
+        self.frame.integer_or_none("loss_delay", self.ending, delay.map(|delay| delay as i64));
+        self.unsigned("loss_first", losses.packets.0.into());
+        self.unsigned("loss_last", losses.packets.1.into());
+        self.integer("timeout_time", losses.timeouts + waited);
+        let none = Histogram::default();
+        let queueing = this.rounds.as_deref().map_or(&none, |rounds| &rounds.queueing);
+        self.percentiles("queueing", queueing);
+        self.unsigned("answers", rare.answers.times.count);
+        self.integer("answer_time", rare.answers.times.sum as i64);
+        self.percentiles("answer", &rare.answers.histogram);
+        self.unsigned("answer_slowest", rare.answers.slowest.into());
+        self.unsigned("delayed_ack_waits", rare.delayed_acks.count);
+        self.integer("delayed_ack_time", rare.delayed_acks.time);
+        self.unsigned("delayed_ack_first", rare.delayed_acks.first.into());
+        self.unsigned("delayed_ack_last", rare.delayed_acks.last.into());
     }
 }

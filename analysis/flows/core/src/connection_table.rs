@@ -28,7 +28,8 @@ pub struct TableEntry {
     state: State,
 }
 
-type KeptSegment = (Segment, RareFields);
+/// With the number of its record.
+type KeptSegment = (Segment, RareFields, u64);
 
 /// Few packets take less memory than all that is counted of them, and most connections of a scan
 /// have no more.
@@ -59,7 +60,7 @@ impl TableEntry {
     pub fn last_time(&self) -> i64 {
         match &self.state {
             State::Counted(connection) => connection.last_time,
-            State::Kept(segments) => segments.last().map_or(0, |(segment, _)| segment.time),
+            State::Kept(segments) => segments.last().map_or(0, |(segment, ..)| segment.time),
         }
     }
 
@@ -90,12 +91,12 @@ fn may_keep(kept: usize, segment: &Segment, has_row: bool) -> bool {
 }
 
 /// Most connections of a scan have one packet: room for more is made with the second.
-fn keep(segments: &mut Vec<KeptSegment>, segment: &Segment, rare: &RareFields) {
+fn keep(segments: &mut Vec<KeptSegment>, kept: KeptSegment) {
     if segments.len() == segments.capacity() {
         let more = if segments.len() == 1 { KEPT / 2 - 1 } else { segments.len().max(1) };
         segments.reserve_exact(more);
     }
-    segments.push((*segment, *rare));
+    segments.push(kept);
 }
 
 /// Counts kept segments, the last one at this place if it was not counted before.
@@ -107,9 +108,9 @@ fn replay(
     mut last: Option<Place>,
 ) -> Box<Connection> {
     let mut connection =
-        Box::new(Connection::new(segments.first().map_or(0, |(segment, _)| segment.time)));
-    for (at, (segment, rare)) in segments.iter().enumerate() {
-        let without = Place { number: 0, connection: 0, compatible, rows: None };
+        Box::new(Connection::new(segments.first().map_or(0, |(segment, ..)| segment.time)));
+    for (at, (segment, rare, number)) in segments.iter().enumerate() {
+        let without = Place { number: *number, connection: 0, compatible, rows: None };
         let place = if at + 1 == segments.len() { last.take() } else { None };
         connection.segment(segment, rare, segment.turned == turned, place.unwrap_or(without));
     }
@@ -144,7 +145,7 @@ impl Table {
         let compatible = self.compatible;
         self.record = number;
         if segment.flags & EARLIER != 0 {
-            self.earlier.insert((segment.pair, segment.turned), (*segment, *rare));
+            self.earlier.insert((segment.pair, segment.turned), (*segment, *rare, number));
             return;
         }
         if compatible {
@@ -157,7 +158,7 @@ impl Table {
         if let State::Kept(segments) = &mut entry.state {
             let has_row = place.rows.is_some();
             let is_kept = may_keep(segments.len(), segment, has_row);
-            keep(segments, segment, rare);
+            keep(segments, (*segment, *rare, number));
             if has_row || !is_kept {
                 let connection = replay(entry.turned, segments, compatible, Some(place));
                 if !is_kept {
@@ -302,8 +303,8 @@ impl Table {
             return Vec::new();
         }
         let mut opening: Vec<KeptSegment> = both.into_iter().flatten().collect();
-        opening.sort_unstable_by_key(|(segment, _)| segment.flags & ACK);
-        opening.iter_mut().for_each(|(segment, _)| segment.time = first.time);
+        opening.sort_unstable_by_key(|(segment, ..)| segment.flags & ACK);
+        opening.iter_mut().for_each(|(segment, ..)| segment.time = first.time);
         opening
     }
 

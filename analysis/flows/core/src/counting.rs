@@ -4,6 +4,7 @@ use crate::direction::Direction;
 use crate::segment::{Segment, ACK, AE, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
 use crate::tcp_options::RareFields;
+use crate::usage::product;
 
 /// What the counter of marks begins with.
 const FIRST_ACE: u16 = 5;
@@ -327,6 +328,6 @@ fn weight(owin: i64, passed: i64, compatible: bool) -> u128 {
     if compatible {
         (owin as f64 * ((passed / 1000) as f64 / 1_000_000.0)) as u128
     } else {
-        owin as u128 * passed as u128
+        product(owin, passed)
     }
 }

@@ -7,7 +7,9 @@ use crate::optional_number::OptionalNumber;
 use crate::round_trips::RoundTrips;
 use crate::rtt_samples::Samples;
 use crate::scoreboard::Scoreboard;
+use crate::sender_view::{self, Rounds};
 use crate::sequence_ranges::Ranges;
+use crate::turns::{Answers, DelayedAckWaits};
 use crate::unanswered_stamps::UnansweredStamps;
 use crate::usage::{Limited, Usage};
 use crate::window_offer::WindowOffer;
@@ -67,6 +69,8 @@ pub struct RareCounters {
     pub kinds: [u64; kind::COUNT],
     pub kind_bytes: [u64; kind::COUNT],
     pub losses: LossRecovery,
+    pub answers: Answers,
+    pub delayed_acks: DelayedAckWaits,
 }
 
 /// Is not compiled into the steps, which it would make long.
@@ -200,6 +204,8 @@ pub struct Direction {
     /// Payload that was sent before.
     pub known_bytes: i64,
     pub first_data: Option<i64>,
+    /// Of a sender that is far from the capture.
+    pub rounds: Option<Box<Rounds>>,
     pub limited: Limited,
     /// As on the wire, for tcptrace's rules on new connections.
     pub window_end: u64,
@@ -243,8 +249,12 @@ impl Direction {
     }
 
     /// Lets all sums reach until `clock`; the direction may go on.
-    pub fn sum_up(&mut self, clock: i64) {
-        self.usage.advance(clock, &mut self.limited);
+    pub fn sum_up(&mut self, clock: i64, packet: u32, size: i64) {
+        if self.rounds.is_some() {
+            sender_view::pass(self, size, clock, packet, None);
+        } else {
+            self.usage.advance(clock, packet, &mut self.limited);
+        }
         self.rtts.sum_up();
     }
 
@@ -288,6 +298,14 @@ impl Direction {
     #[inline(always)]
     pub fn may_tell(&self, from: i64) -> bool {
         from < self.repeated_end
+    }
+
+    /// Whether bytes below others did not pass.
+    pub fn has_hole(&self) -> bool {
+        let is_open = |rare: &RareCounters| {
+            rare.losses.gaps.last().map_or(false, |gap| gap.right > self.acknowledged)
+        };
+        self.rare.as_deref().map_or(false, is_open)
     }
 
     /// Whether losses are being repaired.

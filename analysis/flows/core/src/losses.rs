@@ -3,6 +3,7 @@
 //! decides alike.
 
 use crate::kind;
+use crate::rtt_samples::Samples;
 use std::collections::VecDeque;
 
 const MILLISECOND: i64 = 1_000_000;
@@ -41,6 +42,8 @@ pub struct SequenceGap {
     pub timestamp: Option<u32>,
     /// Segments with payload before that packet.
     pub packets: u64,
+    /// The delay of that packet above the least, if it is known.
+    pub delay: Option<i64>,
 }
 
 #[derive(Default)]
@@ -60,6 +63,16 @@ pub struct LossRecovery {
     pub reordering_packets: u64,
     pub reordering_bytes: i64,
     pub reordering_time: i64,
+    /// Gaps that were repaired: losses before the capture.
+    pub repaired: u64,
+    /// Losses that were not soon after others, and the delay above the least before each.
+    pub events: u64,
+    pub delays: Samples,
+    last_event: i64,
+    /// How long the sender waited for a timer.
+    pub timeouts: i64,
+    /// The first and the last packet that repaired a loss.
+    pub packets: (u32, u32),
 }
 
 /// What is known of the sender when it repeats a segment.
@@ -82,6 +95,8 @@ pub struct SenderSituation {
     /// Bytes that one segment holds at most, and the smoothed round trip if one was measured.
     pub size: i64,
     pub rtt: Option<i64>,
+    /// How much longer than the shortest round trip the last ones were.
+    pub queueing: Option<i64>,
 }
 
 impl SenderSituation {
@@ -133,11 +148,14 @@ impl LossRecovery {
     /// The kind of a repetition by the sender, and what follows from it for the next ones.
     pub fn classify(&mut self, about: &SenderSituation) -> u8 {
         let repairing = about.acknowledged < self.recover;
+        let waited = about.passed();
         let chosen = if about.by_tail_probe(self.probed) {
             self.probed = about.next;
+            self.timeouts += waited;
             kind::TLP
         } else if about.by_timer() {
             (self.recover, self.by_timer) = (about.next, true);
+            self.timeouts += waited;
             kind::RTO
         } else if repairing && self.by_timer {
             kind::RTO
@@ -156,8 +174,20 @@ impl LossRecovery {
         if about.acknowledged >= self.episode_end {
             self.episodes += 1;
             self.episode_end = about.next;
+            self.event(about.queueing);
         }
         chosen
+    }
+
+    fn event(&mut self, delay: Option<i64>) {
+        self.events += 1;
+        delay.into_iter().for_each(|delay| self.delays.add(delay, false));
+    }
+
+    /// A packet repaired a loss.
+    pub fn found_by(&mut self, packet: u32) {
+        let first = if self.packets.0 == 0 { packet } else { self.packets.0 };
+        self.packets = (first, packet);
     }
 
     pub fn remember(&mut self, resent: Retransmission) {
@@ -248,6 +278,13 @@ impl LossRecovery {
             (Some(mine), Some(its)) if mine != its => (mine.wrapping_sub(its) as i32) < 0,
             _ => quick,
         };
+        if !older {
+            self.repaired += 1;
+            if gap.time - self.last_event > rtt.unwrap_or(OVERTAKEN) {
+                self.last_event = gap.time;
+                self.event(gap.delay);
+            }
+        }
         if older {
             self.reordered += 1;
             self.reordering_packets = self.reordering_packets.max(packets - gap.packets);

@@ -141,6 +141,14 @@ impl RoundTrips {
         self.sums.get_or_insert_with(Default::default)
     }
 
+    /// The shortest so far.
+    pub fn least(&self) -> Option<i64> {
+        let usual = if self.usual.count > 0 { Some(self.usual.min.into()) } else { None };
+        let ours = self.sums.as_deref().filter(|sums| sums.ours.count > 0);
+        let ours = ours.map(|sums| sums.ours.min);
+        ours.into_iter().chain(usual).min()
+    }
+
     /// All samples, once they are summed up.
     pub fn summed_up(&self) -> Option<&Sums> {
         self.sums.as_deref()

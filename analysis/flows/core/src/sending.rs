@@ -81,18 +81,26 @@ pub fn classify(
         return kind::NEW;
     }
     let row = place.rows.as_deref().map_or(0, |rows| rows.count);
-    repetition(segment, this, other, *step, handshake, row)
+    repetition(segment, this, other, *step, handshake, (row, place.number))
 }
 
 /// Remembers the gap that a segment leaves, if it leaves one.
 #[inline(always)]
 fn gap(segment: &Segment, this: &mut Direction, step: &Step) {
     if step.first > this.next && this.next > 0 {
-        let (left, right, time) = (this.next, step.first, step.now);
-        let timestamp = segment.timestamps().map(|pair| pair.0);
-        let packets = this.data_packets.saturating_sub(1);
-        this.rare().losses.open(SequenceGap { left, right, time, timestamp, packets });
+        open_gap(segment, this, step.first, step.now);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn open_gap(segment: &Segment, this: &mut Direction, right: i64, time: i64) {
+    let left = this.next;
+    let timestamp = segment.timestamps().map(|pair| pair.0);
+    let packets = this.data_packets.saturating_sub(1);
+    let rounds = this.rounds.as_deref_mut();
+    let delay = rounds.and_then(|rounds| rounds.delay(timestamp?, time));
+    this.rare().losses.open(SequenceGap { left, right, time, timestamp, packets, delay });
 }
 
 /// Of a SYN or FIN.
@@ -132,7 +140,7 @@ fn repetition(
     other: &Direction,
     step: Step,
     (handshake, forward): (&Handshake, bool),
-    row: usize,
+    (row, number): (usize, u64),
 ) -> u8 {
     let again = step.added.again.min(step.payload);
     let keepalive = step.payload == 1 && step.end == this.next && this.acknowledged >= this.next;
@@ -162,6 +170,9 @@ fn repetition(
     let rare = this.rare();
     rare.kinds[usize::from(chosen)] += 1;
     rare.kind_bytes[usize::from(chosen)] += again as u64;
+    if !matches!(chosen, kind::KEEPALIVE | kind::PROBE | kind::COPY) {
+        rare.losses.found_by(number as u32);
+    }
     if matches!(
         chosen,
         kind::FAST | kind::SACK | kind::RTO | kind::TLP | kind::OTHER | kind::FASTOPEN
@@ -208,6 +219,7 @@ fn situation(this: &Direction, other: &Direction, step: &Step) -> SenderSituatio
         duplicates: this.duplicates,
         size: i64::from(this.segment_size(other)).max(1),
         rtt: this.smoothed.mean(),
+        queueing: this.rtts.least().and_then(|least| Some(this.smoothed.mean()? - least)),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Bytes in flight over time, and what limited the sender meanwhile.
 
+use crate::sender_view::NEVER;
+
 /// What limits a sender (docs/analysis.md): nothing more to come, the receiver's window, the
 /// network, or the application, that left nothing or something in flight.
 pub mod limit {
@@ -10,8 +12,23 @@ pub mod limit {
     pub const APPLICATION: u8 = 4;
 }
 
-/// How long each state lasted; there are five.
-pub type Limited = [i64; 8];
+/// How long each state lasted, and the first and the last packet of it; there are five.
+#[derive(Default)]
+pub struct Limited {
+    pub times: [i64; 8],
+    pub packets: [(u32, u32); 8],
+}
+
+impl Limited {
+    pub fn add(&mut self, state: u8, time: i64, packets: (u32, u32)) {
+        let at = usize::from(state & 7);
+        self.times[at] += time;
+        if time > 0 {
+            let first = if self.packets[at].0 == 0 { packets.0 } else { self.packets[at].0 };
+            self.packets[at] = (first, packets.1);
+        }
+    }
+}
 
 /// Each of both is summed up only when it changes, until a clock that never goes back.
 #[derive(Default)]
@@ -22,29 +39,39 @@ pub struct Usage {
     state_since: i64,
     /// Bytes times nanoseconds.
     pub weighted: u128,
+    /// When a round ends (see `sender_view`). There are none near the sender.
+    pub due: i64,
+    /// The packet with which the state began.
+    state_packet: u32,
     pub state: u8,
+}
+
+/// Of two numbers that are not negative: one multiplication.
+#[inline(always)]
+pub fn product(left: i64, right: i64) -> u128 {
+    u128::from(left as u64) * u128::from(right as u64)
 }
 
 impl Usage {
     pub fn since(time: i64) -> Usage {
-        Usage { flight_since: time, state_since: time, ..Usage::default() }
+        Usage { flight_since: time, state_since: time, due: NEVER, ..Usage::default() }
     }
 
-    pub fn advance(&mut self, clock: i64, limited: &mut Limited) {
+    pub fn advance(&mut self, clock: i64, packet: u32, limited: &mut Limited) {
         self.set_flight(self.flight, clock);
-        self.set_state(self.state, clock, limited);
+        self.set_state(self.state, clock, packet, limited);
     }
 
     #[inline(always)]
     pub fn set_flight(&mut self, flight: i64, clock: i64) {
         let passed = clock - self.flight_since;
-        self.weighted = self.weighted.saturating_add((self.flight as u128) * (passed as u128));
+        self.weighted = self.weighted.wrapping_add(product(self.flight, passed));
         (self.flight, self.flight_since) = (flight, clock);
         self.most = self.most.max(flight);
     }
 
-    pub fn set_state(&mut self, state: u8, clock: i64, limited: &mut Limited) {
-        limited[usize::from(self.state & 7)] += clock - self.state_since;
-        (self.state, self.state_since) = (state, clock);
+    pub fn set_state(&mut self, state: u8, clock: i64, packet: u32, limited: &mut Limited) {
+        limited.add(self.state, clock - self.state_since, (self.state_packet, packet));
+        (self.state, self.state_since, self.state_packet) = (state, clock, packet);
     }
 }

@@ -35,6 +35,11 @@ impl WindowOffer {
         self.edge.get().map_or(0, |edge| (edge - self.acknowledgement).div_euclid(3))
     }
 
+    /// The first byte that is not allowed, if a window was seen.
+    pub fn edge(&self) -> Option<i64> {
+        self.edge.get()
+    }
+
     /// Bytes between `end` and the edge.
     #[inline(always)]
     pub fn room(&self, end: i64) -> i64 {

@@ -1,0 +1,98 @@
+"""Verdicts on made captures, whose cause is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from analysis.__main__ import main
+from analysis.analyze.facts import connection
+from analysis.analyze.verdict import Cause, SlownessVerdict, verdict
+from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.frames import ACK, RST
+from tests.analysis.looking import Look, only_connection
+
+FULL = 1448
+TRIP = 0.08
+
+
+def judged(look: Look, flow: MadeFlow) -> SlownessVerdict:
+    return verdict(connection(only_connection(look(flow))))
+
+
+def windows(flow: MadeFlow, seen_at_receiver: bool) -> MadeFlow:
+    """a fills a window of 20 segments in each round trip; the capture is at a or at b."""
+    flow.b.ack(0.5, window=20 * FULL)
+    for number in range(1, 40):
+        at = 0.5 + number * TRIP
+        if seen_at_receiver:
+            for place in range(20):
+                flow.a.send(at + place * 1e-4, FULL)
+                flow.b.ack(at + place * 1e-4 + 1e-5, window=20 * FULL)
+        else:
+            flow.a.burst(at, 20, gap=1e-4, size=FULL)
+            for place in range(20):
+                acknowledged = flow.a.next - (19 - place) * FULL
+                flow.b.ack(at + place * 1e-4 + TRIP - 0.01, to=acknowledged, window=20 * FULL)
+    return flow
+
+
+@pytest.mark.parametrize("seen_at_receiver", [False, True])
+def test_a_window_is_the_limit_wherever_it_is_seen(look: Look, seen_at_receiver: bool) -> None:
+    flow = MadeCapture().flow(scales=(None, None)).open(rtt=TRIP, seen_at_b=seen_at_receiver)
+    found = judged(look, windows(flow, seen_at_receiver))
+    assert found.cause == Cause.UNSCALED
+    assert "28.3 KiB window" in found.sentence and "window scaling" in found.remedy
+    first, last = found.packets
+    assert 0 < first < last
+
+
+@pytest.mark.parametrize("seen_at_server", [False, True])
+def test_a_server_that_thinks_is_named_with_its_times(look: Look, seen_at_server: bool) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=seen_at_server)
+    way = 0 if seen_at_server else TRIP
+    for turn in range(10):
+        flow.a.send(1.0 + turn, 100)
+        flow.b.send(1.5 + turn + way, 1000)
+        flow.a.ack(1.5 + turn + TRIP)
+    found = judged(look, flow)
+    assert found.cause in (Cause.SERVER, Cause.CLIENT)
+    server = connection(only_connection(look(flow))).directions[0]
+    assert server["answers"] == 10
+    assert server["answer_p50"] == pytest.approx(0.5e9, rel=0.01)
+
+
+def test_a_request_in_two_writes_waits_for_a_delayed_ack(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=0.001)
+    for turn in range(10):
+        at = 1.0 + turn * 0.05
+        flow.a.send(at, 50)
+        flow.b.ack(at + 0.041)
+        flow.a.send(at + 0.0411, 50)
+        flow.b.send(at + 0.0421, 10)
+    found = judged(look, flow)
+    assert found.cause == Cause.DELAYED_ACK and "10 times, 40 ms each" in found.sentence
+
+
+def test_syns_without_an_answer_and_refused(look: Look) -> None:
+    silent = MadeCapture().flow()
+    for at in (0.0, 1.0, 3.0):
+        silent.a.segment(at, 0, 0, 2)
+    assert judged(look, silent).cause == Cause.UNANSWERED
+    refused = MadeCapture().flow()
+    refused.a.syn(0.0)
+    refused.b.segment(0.02, 0, 0, RST | ACK)
+    assert judged(look, refused).cause == Cause.REFUSED
+
+
+def test_the_first_line_and_json_have_the_verdict(tmp_path: Path) -> None:
+    flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
+    path = flow.capture.write(tmp_path)
+    output = CliRunner().invoke(main, ["analyze", str(path)]).output
+    data = json.loads(CliRunner().invoke(main, ["analyze", str(path), "--json"]).stdout)
+    found = data["captures"][0]["connections"][0]["verdict"]
+    assert found["cause"] == "window without scale" and found["share"] > 0.5
+    assert " ".join(found["sentence"].split())[:60] in " ".join(output.split())
