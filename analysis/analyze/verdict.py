@@ -2,8 +2,8 @@
 
 Each rule is a function of `Signs` that returns a `SlownessVerdict` or None. The rules of `OPENING`
 look at connections that never got going, and the first that fits decides. Of the others, that with
-the greatest share of the time decides. All work at any place of the capture: the engine moves what it
-sees to the sender by the round trip of the handshake (core/src/sender_view.rs).
+the greatest share of the time decides. All work at any place of the capture: the engine moves what
+it sees to the sender by the round trip of the handshake (core/src/sender_view.rs).
 """
 
 from __future__ import annotations
