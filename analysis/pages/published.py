@@ -177,17 +177,17 @@ def reasons(rows: Sequence[Judged]) -> list[str]:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """A mechanism that was tried for rows that differ, and their places; no text if none was."""
+    """A mechanism that was tried for rows that differ; no text if none was."""
 
     text: str
-    places: tuple[str, ...]
+    rows: tuple[str, ...]
 
 
 def mechanisms(rows: Sequence[Judged]) -> list[Mechanism]:
     """Return what was tried for each row that differs, in the order of `reasons`."""
     differing = [judged.row for judged in rows if judged.outcome.word == Word.DIFFERS]
     return [
-        Mechanism(why, tuple(dict.fromkeys(row.where for row in differing if row.why == why)))
+        Mechanism(why, tuple(f"{row.where}: {row.quantity}" for row in differing if row.why == why))
         for why in (*reasons(rows), "")
         if any(row.why == why for row in differing)
     ]

@@ -169,7 +169,7 @@ def test_settings_are_counted_once_whatever_their_numbers(tmp_path: Path) -> Non
     page = (tmp_path / "reproduction.html").read_text()
     assert page.count("Any TCP fills this link.") == 10
     tried, _, _ = page.partition("No mechanism was tried.")
-    assert tried.endswith('<td class="left">b2; c</td><td class="left reason">')
+    assert tried.endswith('<td class="left">b2: rate; c: rate</td><td class="left reason">')
 
 
 def test_the_first_line_names_no_row_that_is_not_there(tmp_path: Path) -> None:
