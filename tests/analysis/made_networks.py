@@ -174,7 +174,7 @@ class MadeNetwork:
             after[port] = [
                 {**left, "kind": "netem", "handle": "1:", "drops": lost + dropped},
                 {**left, "kind": "tbf", "handle": "2:"},
-                {**left, "kind": "pfifo", "handle": "3:", "marked": marks},
+                {**left, "kind": self._queue, "handle": "3:", "ecn_mark": marks},
             ]
         _json(trial / "qdiscs.json", {"before": {}, "after": after})
         arrived = {host: sum(time >= 0 for time in both[host][0]) for host in ports}
@@ -183,6 +183,11 @@ class MadeNetwork:
             "h2": {"TcpOutSegs": len(ways["h2"]), "IpInReceives": arrived["h1"], **self.counters},
         }
         _json(trial / "counters.json", {"before": {}, "after": counts})
+
+    @property
+    def _queue(self) -> str:
+        """tc's name of the queue: one that marks, if packets arrive with another byte."""
+        return "pie" if self.service[0] != self.service[1] else "pfifo"
 
     def _marks(self, packets: Sequence[MadePacket], came: Sequence[int]) -> int:
         """Return how many packets the port says that it marked."""
