@@ -232,7 +232,7 @@ def test_what_the_page_says_of_itself_holds_for_it(
     run(write(tmp_path, study(*rows), **changes))
     page = (tmp_path / "reproduction.html").read_text()
     assert sentence in page
-    assert f"<pre>./tcplab reproduce {command}</pre>" in page
+    assert f">./tcplab reproduce {command}</pre>" in page
     assert "Every published number was run" not in page
 
 
