@@ -1,6 +1,8 @@
 // The scripts of the pages, each put together as a page has it by tests/style/test_scripts.py.
 const browser = ["atob", "Blob", "cancelAnimationFrame", "CompressionStream", "console", "CSS",
-  "DecompressionStream", "devicePixelRatio", "document", "DOMParser", "FormData", "IntersectionObserver", "location", "matchMedia",
+  "DecompressionStream", "devicePixelRatio", "document", "DOMParser", "FormData",
+  "IntersectionObserver",
+  "location", "matchMedia",
   "navigator", "performance", "requestAnimationFrame", "ResizeObserver", "Response", "setTimeout",
   "clearTimeout", "TextDecoder", "URL", "URLSearchParams", "window"];
 

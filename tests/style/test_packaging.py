@@ -148,8 +148,8 @@ def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
     installed: Path, elsewhere: Path
 ) -> None:
     """The names of cache entries hold the digests of every file of the recipes."""
-    survey = [sys.executable, "-m", "testbed.lab.survey", "run"]
-    theirs = printed(elsewhere, installed / "python", "-m", "tcplab.testbed.lab.survey", "run")
+    survey = [sys.executable, "-m", "testbed.lab.survey", "native"]
+    theirs = printed(elsewhere, installed / "python", "-m", "tcplab.testbed.lab.survey", "native")
     assert theirs == printed(ROOT, *survey)
     digest = "from {}testbed.jobs.archive import code_digest; print(code_digest())"
     theirs = printed(elsewhere, installed / "python", "-c", digest.format("tcplab."))

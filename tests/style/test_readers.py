@@ -47,6 +47,8 @@ OTHER_FILES = {
     "labs/grading/decisions.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
     "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
+    "testbed/virtual/processes.py": "a file of this kernel's",
+    "experiments/own_transport/stop_and_wait_": "what the program itself sends and gets",
     "testbed/virtual/guest.py": "the console, which is made here",
 }
 

@@ -21,7 +21,9 @@ const WHILE_COMING = 100; // ms between two drawings of samples: the guest needs
 const AT_REST = 300; // ms after a run: nothing else is to be drawn then
 const PALE_AFTER = 400; // ms that a graph shows the run before as if it were of now
 // Kinds of messages behind which the rest of a run comes at once: what they add is drawn with it.
-const SOON_MORE = ["accepted", "rates", "queue", "drops", "packets", "event", "sent", "acks", "blocks"];
+const SOON_MORE = [
+  "accepted", "rates", "queue", "drops", "packets", "event", "sent", "acks", "blocks",
+];
 
 const FULL_FRAME = 1514 * 8; // bits
 
@@ -417,7 +419,7 @@ class Play {
   }
 }
 
-// What an empty graph shows while one draws into it: up to the link's rate, and a full queue's wait.
+// What an empty graph shows while one draws: up to the link's rate, and a full queue's wait.
 const SCALES = {
   rate: ({ bw }) => [0, 1.2 * parsed("rate", bw)],
   trip: ({ bw, delay, queue }) => {

@@ -22,7 +22,8 @@ func main() {
 		panic(server.Serve(listener))
 	}
 	begun := time.Now()
-	connection, err := grpc.NewClient("h2:7000", grpc.WithTransportCredentials(insecure.NewCredentials()))
+	plain := grpc.WithTransportCredentials(insecure.NewCredentials())
+	connection, err := grpc.NewClient("h2:7000", plain)
 	if err != nil {
 		panic(err)
 	}
