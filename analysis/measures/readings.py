@@ -127,7 +127,8 @@ class TrialReadings:
         grown = [self._counters.growth(host) for host in self.hosts_sending]
         sent, again = _sum(grown, "TcpOutSegs"), _sum(grown, "TcpRetransSegs")
         # OutSegs leaves out segments with nothing but resent bytes (RFC 4022, tcpOutSegs).
-        values = {"resent": 100 * again / (sent + again)} if sent else {}
+        shares = {"resent": again / (sent + again), "resent_of_new": again / sent} if sent else {}
+        values = {name: 100 * share for name, share in shares.items()}
         timeouts = "TcpExtTCPTimeouts"
         if all(timeouts in host for host in grown):  # else the kernel does not count all of them
             values["timeouts"] = _sum(grown, timeouts)

@@ -22,7 +22,7 @@ def targets(quick: bool) -> Iterator[Target]:
             quantity="segments sent again",
             unit="%",
             published=as_number(row["measured_retransmission_percent"]),
-            metric="resent_percent",
+            metric="resent_of_new_percent",  # the script divides figures of netstat -s
             scale=1.0,
             group="segments sent again",
         )
