@@ -172,7 +172,7 @@ def test_one_capture_gives_half_arrows(page: Page, tmp_path: Path) -> None:
 def test_a_phone_shows_it_without_scrolling_sideways(page: Page, tmp_path: Path) -> None:
     _open(page, tmp_path, both_ends(Made(loss=0.1)), width=360)
     assert page.run("document.scrollingElement.scrollWidth") <= 360
-    assert page.run("document.querySelector('canvas').clientWidth") > 320
+    assert page.run("document.querySelector('#time_sequence canvas').clientWidth") > 320
     assert page.run("tcplabGraphs.counts()")["time_sequence"]["data"] > 200
 
 

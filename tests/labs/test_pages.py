@@ -54,7 +54,7 @@ _WRAPPED = """[...document.querySelectorAll("pre code")]
 _TYPED = """<script>document.querySelector("input[type=number]").value = "2.5";
 document.querySelector("section[data-question] textarea").value = 'Say "why" \\\\ more';
 document.title = "typed " + btoa(unescape(encodeURIComponent(overrides())));</script>"""
-_TICKED = """<script>document.querySelector("input[type=checkbox]").checked = true;
+_TICKED = """<script>document.querySelector("input[value=accept]").checked = true;
 document.title = "typed " + btoa(unescape(encodeURIComponent(accepted())));</script>"""
 
 
