@@ -81,7 +81,9 @@ def _condition(algorithm: str, has_ecn: bool) -> Condition:
     condition = congestion_control(algorithm)
     if not has_ecn:
         return condition
-    sysctls = (*condition.sysctls, ("net.ipv4.tcp_ecn", "1"))
+    # A SYN that is lost would be sent again without ECN, and DCTCP would send as Reno.
+    ecn = (("net.ipv4.tcp_ecn", "1"), ("net.ipv4.tcp_ecn_fallback", "0"))
+    sysctls = (*condition.sysctls, *ecn)
     return replace(condition, label=f"{algorithm} with ECN", sysctls=sysctls)
 
 
