@@ -33,6 +33,8 @@ PREDICTED = {
     "predict_why": "It knows which segments are missing and need not wait.",
 }
 """Recorded before the first run."""
+FORECAST = {"rule_on": "1 within 1%"}
+"""Of no use on any network, so that it earns no points."""
 LATER = {"changed", "change", "predict_change", "change_effect", "compare"}
 """The second run and its questions, which the class does not make: it would take twice as long."""
 
@@ -102,7 +104,8 @@ def written(
 
 def sheet(student: Student, answers: dict[str, Any], text: str | None = None) -> None:
     """Write answers.toml, with a text and a picture."""
-    answers = PREDICTED | answers | {"why": text or TEXT.format(student.name), "graph": "graph.png"}
+    read = {"why": text or TEXT.format(student.name), "graph": "graph.png"}
+    answers = PREDICTED | FORECAST | answers | read
     lines = [f"{name} = {_toml(value)}" for name, value in answers.items()]
     (student.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
     (student.folder / "graph.png").write_bytes(PICTURE)
