@@ -15,6 +15,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 from experiments.harness.definition.grid import Combination
@@ -185,6 +186,7 @@ class TestedProgram:
 
 _SEEDS = 3
 """Of each network; the median of their values counts."""
+_LAZY_WIDTHS = (0.1, 0.25, 0.5, 1.0)
 _CONFIDENCE_LEFT = 0.2
 _FULL, _NONE = 2 * math.log(1.1), 2 * math.log(2.5)
 """Scores of an interval of 10 % that is right, and of one of 150 % that is right."""
@@ -202,6 +204,22 @@ def network_share(value: float, width: float, truth: float) -> float:
     outside = max(0.0, abs(math.log(truth / value)) - half)
     score = 2 * half + 2 / _CONFIDENCE_LEFT * outside
     return min(1.0, max(0.0, (_NONE - score) / (_NONE - _FULL)))
+
+
+def share_of(rule: Rule, results: Sequence[HiddenResult]) -> float:
+    """Return the share of the points of a rule: what it earns above the best single number.
+
+    A number alone shows no understanding, however well the networks resemble each other.
+    """
+    earned = fmean(share for _, share in scored(rule, results))
+    truths = [result.truth for result in results]
+    numbers = {math.sqrt(one * other) for one in truths for other in truths}
+    best = max(
+        fmean(network_share(number, width, truth) for truth in truths)
+        for number in numbers
+        for width in _LAZY_WIDTHS
+    )
+    return max(0.0, (earned - best) / (1 - best)) if best < 1 else 0.0
 
 
 def scored(rule: Rule, results: Sequence[HiddenResult]) -> list[tuple[float, float]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from labs.definition.answers import is_made
-from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored
+from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored, share_of
 from labs.definition.key import Key
 from labs.definition.spec import Bound, Question
 from labs.definition.written import in_digits, parse_frame
@@ -76,7 +76,7 @@ def forecast(
         return empty.for_person(f"{error} A person reads it.", Verdict.UNREADABLE)
     if not results:
         return empty.for_person("The hidden networks were not run; a person looks at it.")
-    share = sum(share for _, share in results) / len(results)
+    share = share_of(rule, hidden)
     off = ", ".join(in_digits(ratio) for ratio, _ in results)
     return empty.earning(share, question.points, f"Your rule over what was measured: {off}.")
 

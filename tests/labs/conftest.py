@@ -31,7 +31,11 @@ POINTS = {
     "agreed_frame": 3,
     "timeout_frame": 5,
     "report_frame": 4,
+    "where": 1,
     "blocks": 2,
+    "why": 5,
+    "compare": 5,
+    "graph": 4,
     "change": 3,
     "change_effect": 3,
 }

@@ -171,6 +171,10 @@ LABS = {
         right={"needless": {"copies"}},
         wrong={"needless": {"repairs"}},
     ),
+    "reliable_transport": MadeLab(
+        {("simple", "own", RATE): 90.0, ("own", "own", RATE): 3e3},
+        ({("simple", "own", RATE): 900.0},),
+    ),
     "own_congestion_control": MadeLab(
         _one_flow("lossy", "reno", 8e3)
         | _one_flow("lossy", "mine", 11e3)

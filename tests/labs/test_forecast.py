@@ -17,6 +17,7 @@ from labs.definition.forecast import (
     network_share,
     read_rule,
     scored,
+    share_of,
 )
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
@@ -100,13 +101,18 @@ def test_the_secret_draws_different_networks(name: str, question: str) -> None:
 
 
 def test_the_note_of_a_forecast_tells_no_value(sack: LabSpec) -> None:
-    results = [HiddenResult(NETWORK, 1000.0), HiddenResult(NETWORK | {"bw": 1e6}, 1000.0)]
+    results = [
+        HiddenResult(NETWORK | {"bw": rate}, truth)
+        for rate, truth in ((2e6, 2000.0), (1e6, 1000.0), (4e6, 8000.0))
+    ]
     marker = Marker(sack, Key(), {}, {}, {}, {}, hidden={"rule_on": results})
     given = {"rule_on": ["bw / 1000 within 10%"]}
     mark = next(mark for mark in marker.marks(given) if mark.question == "rule_on")
-    assert mark.points == sack.question("rule_on").points / 2
-    assert mark.note == "Your rule over what was measured: 2, 1."
-    assert [round(off, 3) for off, _ in scored(read_rule(given["rule_on"][0]), results)] == [2, 1]
+    assert 0 < (mark.points or 0) < sack.question("rule_on").points
+    assert mark.note == "Your rule over what was measured: 1, 1, 0.5."
+    offs = [round(off, 3) for off, _ in scored(read_rule(given["rule_on"][0]), results)]
+    assert offs == [1, 1, 0.5]
+    assert share_of(read_rule("1500 within 50%"), results) == 0
 
 
 def test_copying_and_guessing_earn_little(key: Key) -> None:
@@ -115,8 +121,8 @@ def test_copying_and_guessing_earn_little(key: Key) -> None:
     hidden = {"rule_on": [HiddenResult(NETWORK, truth) for truth in truths]}
     marker = Marker(lab, key, {}, {}, {}, {}, hidden=hidden)
     runs = {"sack": MeasuredRun(({"sack_on": {"server.rate": 445.0}},))}
-    assert 0.05 < copied_share(marker, runs) <= 0.2
-    assert 0 < guessed_share(replace(marker, key=Key())) <= 0.1
+    assert 0.05 < copied_share(marker, runs) <= 0.15
+    assert 0 <= guessed_share(replace(marker, key=Key())) <= 0.1
 
 
 def test_a_key_that_names_what_there_is_not_is_told() -> None:

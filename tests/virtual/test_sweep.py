@@ -42,6 +42,12 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
         "udp_lost_percent",
         "udp_jitter_ms",
         "host_drops",
+        "exchanges",
+        "exchanges_missing",
+        "exchange_p50_ms",
+        "exchange_p95_ms",
+        "exchange_p99_ms",
+        "late_percent",
     }
     assert (alone.folder / "rows.csv").read_bytes() == (shared.folder / "rows.csv").read_bytes()
     repeat = [

@@ -19,7 +19,6 @@ the packets of every experiment (measured).
 from __future__ import annotations
 
 import functools
-import json
 import os
 import platform
 import re
@@ -88,13 +87,13 @@ def modules_recipe(kernel: Recipe, given: Path | None = None) -> Recipe:
     def build(workshop: Workshop) -> Facts:
         install_missing(KERNEL_TOOLS)
         made, source, _ = configured(workshop, LAB_KERNEL, given or _named_source(LAB_KERNEL))
-        stated = json.loads((kernel.place / cache.MANIFEST).read_bytes())["facts"]["source_sha256"]
-        if source.sha256 != stated:
+        built = cache.ready(kernel, workshop.report)
+        if source.sha256 != built.facts["source_sha256"]:
             problem = f"The lab kernel was built from another source than {source.origin}."
             raise TcplabError(problem, "Build it again: ./tcplab image build --rebuild.")
         prepare = [*made.make, "modules_prepare"]
         workshop.run("Preparing the tree for modules", prepare, environment=FIXED)
-        shutil.copyfile(kernel.place / SYMBOL_VERSIONS, workshop.folder / "tree" / SYMBOL_VERSIONS)
+        shutil.copyfile(built.folder / SYMBOL_VERSIONS, workshop.folder / "tree" / SYMBOL_VERSIONS)
         pack_tree(made)
         return {}
 

@@ -37,6 +37,7 @@ pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, c
     let (clock, packet) = (connection.clock, connection.last_packet as u32);
     let (a, b) = (&mut connection.a, &mut connection.b);
     let sizes = (a.segment_size(b), b.segment_size(a));
+    let kept = (a.rounds_so_far(), b.rounds_so_far());
     a.sum_up(clock, packet, sizes.0.into());
     b.sum_up(clock, packet, sizes.1.into());
     frame.next_row();
@@ -47,6 +48,8 @@ pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, c
         Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }
             .add();
     }
+    connection.a.go_on(kept.0);
+    connection.b.go_on(kept.1);
 }
 
 struct Part<'a> {

@@ -97,6 +97,9 @@ impl Smoothed {
     }
 }
 
+/// Rounds of a direction, its limits, and when the round ends.
+pub type RoundsSoFar = (Box<Rounds>, Limited, i64);
+
 /// In the order in which packets need it, and what few need at the end: with many connections each
 /// line of it that a packet touches has to be fetched from outside the processor's nearer caches.
 /// For the same reason it has nothing that follows from the rest: what nearly all packets would add
@@ -256,6 +259,21 @@ impl Direction {
             self.usage.advance(clock, packet, &mut self.limited);
         }
         self.rtts.sum_up();
+    }
+
+    /// What `sum_up` changes of a sender that is judged in rounds: a look must not end a round.
+    pub fn rounds_so_far(&self) -> Option<RoundsSoFar> {
+        let rounds = self.rounds.clone()?;
+        Some((rounds, self.limited.clone(), self.usage.due))
+    }
+
+    /// Goes on from there.
+    pub fn go_on(&mut self, kept: Option<RoundsSoFar>) {
+        if let Some((rounds, limited, due)) = kept {
+            self.rounds = Some(rounds);
+            self.limited = limited;
+            self.usage.due = due;
+        }
     }
 
     /// Resets that end the connection.

@@ -20,7 +20,7 @@ const PART: i64 = 4;
 const ALIKE: i64 = 10;
 
 /// Rounds of one direction.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Rounds {
     /// From the capture to the sender and back.
     trip: i64,
@@ -35,7 +35,7 @@ pub struct Rounds {
 }
 
 /// Delays on the way from the sender by its timestamps, if those count milliseconds.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct SenderClock {
     first: Option<(u32, i64)>,
     passed: i64,

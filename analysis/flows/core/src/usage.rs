@@ -13,7 +13,7 @@ pub mod limit {
 }
 
 /// How long each state lasted, and the first and the last packet of it; there are five.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Limited {
     pub times: [i64; 8],
     pub packets: [(u32, u32); 8],

@@ -1,6 +1,5 @@
 """A reference: a window of packets, repeats of what the receiver misses, and a measured timer."""
 
-import select
 import socket
 import sys
 import time
@@ -31,13 +30,15 @@ def main() -> None:
         patience = max(0.05, 2 * smoothed) + backed_off
         due = min((sent[n] for n in range(lowest, following) if n not in held), default=0.0)
         wait = max(0.0, due + patience - time.monotonic())
-        if not select.select([line], [], [], wait)[0]:
+        line.settimeout(wait + 1e-4)
+        try:
+            packet = line.recv(2000)
+        except TimeoutError:
             for number in [n for n in range(lowest, following) if n not in held][:2]:
                 repeated.add(number)
                 send(number)
             window, backed_off = max(2.0, window / 2), min(1.0, backed_off + smoothed)
             continue
-        packet = line.recv(2000)
         upto, newest = int.from_bytes(packet[:4], "big"), int.from_bytes(packet[4:8], "big")
         bits = int.from_bytes(packet[8:], "big")
         if newest in sent and newest not in repeated:
