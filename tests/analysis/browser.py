@@ -44,8 +44,11 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
 
-    def open(self, file: Path, width: int = 1200, height: int = 900) -> None:
-        """Opens the file, and waits until its graphs are drawn, if it has any."""
+    def open(self, file: Path, width: int = 1200, height: int = 900, address: str = "") -> None:
+        """Opens the file, and waits until its graphs are drawn, if it has any.
+
+        `address` is what follows the file's name, a query or a fragment.
+        """
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -53,7 +56,7 @@ class Page:
             deviceScaleFactor=1,
             mobile=False,
         )
-        self.call("Page.navigate", url=file.as_uri())
+        self.call("Page.navigate", url=file.as_uri() + address)
         self.run(
             "new Promise(done => document.readyState === 'complete' ? done() :"
             " addEventListener('load', done))"

@@ -160,6 +160,7 @@ def test_reduced_motion_goes_from_packet_to_packet(chromium: Page, run_directory
         chromium.run(f"({STAGE}.go({STAGE}.start), {STAGE}.calmStep())")
         moments = chromium.run(f"{STAGE}.models.flatMap(model => [...model.moments])")
         assert chromium.run(f"{STAGE}.time") in moments
+        chromium.settle()
         assert "on the way" in chromium.run(f"{STAGE}.said.textContent")
     finally:
         chromium.call("Emulation.setEmulatedMedia", features=[])
@@ -173,8 +174,7 @@ def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory:
     chromium.complaints.clear()
     chromium.open(shared)
     assert chromium.run("tcplabStage.then(({ stage }) => stage.models.length)") == 2
-    chromium.call("Page.navigate", url=f"{shared.as_uri()}?lecture#t=0.5")
-    wide = "document.readyState === 'complete' && tcplabStage.then(({ stage }) => stage.time)"
-    assert chromium.run(f"new Promise(done => setTimeout(done, 0)).then(() => {wide})") == 0.5
+    chromium.open(shared, address="?lecture#t=0.5")
+    assert chromium.run("tcplabStage.then(({ stage }) => stage.time)") == 0.5
     assert chromium.run("document.documentElement.className") == "lecture"
     assert chromium.complaints == []
