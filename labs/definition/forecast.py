@@ -121,11 +121,11 @@ def _value(node: ast.expr, variables: Mapping[str, float]) -> Any:
 
 @dataclass(frozen=True)
 class HiddenNetwork:
-    """A network that the course's secret draws: NAME=VALUE, the run with them, and its seeds."""
+    """A network that the course's secret draws: NAME=VALUE, the run with them, and its seed."""
 
     settings: tuple[str, ...]
     combination: Combination
-    seeds: tuple[int, ...]
+    seed: int
 
     @property
     def variables(self) -> dict[str, float]:
@@ -144,18 +144,15 @@ def hidden_networks(
     The program of `own` runs there. Raises UsageError if it cannot be used.
     """
     program = own.program if own else None
-    seeds = 1 if question.kind == "program" else _SEEDS
     run = next(run for run in lab.runs if run.name == question.run)
 
     def drawn(settings: tuple[str, ...]) -> int:
-        return drawn_number(course, (lab.name, question.id, *settings), 2**31 - _SEEDS)
+        return drawn_number(course, (lab.name, question.id, *settings), 2**31 - 1)
 
     def network(settings: tuple[str, ...]) -> HiddenNetwork:
         middle = Variant(lab.name, "", course.name, middle_values(lab), 1)
         parts = OwnParts(program=program, settings={run.name: settings})
-        first = 1 + drawn(settings)
-        seeds_here = tuple(range(first, first + seeds))
-        return HiddenNetwork(settings, combination_of(run, middle, parts), seeds_here)
+        return HiddenNetwork(settings, combination_of(run, middle, parts), 1 + drawn(settings))
 
     spans = [[f"{span.name}={value}" for value in span.values] for span in question.hidden]
     chosen = sorted(itertools.product(*spans), key=drawn)[: question.networks]
@@ -184,8 +181,6 @@ class TestedProgram:
     reason: str = ""
 
 
-_SEEDS = 3
-"""Of each network; the median of their values counts."""
 _LAZY_WIDTHS = (0.1, 0.25, 0.5, 1.0)
 _CONFIDENCE_LEFT = 0.2
 _FULL, _NONE = 2 * math.log(1.1), 2 * math.log(2.5)

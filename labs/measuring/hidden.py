@@ -50,7 +50,7 @@ class HiddenRuns:
     def points(self) -> list[Point]:
         """Return what is to be run."""
         networks = (network for listed in self.networks.values() for network in listed)
-        return [point for network in networks for point in self._points(network)]
+        return [self._point(network) for network in networks]
 
     def results(self) -> HiddenResults:
         """Return what was measured. Raises TcplabError if a run failed."""
@@ -67,8 +67,7 @@ class HiddenRuns:
         }
 
     def _tested(self, question: Question, network: HiddenNetwork) -> TestedProgram:
-        (point,) = self._points(network)
-        record = self.references.records[point.key]
+        record = self.references.records[self._point(network).key]
         if record["status"] == "failed":
             return TestedProgram((), str(record["problem"])[:_LONGEST])
         run = MeasuredRun((record["values"],))
@@ -85,17 +84,17 @@ class HiddenRuns:
             passed.append(test.id)
         return TestedProgram(tuple(passed))
 
-    def _points(self, network: HiddenNetwork) -> list[Point]:
-        return [self.references.point(network.combination, seed) for seed in network.seeds]
+    def _point(self, network: HiddenNetwork) -> Point:
+        return self.references.point(network.combination, network.seed)
 
     def _result(self, question: Question, network: HiddenNetwork) -> HiddenResult:
-        records = [self.references.records[point.key] for point in self._points(network)]
-        if problem := next((record["problem"] for record in records if record["problem"]), ""):
+        record = self.references.records[self._point(network).key]
+        if problem := record["problem"]:
             settings = ", ".join(network.settings)
             raise TcplabError(
                 f"{question.id}: the network {settings} could not be run: {problem}",
                 "Correct the ranges in lab.toml.",
             )
         condition, _, key = question.value.partition("/")
-        run = MeasuredRun(tuple(record["values"] for record in records))
+        run = MeasuredRun((record["values"],))
         return HiddenResult(network.variables, run(condition, key))
