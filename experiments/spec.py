@@ -470,8 +470,9 @@ class ExperimentSpec:
 
     def ecn_sysctls(self, host: str) -> dict[str, str]:
         """Return the sysctl that the flows of a host set; empty if none does."""
-        asked = {flow.ecn for flow in self.flows if host in (flow.sender, flow.receiver)} - {""}
-        return {"net.ipv4.tcp_ecn": _ECN[max(asked)]} if asked else {}
+        ends = (flow for flow in self.flows if host in (flow.sender, flow.receiver))
+        asked = next((flow.ecn for flow in ends if flow.ecn), "")  # all say the same
+        return {"net.ipv4.tcp_ecn": _ECN[asked]} if asked else {}
 
     def _check_ecn(self) -> None:
         asked: dict[str, str] = {}

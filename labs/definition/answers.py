@@ -103,9 +103,8 @@ def _salvaged(file: Path, text: str, error: Exception) -> _Table:
     answers: dict[str, Any] = {}
     broken: dict[str, str] = {}
     for entry in _ENTRY.finditer(text):
-        plain = entry[0].translate(_QUOTES)
         try:
-            answers |= tomllib.loads(entry[0] if entry[0] == plain else plain)
+            answers |= tomllib.loads(entry[0].translate(_QUOTES))
         except (ValueError, RecursionError) as reason:
             broken[entry["name"]] = f"its answer cannot be read: {str(reason)[:200]}"
     if not answers:

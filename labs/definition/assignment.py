@@ -101,9 +101,10 @@ def drawn_number(course: Course, words: Sequence[str], among: int) -> int:
     return int.from_bytes(hmac.digest(course.secret.encode(), message, "sha256"), "big") % among
 
 
-def middle_values(lab: LabSpec) -> tuple[tuple[str, str], ...]:
-    """Return the middle value of each range."""
-    return tuple((span.name, span.values[len(span.values) // 2]) for span in lab.varies)
+def nominal_variant(lab: LabSpec) -> Variant:
+    """Return the variant in the middle of every range, which belongs to no student."""
+    values = tuple((span.name, span.values[len(span.values) // 2]) for span in lab.varies)
+    return Variant(lab.name, "", "", values, 1)
 
 
 def new_course(file: Path, name: str) -> Course:

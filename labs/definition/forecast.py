@@ -20,7 +20,7 @@ from typing import Any
 
 from experiments.harness.definition.grid import Combination
 from labs.definition.answers import OwnParts
-from labs.definition.assignment import Course, Variant, drawn_number, middle_values
+from labs.definition.assignment import Course, drawn_number, nominal_variant
 from labs.definition.runs import combination_of
 from labs.definition.spec import LabSpec, Question
 from topologies.foundation.errors import UsageError
@@ -143,16 +143,15 @@ def hidden_networks(
 
     The program of `own` runs there. Raises UsageError if it cannot be used.
     """
-    program = own.program if own else None
+    program, nominal = own.program if own else None, nominal_variant(lab)
     run = next(run for run in lab.runs if run.name == question.run)
 
     def drawn(settings: tuple[str, ...]) -> int:
         return drawn_number(course, (lab.name, question.id, *settings), 2**31 - 1)
 
     def network(settings: tuple[str, ...]) -> HiddenNetwork:
-        middle = Variant(lab.name, "", course.name, middle_values(lab), 1)
         parts = OwnParts(program=program, settings={run.name: settings})
-        return HiddenNetwork(settings, combination_of(run, middle, parts), 1 + drawn(settings))
+        return HiddenNetwork(settings, combination_of(run, nominal, parts), 1 + drawn(settings))
 
     spans = [[f"{span.name}={value}" for value in span.values] for span in question.hidden]
     chosen = sorted(itertools.product(*spans), key=drawn)[: question.networks]

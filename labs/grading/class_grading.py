@@ -11,7 +11,7 @@ from statistics import StatisticsError
 from experiments.harness.sweep.point import Point
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, parts_of
-from labs.definition.assignment import FILE, Course, Variant, middle_values, student_id, variant
+from labs.definition.assignment import FILE, Course, Variant, student_id, variant
 from labs.definition.key import Key
 from labs.definition.runs import (
     MODULE,
@@ -65,10 +65,6 @@ class ClassGrading:
     module: Path
     """A module in the place of a student's, for the runs that show the effect of chance."""
 
-    def nominal(self) -> Variant:
-        """Return the middle of every range: on it tolerances are measured."""
-        return Variant(self.lab.name, "", "", middle_values(self.lab), 1)
-
     def points(
         self, variant: Variant, own: OwnParts, seeds: Iterable[int] | None = None
     ) -> dict[LabRun, list[Point]]:
@@ -103,12 +99,16 @@ class ClassGrading:
                 spread.append({name: [record["values"]] for name, record in records.items()})
         return spread
 
-    def programs(self, own: OwnParts) -> HiddenRuns | None:
-        """Return the runs of a student's programs on hidden networks; None without programs."""
+    def programs(self, own: OwnParts) -> tuple[HiddenRuns, list[Point]] | None:
+        """Return the runs of a student's programs on hidden networks, and their points.
+
+        None without programs. Raises UsageError if they cannot be used.
+        """
         asked = any(question.kind == "program" for question in self.lab.questions)
         if not asked or own.program is None or not has_programs(own.program):
             return None
-        return HiddenRuns(self.lab, self.course, self.references, own)
+        runs = HiddenRuns(self.lab, self.course, self.references, own)
+        return runs, runs.points()
 
     @cached_property
     def hidden(self) -> HiddenRuns:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 from experiments.harness.running.lab import lab_facts, ready_lab
 from experiments.harness.sweep.point import Point, Record
@@ -13,7 +14,7 @@ from experiments.harness.sweep.progress import watching
 from experiments.harness.sweep.store import results
 from experiments.harness.sweep.workers import PointRunner, way_to_workers
 from labs.definition.answers import examples_of
-from labs.definition.assignment import Course, Variant
+from labs.definition.assignment import Course, Variant, nominal_variant
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module
 from labs.definition.spec import LabRun, LabSpec
@@ -39,7 +40,7 @@ from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
 from labs.measuring.contained import contained_as
-from labs.measuring.hidden import HiddenResults, HiddenRuns
+from labs.measuring.hidden import HiddenResults
 from labs.measuring.references import References, place_of
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
@@ -50,6 +51,7 @@ from topologies.foundation.errors import TcplabError
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""
 RunPoints = dict[LabRun, list[Point]]
+Plan = TypeVar("Plan")
 CasePoints = Mapping[Case, RunPoints]
 
 
@@ -122,7 +124,7 @@ def _runner(request: ClassRequest, module: Path) -> PointRunner:
 
 def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     """Repeat the runs, compare, mark, and flag what hand-ins have in common."""
-    nominal, module = grading.nominal(), grading.module
+    nominal, module = nominal_variant(grading.lab), grading.module
 
     def spread_points(case: Case, variant: Variant) -> RunPoints:
         """Return further points of a hand-in in real time, whose spread makes its bands."""
@@ -130,15 +132,16 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
         return grading.spread_points(variant, case.own.module) if real_time else {}
 
     points = dict(_planned(cases, lambda case, variant: grading.points(variant, case.own)))
+    planned = _planned(cases, lambda case, _: grading.programs(case.own))
+    programs = [(case, *own) for case, own in planned if own]
     spreads = dict(_planned(cases, spread_points))
     by_run = [*points.values(), *spreads.values(), grading.spread_points(nominal, module)]
     grading.references.ask(
         [point for runs in by_run for run_points in runs.values() for point in run_points]
         + grading.hidden.points()
+        + [point for _, _, own_points in programs for point in own_points]
     )
-    programs = dict(_planned_programs(cases, grading))
-    grading.references.ask(point for runs in programs.values() for point in runs.points())
-    for case, runs in programs.items():
+    for case, runs, _ in programs:
         with failure_domain(case, Stage.REPEAT):
             case.tested = runs.tested()
     _compare(cases, points, grading)
@@ -158,21 +161,11 @@ def _open(cases: Sequence[Case]) -> list[Case]:
 
 
 def _planned(
-    cases: Sequence[Case], points_of: Callable[[Case, Variant], RunPoints]
-) -> Iterator[tuple[Case, RunPoints]]:
+    cases: Sequence[Case], plan: Callable[[Case, Variant], Plan]
+) -> Iterator[tuple[Case, Plan]]:
     for case in _open(cases):
         with failure_domain(case, Stage.PLAN):
-            yield case, points_of(case, case.own_variant)
-
-
-def _planned_programs(
-    cases: Sequence[Case], grading: ClassGrading
-) -> Iterator[tuple[Case, HiddenRuns]]:
-    for case in _open(cases):
-        with failure_domain(case, Stage.PLAN):
-            if runs := grading.programs(case.own):
-                runs.points()
-                yield case, runs
+            yield case, plan(case, case.own_variant)
 
 
 def _compare(cases: Sequence[Case], points: CasePoints, grading: ClassGrading) -> None:

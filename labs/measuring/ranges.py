@@ -14,7 +14,7 @@ from experiments.harness.sweep.store import results
 from experiments.harness.sweep.workers import way_to_workers
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, examples_of
-from labs.definition.assignment import SELF_STUDY, Course, Variant, middle_values
+from labs.definition.assignment import SELF_STUDY, Course, Variant, nominal_variant
 from labs.definition.forecast import HiddenNetwork, TestedProgram
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
@@ -124,16 +124,12 @@ def _hidden_runs(
     """Provide the hidden runs, carried out."""
     with results(out) as memory, watching(lab.name) as watch:
         plain = [run for run in lab.runs if not run.chosen and not run.module]
-        specs = [combination_of(run, _nominal(lab)).spec for run in plain]
+        specs = [combination_of(run, nominal_variant(lab)).spec for run in plain]
         ready = ready_lab(spec.kernel for spec in specs)
         way = way_to_workers(ready, specs, workers)
         hidden = HiddenRuns(lab, course, References(way, memory, watch), own)
         hidden.references.ask(hidden.points())
         yield hidden
-
-
-def _nominal(lab: LabSpec) -> Variant:
-    return Variant(lab.name, "", "", middle_values(lab), 1)
 
 
 def _carried(variant: Variant, keys: dict[str, list[str]], references: References) -> VariantRuns:

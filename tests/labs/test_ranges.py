@@ -78,7 +78,7 @@ def test_the_key_agrees_with_the_claim_whenever_the_runs_show_it(
     factors = some.floats(0.1, 10)
     values = {place: value * data.draw(factors) for place, value in made.shown.items()}
     runs = runs_of(values)
-    assert agrees(made, key(name, runs)) or not lesson(name, runs)
+    assert not lesson(name, runs) or agrees(made, key(name, runs))
 
 
 @pytest.mark.parametrize("name", LABS)

@@ -13,12 +13,11 @@ from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import single
 from experiments.harness.reporting.studies import report_of
 from experiments.spec import ExperimentSpec, Headline, Subject
+from tests.style.test_studies import WITHOUT_A_CLAIM
 from topologies.foundation.data import from_data, to_data
 from topologies.foundation.errors import UsageError
 
 STUDIES = [named.name for named in catalogue()]
-
-WITHOUT_A_CLAIM = ("playground", "own_transport")
 
 
 def spec_of(study: str, *settings: str) -> ExperimentSpec:
