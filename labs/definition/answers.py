@@ -96,20 +96,28 @@ def _unreadable(file: Path, error: Exception) -> TcplabError:
 
 
 def _salvaged(file: Path, text: str, error: Exception) -> _Table:
-    """Return the answers of a broken file that can be read one by one. Raises TcplabError.
-
-    Word processors write typographic quotation marks, which are taken for plain ones here.
-    """
+    """Return the answers of a broken file that can be read one by one. Raises TcplabError."""
     answers: dict[str, Any] = {}
     broken: dict[str, str] = {}
     for entry in _ENTRY.finditer(text):
         try:
-            answers |= tomllib.loads(entry[0].translate(_QUOTES))
+            answers |= _entry(entry[0])
         except (ValueError, RecursionError) as reason:
             broken[entry["name"]] = f"its answer cannot be read: {str(reason)[:200]}"
     if not answers:
         raise _unreadable(file, error)
     return _Table(answers, broken)
+
+
+def _entry(text: str) -> dict[str, Any]:
+    """Return an answer, with typographic quotation marks around it taken for plain ones.
+
+    Word processors write those. In the words of an answer they stay.
+    """
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return tomllib.loads(text.translate(_QUOTES))
 
 
 def _given(value: object, question: Question) -> list[str]:

@@ -25,6 +25,11 @@ def test_quotation_marks_of_a_word_processor_lose_no_answer(tmp_path: Path, sack
     assert misspelt(file, sack) == {}
 
 
+def test_quotation_marks_inside_an_answer_stay(tmp_path: Path, sack: LabSpec) -> None:
+    text = '[answers]\nwhy = "It says \u201cI wait for 2\u201d."\nwhere = 3..4\n'
+    assert read_sheet(sheet(tmp_path, text), sack)["why"] == ["It says \u201cI wait for 2\u201d."]
+
+
 def test_a_broken_answer_is_named_and_the_others_count(tmp_path: Path, sack: LabSpec) -> None:
     text = '[answers]\nwhy = """\nIt waits.\nfactor = "1.9"\nblocks = ["a",\n  "b"]\nwhere = 3..4\n'
     file = sheet(tmp_path, text)
