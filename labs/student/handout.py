@@ -81,6 +81,7 @@ def _part(lab: LabSpec, run: LabRun, variant: Variant) -> dict[str, Any]:
     part = {
         "name": run.name,
         "module": run.module,
+        "program": run.program,
         "settings": list(_settings(run, variant, _words(lab.language))),
         "chosen": run.chosen,
         "one": run.one,
@@ -143,7 +144,8 @@ def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
     shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
     for flow in shown:
-        kind = "udp" if flow.rate else "data" if flow.amount else "tcp"
+        iperf = "udp" if flow.rate else "data" if flow.amount else "tcp"
+        kind = "programs" if flow.program else iperf
         what = flow.rate or flow.amount or flow.duration
         own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
         yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port) + own

@@ -64,6 +64,9 @@ def test_a_program_earns_its_points_on_hidden_networks(tmp_path: Path) -> None:
     lab = catalogue.find("reliable_transport")
     course = Course(COURSE.name, COURSE.secret)
     assignment = start(lab, variant(course, lab, "ann"), tmp_path / "ann")
+    handout = (assignment.folder / "handout.md").read_text()
+    assert "sends 300kB of data by UDP to h2, with programs" in handout
+    assert "**Run `own`**, with your programs" in handout
     programs("windowed", assignment.folder)
     answers = '[answers]\npredict_rate = "small"\ntransport = "sender.py"\n'
     (assignment.folder / ANSWERS).write_text(answers)
