@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from testbed.doctor import running_kernel, system, timing
@@ -56,7 +57,7 @@ CHECKS: tuple[Check, ...] = (
     system.privileges,
     system.container,
     system.windows,
-    lambda machine: system.tools(machine, brought=cache.BROUGHT.exists()),
+    lambda machine: system.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
     _lab,
     running_kernel.modules,
     running_kernel.queues,

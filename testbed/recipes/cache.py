@@ -21,11 +21,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from testbed.host import locks
-from testbed.host.naming import CODE
+from testbed.host.naming import CODE, PREFIX
 from testbed.recipes import prebuilt
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import TcplabError
@@ -38,8 +39,14 @@ _BRIEF = 1.0  # seconds; while files are read for longer than that, one may chan
 
 FORMAT = 1
 MANIFEST = prebuilt.MANIFEST
-BROUGHT = CODE / "brought"
-"""The entries that a release brings next to its code; a checkout has none."""
+BROUGHT_BY = "tcplab_lab"
+"""The package that brings the lab to an installed copy."""
+_PACKAGE = find_spec(BROUGHT_BY) if PREFIX else None
+BROUGHT = [
+    place / "brought"
+    for place in (CODE, *map(Path, _PACKAGE.submodule_search_locations or () if _PACKAGE else ()))
+]
+"""The folders of entries that come with an installed copy; a checkout has none."""
 _CHECKOUT = CODE
 _CHECKED = "checked"
 """A folder of the cache: a file for each entry, written at each check."""
@@ -82,7 +89,7 @@ class Recipe:
     @property
     def place(self) -> Path:
         """The folder of the entry in use, whether it exists or not: what was given comes first."""
-        given = (BROUGHT / self.name, self.place_if_given)
+        given = (*(place / self.name for place in BROUGHT), self.place_if_given)
         return next(filter(Path.exists, given), self.place_if_built)
 
     @property
@@ -128,7 +135,7 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
     """Return the recipe's entry; build it if it is missing or damaged, or with `rebuild`."""
     if not rebuild and (entry := usable(recipe, BuildReport())):
         return entry
-    if recipe.place.parent == BROUGHT:
+    if recipe.place.parent in BROUGHT:
         problem = f"The {recipe.name} in {recipe.place} came with this release, and "
         problem += "is not built here." if rebuild else "is damaged."
         raise TcplabError(problem, "Install the release again, or build in a checkout.")

@@ -1,8 +1,8 @@
 """Cache entries in one file for another machine: an export, or the archive of a release.
 
 An export is a plain tar. A release is a compressed one, of which only members below
-`tcplab/brought/` are read. There may be the expected regular files only, each once and of limited
-size. All are checked like cache entries before any is installed.
+`tcplab_lab/brought/` are read. There may be the expected regular files only, each once and of
+limited size. All are checked like cache entries before any is installed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from topologies.foundation.errors import TcplabError
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
 _GZIP = b"\x1f\x8b"
-_OF_LAB = "tcplab/brought/"
+_OF_LAB = f"{cache.BROUGHT_BY}/brought/"
 
 
 LARGEST = 512 << 20

@@ -86,15 +86,16 @@ _UNUSED = ("bin", "share", "**/__pycache__", "*.dist-info/RECORD", "*.dist-info/
 """Of installed libraries: programs with this machine's Python in them, pages, and what changes."""
 
 
-def make_archive(wheel: Path, image: Path, work: Path) -> Path:
-    """Return the archive of a release's wheel, with Python and libraries. Raises CommandError."""
+def make_archive(wheels: Sequence[Path], image: Path, work: Path) -> Path:
+    """Return the archive of a release's wheels, with Python and libraries. Raises CommandError."""
     tree = work / "tree"
     make_python(image, work, tree / "python")
     install_libraries(tree / "python", work)
     packages = tree / "python" / PACKAGES
-    with zipfile.ZipFile(wheel) as packed:
-        for info in packed.infolist():
-            Path(packed.extract(info, packages)).chmod(info.external_attr >> 16 & 0o777)
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            for info in packed.infolist():
+                Path(packed.extract(info, packages)).chmod(info.external_attr >> 16 & 0o777)
     (tree / "tcplab").write_text(_LAUNCHER)
     (tree / "tcplab").chmod(0o755)
     for name in _KEPT:

@@ -79,10 +79,11 @@ def check_archive(what: str, release: Path, root: ForeignRoot) -> None:
 
 
 def check_wheel(what: str, release: Path, root: ForeignRoot) -> None:
-    (wheel,) = release.glob("*.whl")
-    shutil.copy(wheel, root.home)
+    for wheel in release.glob("*.whl"):
+        shutil.copy(wheel, root.home)
     root.called("python3", "-m", "venv", "venv")
-    pip = ("venv/bin/pip", "install", "--quiet", "--only-binary", ":all:", f"/{HOME}/{wheel.name}")
+    options = ("--quiet", "--only-binary", ":all:", "--find-links", f"/{HOME}")
+    pip = ("venv/bin/pip", "install", *options, "tcplab")
     root.called(*pip, network=True)
     check(f"{what}, wheel", root, f"/{HOME}/venv/bin/tcplab")
 

@@ -244,7 +244,7 @@ def test_what_a_release_brings_is_used_where_it_is_and_never_built(
     oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = oven.recipe()
-    monkeypatch.setattr(cache, "BROUGHT", tmp_path / "brought")
+    monkeypatch.setattr(cache, "BROUGHT", [tmp_path / "brought"])
     shutil.copytree(cache.ready(recipe, report).folder, tmp_path / "brought/cake")
     assert cache.ready(recipe, report).folder == tmp_path / "brought/cake"
     with pytest.raises(TcplabError, match="is not built here"):

@@ -21,7 +21,7 @@ from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import Recipe
 from testbed.recipes.engine import engine_file
 from testbed.recipes.export import import_
-from testbed.release import archive, make
+from testbed.release import archive, wheels
 from testbed.release import locks as lock_files
 from testbed.release.archive import pack
 from topologies.foundation.errors import TcplabError
@@ -71,14 +71,14 @@ def wheel(place: Path) -> Path:
     tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-linux_x86_64\n"
     (information / "WHEEL").write_text(tags)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
-    return make._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
+    return wheels._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
 
 
 @pytest.mark.skipif(
     shutil.which("readelf") is None, reason="no readelf here: sudo apt-get install binutils"
 )
 def test_the_platform_is_that_of_the_newest_function_asked_for() -> None:
-    assert re.fullmatch(r"manylinux_2_\d+_x86_64", make.platform_tag(engine_file()))
+    assert re.fullmatch(r"manylinux_2_\d+_x86_64", wheels.platform_tag(engine_file()))
 
 
 @pytest.fixture
@@ -92,8 +92,8 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
     cake: Recipe, report: Any, tmp_path: Path
 ) -> None:
     entry = cache.verify(cake, cake.place)
-    make.add_entry(entry, tmp_path / "tree/tcplab/brought")
-    (tmp_path / "tree/tcplab/code.py").write_text("pass")
+    wheels.add_entry(entry, tmp_path / "tree/tcplab_lab/brought")
+    (tmp_path / "tree/tcplab_lab/code.py").write_text("pass")
     pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
     shutil.rmtree(cake.place)
     import_([cake], tmp_path / "release", report)
@@ -101,8 +101,8 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
 
 
 def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path) -> None:
-    make.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab/brought")
-    (tmp_path / "tree/tcplab/brought/cake/slice").write_text("bitten")
+    wheels.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab_lab/brought")
+    (tmp_path / "tree/tcplab_lab/brought/cake/slice").write_text("bitten")
     pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
     with pytest.raises(TcplabError, match="is not taken"):
         import_([cake], tmp_path / "release", report)

@@ -50,7 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "completion": 'Print the code that completes commands: eval "$(./tcplab completion bash)".',
         "man": "Print the manual page: ./tcplab man | man -l -",
         "docs": "Build the documentation site with reference and gallery; a dead link is an error.",
-        "release": "Make a self-contained release of this checkout: a wheel and an archive.",
+        "release": "Make a self-contained release of this checkout: wheels and an archive.",
         "lock": ("Renew the locks of Debian's and Python's packages and of crates."),
     },
 }

@@ -74,14 +74,14 @@ def _server(folder: Path, port: int) -> LocalServer:
     type=FOLDER,
     default=Path("dist"),
     show_default=True,
-    help="The folder for the wheel, the archive and their SHA-256.",
+    help="The folder for the wheels, the archive and their SHA-256.",
 )
 @click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
 @click.option(
     "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
 )
 def release(out: Path, new: bool, prebuilt: bool) -> None:
-    """Make a self-contained release of this checkout: a wheel and an archive."""
+    """Make a self-contained release of this checkout: wheels and an archive."""
     if prebuilt:
         _write_prebuilt()
         return

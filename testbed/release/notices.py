@@ -1,0 +1,71 @@
+"""The licences of the programs in a lab, and where the sources of these are.
+
+The guest's image leaves out the pages of its packages, so their copyright files are taken from the
+packages again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from testbed.host.packages import install_missing
+from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
+from testbed.lab.image import recipe as image_recipe
+from testbed.lab.kernel.version import DEFAULT, kernel_version
+from testbed.recipes.apt import SNAPSHOT, Apt, LockedPackage, read_lock
+from testbed.recipes.building import Workshop
+from testbed.recipes.cache import Facts, Recipe
+
+COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
+LOCKS = {
+    image_recipe.LOCK: image_recipe.SUITE,
+    bubblewrap_recipe.LOCK: bubblewrap_recipe.SUITE,
+}
+"""Debian's packages that a release hands on, with their suites."""
+_PAGES = "usr/share/doc"
+_COMMON = "usr/share/common-licenses"
+_EXTRACT = (
+    *image_recipe.EXTRACT,
+    *(f"--exclude=./{name}" for name in ("bin", "lib", "sbin", "usr/bin", "usr/lib", "usr/sbin")),
+)
+
+
+def notices_recipe() -> Recipe:
+    """Return the recipe for the copyright files of all packages in one, and the kernel's."""
+    return Recipe("notices", tuple(LOCKS), (COPYRIGHT, GPL), build_notices, steps=_EXTRACT)
+
+
+def build_notices(workshop: Workshop) -> Facts:
+    """Leave both files in the workshop. Raises TcplabError, CommandError."""
+    install_missing(("bwrap", "dpkg-deb"))
+    root, texts = workshop.folder / "root", {}
+    root.mkdir()
+    for lock, suite in LOCKS.items():
+        packages = read_lock(lock)
+        Apt(workshop, suite).download_locked(packages)
+        workshop.run("Taking the licences of the packages", _EXTRACT)
+        for package in packages.packages:
+            texts[package.name] = (root / _PAGES / package.name / "copyright").read_text()
+    written = (f"{'=' * 80}\n{name}\n{'=' * 80}\n{text}\n" for name, text in sorted(texts.items()))
+    (workshop.folder / COPYRIGHT).write_text("".join(written))
+    (workshop.folder / GPL).write_text((root / _COMMON / GPL).read_text())
+    return {}
+
+
+def packages() -> dict[str, LockedPackage]:
+    """Return Debian's packages in a lab, by name and version."""
+    every = (package for lock in LOCKS for package in read_lock(lock).packages)
+    return {f"{package.name} {package.version}": package for package in sorted(every)}
+
+
+def sources() -> Iterator[str]:
+    """Yield the lines of a page that says where the source of each program is."""
+    kernel = kernel_version(DEFAULT)
+    yield "# Sources\n"
+    yield "tcplab-lab has programs of others, as they are or compiled. Their sources are here:\n"
+    yield f"* Linux {kernel.version} (GPL-2.0-only): {kernel.url}, and as the package"
+    yield f"  {kernel.package} of Debian, SHA-256 of its tarball {kernel.sha256}. Patches,"
+    yield "  configuration and programs are in `testbed/lab/kernel` of the same version of tcplab."
+    yield "* Debian's packages: `apt-get source PACKAGE=VERSION`, or from the archive of all that"
+    yield f"  Debian published, {SNAPSHOT.partition('/archive')[0]}/binary/PACKAGE/VERSION/:\n"
+    yield from (f"    {name_and_version}" for name_and_version in packages())
