@@ -36,6 +36,8 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.match:
         return _both(paths, options, console)
+    if options.compare:
+        return _compared(paths, options, console)
     if options.dedup:
         _dedup(paths[0], options.dedup)
     labels, faults = files.labels(paths), list[str]()
@@ -49,9 +51,10 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         elif reading and options.events:
             _list_events(reading)
         else:
+            from analysis.analyze.many import ManyShown
             from analysis.analyze.terminal import show
 
-            show(capture, console, in_all)
+            show(capture, console, in_all, ManyShown(sort=options.sort))
         if reading and options.out:
             folder = options.out if len(paths) == 1 else options.out / label
             with Console(stderr=True).status(Text(f"writing {folder}")):
@@ -158,6 +161,21 @@ def _end(data: list[dict[str, Any]], faults: Sequence[str], options: AnalyzeOpti
         click.echo("Ended with 1 for that; --partial takes it as good.", err=True)
         return 1
     return 0
+
+
+def _compared(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
+    from analysis.analyze.comparison import compare
+
+    captures = [
+        of_reading(_chosen(path, options)[0]) if options.choice else _listed(path, options)
+        for path in paths
+    ]
+    found = compare(captures[0], captures[1], files.labels(paths))
+    if not options.as_json:
+        found.show(console)
+    data = [*map(files.as_data, captures), {"compared": found.data}]
+    faults = [sentence for capture in captures for sentence in _faults(capture.file)]
+    return _end(data, faults, options)
 
 
 def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:

@@ -8,13 +8,15 @@ from rich.console import Console
 
 from analysis.analyze import files
 from analysis.analyze.captures import analyze_captures
+from analysis.analyze.many import ORDERS
 from analysis.analyze.options import AnalyzeOptions
 from topologies.foundation.errors import TcplabError, UsageError
 
 _GROUPS = {
     "Output": ("out", "write", "as_json", "events", "columns", "compatible", "dedup"),
     "Choice of packets and connections": ("since", "until", "connection", "host", "port", "where"),
-    "Two captures of one flow": ("match", "align", "mss"),
+    "Table of many connections": ("sort",),
+    "Two captures": ("compare", "match", "align", "mss"),
     "Growing captures": ("live", "interval"),
     "Reading": ("partial",),
 }
@@ -86,6 +88,18 @@ class _Grouped(click.Command):
     metavar="CONDITION",
     help="Only connections that meet a condition on the columns, in SQL:"
     " 'retransmissions_a2b > 10 and connect_time > 1e9'.",
+)
+@click.option(
+    "--sort",
+    type=click.Choice(list(ORDERS)),
+    default="bytes",
+    show_default=True,
+    help="Connections that the table of many shows first.",
+)
+@click.option(
+    "--compare",
+    is_flag=True,
+    help="Tell in which figures the second FILE (slow) differs from the first (fast).",
 )
 @click.option(
     "--match",

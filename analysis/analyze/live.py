@@ -22,7 +22,8 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.listed import ListedCapture, of_engine
-from analysis.analyze.terminal import MOST, show
+from analysis.analyze.many import MOST, ManyShown
+from analysis.analyze.terminal import show
 from analysis.flows.reader import FollowedCapture
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -212,7 +213,7 @@ def follow(name: str, interval: float, console: Console) -> ListedCapture:
     finally:
         listed, in_all = _listed(capture)
         if listed.file.format:
-            show(listed, console, in_all, tells_how=False)
+            show(listed, console, in_all, ManyShown(tells_how=False))
             _tell_forgotten(listed, in_all, console)
     if not listed.file.format:
         raise TcplabError(f"No packets came from {capture.name}.", "Is tcpdump running, with -U?")
@@ -286,7 +287,7 @@ def _tables(capture: FollowedCapture, console: Console) -> Text:
     screen.print(Text("Ctrl-C ends it.", style="dim"))
     if listed.file.format:
         most = max(3, min(MOST, (height - _BESIDE) // 3))
-        show(listed, screen, in_all, most, tells_how=False)
+        show(listed, screen, in_all, ManyShown(most, tells_how=False))
         _tell_forgotten(listed, in_all, screen)
     else:
         screen.print(f"No packets came from {capture.name} yet.")

@@ -54,6 +54,8 @@ class AnalyzeOptions:
     host: tuple[str, ...]
     port: tuple[int, ...]
     where: str | None
+    sort: str
+    compare: bool
     match: bool
     mss: int | None
     align: bool
@@ -99,6 +101,8 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         raise UsageError(
             f"--match takes two captures, not {len(paths)}.", "Name the file of each end."
         )
+    if options.compare:
+        _check_comparison(paths, options)
     if not options.match and (options.align or options.mss):
         raise UsageError("--align-clocks and --mss are for two captures.", "Add --match.")
     if options.dedup:
@@ -119,6 +123,18 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
             raise TcplabError(
                 f"{path} is empty.", "Capture again: tcpdump writes when it is stopped, or with -U."
             )
+
+
+def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
+    if len(paths) != 2:
+        raise UsageError(
+            f"--compare takes two captures, not {len(paths)}.", "Name the fast one first."
+        )
+    if options.match or options.events or options.out or options.dedup:
+        raise UsageError(
+            "--compare prints a table or --json only.",
+            "Leave out --match, --events, --out and --dedup.",
+        )
 
 
 def _check_dedup(paths: Sequence[Path], to: Path) -> None:

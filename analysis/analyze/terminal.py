@@ -1,9 +1,7 @@
 """Terminal output of analyze: tables, sentences and definitions of columns."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from heapq import nlargest
 
 from rich import box
 from rich.console import Console
@@ -11,17 +9,17 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import short_numbers
+from analysis.analyze.attempts import attempts
 from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
 from analysis.analyze.listed import ListedCapture
+from analysis.analyze.many import USUAL, ManyShown, show_many
 from analysis.analyze.verdict import verdict
 from analysis.flows import FileFacts
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
 
 FEW = 3
 """Connections up to which each has a block of its own."""
-MOST = 30
-"""Connections of the table of many."""
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
 _LEFT_OUT = {
@@ -37,21 +35,25 @@ def show(
     capture: ListedCapture,
     console: Console,
     in_all: int | None = None,
-    most: int = MOST,
-    tells_how: bool = True,
+    table: ManyShown = USUAL,
 ) -> None:
     """Print connections of a capture, then the facts of its file, which may have more `in_all`.
 
-    The table of many has the `most` largest; `tells_how` the others are seen.
+    Of more than FEW connections those that opened are shown, and the others counted.
     """
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
-    if 0 < capture.height <= FEW:
-        for row in capture.rows():
-            _block(connection(row), console)
-    elif capture.height:
-        _many(capture, console, most, tells_how)
-    else:
+    places, sentences = list(range(capture.height)), list[str]()
+    if capture.height > FEW:
+        places, sentences = attempts(capture)
+    if not capture.height:
         console.print("No TCP connection is in it.")
+    if len(places) > FEW:
+        show_many(capture, places, console, table)
+    else:
+        for row in capture.rows(places):
+            _block(connection(row), console)
+    for at, sentence in enumerate(sentences):
+        console.print(Text(sentence if at else f"\n{sentence}"))
     for sentence in file_sentences(capture, in_all):
         console.print(Text(sentence))
 
@@ -150,79 +152,6 @@ def _limited(direction: DirectionFacts) -> str:
     shares = {state: short_numbers.share(time, total) for state, time in limits.items()}
     words = ", ".join(f"{LIMITS[state]} {share}" for state, share in shares.items())
     return words or short_numbers.NOTHING
-
-
-def _many(capture: ListedCapture, console: Console, most: int, tells_how: bool) -> None:
-    octets = list(map(sum, capture.values("unique_bytes_sent_a2b", "unique_bytes_sent_b2a")))
-    largest = nlargest(most, range(capture.height), key=octets.__getitem__)
-    shown = [connection(row) for row in capture.rows(largest)]
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column("No.", justify="right")
-    table.add_column("From,\nto", overflow="fold", ratio=1)
-    for name in ("Bytes", "Time", "Goodput", "RTT (ms)\nmedian,\n95 %", "Retrans-\nmissions"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("Limited\nby", no_wrap=True)
-    for facts in shown:
-        table.add_row(*map(Text, _line(facts)))
-    console.print(table)
-    left = capture.height - len(shown)
-    if left:
-        rest = short_numbers.size(sum(octets) - sum(octets[at] for at in largest))
-        how = "; --out FOLDER writes them all." if tells_how else "."
-        console.print(f"And {left:,} more, with {rest} together{how}")
-        if tells_how:
-            console.print("--connection N shows one of them alone.")
-    console.print(f"How they ended: {_counted(Counter(capture.column('complete')), _ENDINGS)}.")
-    vantages = Counter(capture.column("vantage"))
-    words = _counted(vantages, _VANTAGES)
-    console.print(f"Where the capture was taken, by connection: {words}.")
-    if set(vantages) & {"a", "b", "middle"}:
-        console.print(
-            f"{short_numbers.NOTHING}: this is unknown if data is captured at its receiver."
-        )
-
-
-_ENDINGS = {
-    "yes": "opened and closed in the capture",
-    "reset": "by a reset",
-    "no": "not in the capture",
-}
-_VANTAGES = {
-    "a": "at the one that opened it",
-    "b": "at the one that was called",
-    "middle": "in the middle",
-    "unknown": "not known",
-}
-
-
-def _counted(counts: Counter[str], words: Mapping[str, str]) -> str:
-    return ", ".join(f"{words[key]}: {counts[key]:,}" for key in words if key in counts)
-
-
-def _line(facts: ConnectionFacts) -> tuple[str, ...]:
-    """Return one row of the table of many: the direction that carried more."""
-    direction = facts.directions[0]
-    has_round_trips = direction.place != "receiver" and direction["rtt_samples"]
-    rtt, again = [short_numbers.NOTHING], short_numbers.NOTHING
-    if has_round_trips:
-        trips = (direction["rtt_p50"], direction["rtt_p95"])
-        rtt = [short_numbers.digits((trip or 0) / 1e6) for trip in trips]
-    if direction.sees_sending or direction["retransmissions"]:
-        again = short_numbers.count(direction["retransmissions"])
-    limits = direction.limits
-    return (
-        str(facts.number),
-        f"{direction.source}\n{_ARROW} {direction.target}",
-        short_numbers.size(direction.carried),
-        short_numbers.seconds(facts.duration),
-        short_numbers.rate(direction["goodput"]).replace(" ", "\n"),
-        "\n".join(rtt),
-        again,
-        next((_SHORT[state] for state in limits), short_numbers.NOTHING),
-    )
-
-
-_SHORT = {"receiver": "window", "network": "network", "application": "appl."}
 
 
 def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[str]:

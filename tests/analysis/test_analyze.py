@@ -17,7 +17,7 @@ from analysis import flows
 from analysis.__main__ import main
 from analysis.analyze import files, short_numbers
 from analysis.analyze.facts import CALLED, connection
-from analysis.analyze.terminal import MOST
+from analysis.analyze.many import MOST
 from analysis.flows.columns import RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE

@@ -1,0 +1,292 @@
+"""Two captures compared: a fast one and a slow one, by their largest like connections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.analyze import short_numbers
+from analysis.analyze.attempts import attempts
+from analysis.analyze.facts import connection
+from analysis.analyze.listed import ListedCapture
+from analysis.analyze.verdict import Cause, Signs, verdict
+from topologies.foundation.errors import TcplabError
+
+_ALIKE = 1.25
+"""Figures that differ by less than this factor are alike."""
+_EQUAL = 1.1
+"""The same for the rates, which the sentence compares."""
+_REASONS = 3
+"""Differences that the sentence names."""
+_ENDS = ("host_a", "port_a", "host_b", "port_b")
+_LIKENESS = (
+    (_ENDS, "both ends"),
+    (("host_b", "port_b"), "address and port of the server"),
+    (("port_b",), "port of the server"),
+)
+"""Columns in which two connections are alike, and their words; the first that fits counts."""
+
+
+@dataclass(frozen=True)
+class FlowFigure:
+    """A figure of a connection, a number or a word; `explains` says that it may be a reason.
+
+    A smaller difference than `least` of the slow connection does not count.
+    """
+
+    name: str
+    value: Callable[[Signs], Any]
+    text: Callable[[Any], str] = str
+    explains: bool = True
+    least: Callable[[Signs], float] = lambda _signs: 0.0
+
+
+@dataclass(frozen=True)
+class ComparedRow:
+    """A figure of both connections, and whether they differ in it."""
+
+    figure: FlowFigure
+    values: tuple[Any, Any]
+    least: float
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        good, bad = (
+            short_numbers.NOTHING if value is None else self.figure.text(value)
+            for value in self.values
+        )
+        return good, bad
+
+    @property
+    def differs(self) -> bool:
+        if None in self.values or self.texts[0] == self.texts[1]:
+            return False
+        if isinstance(self.values[0], str):
+            return True
+        least, most = sorted(self.values)
+        return bool(most >= _ALIKE * least and most - least > self.least)
+
+
+def _lost(signs: Signs) -> float | None:
+    sent = int(signs.main["actual_data_pkts"])
+    share = signs.lost / sent if sent else None
+    return share if share is None or share >= 0.0005 else 0.0
+
+
+def _asked(name: str, place: int = 0) -> Callable[[Signs], str | None]:
+    """Return whether both ends asked for an option: the letter at a place of a column."""
+
+    def value(signs: Signs) -> str | None:
+        main = signs.main
+        if not (main["options_known"] and main.back("options_known")):
+            return None
+        letters = {str(each)[place] for each in (main[name], main.back(name))}
+        return "yes" if letters == {"Y"} else "no"
+
+    return value
+
+
+def _smallest_mss(signs: Signs) -> int | None:
+    asked = [signs.main["mss_requested"], signs.main.back("mss_requested")]
+    return min(filter(None, asked), default=None)
+
+
+def _open_time(signs: Signs) -> int | None:
+    took = signs.facts.row["connect_time"]
+    return None if took is None else int(took)
+
+
+def _kibibytes(value: float) -> str:
+    return f"{value / 1024:,.3g} KiB" if value < 2**20 else f"{value / 2**20:,.3g} MiB"
+
+
+def _percent(value: float) -> str:
+    return short_numbers.share(value, 1)
+
+
+def _twentieth(signs: Signs) -> float:
+    return signs.facts.duration / 20
+
+
+def _eighth_of_trip(signs: Signs) -> float:
+    return max(1e6, signs.trip / 8)
+
+
+def _time(
+    name: str, value: Callable[[Signs], Any], least: Callable[[Signs], float] = _twentieth
+) -> FlowFigure:
+    return FlowFigure(name, value, short_numbers.seconds, least=least)
+
+
+FIGURES = (
+    FlowFigure("Goodput", lambda signs: signs.main["goodput"], short_numbers.rate, False),
+    FlowFigure("Bytes", lambda signs: signs.main.carried, short_numbers.size, False),
+    FlowFigure("Time", lambda signs: signs.facts.duration, short_numbers.seconds, False),
+    FlowFigure("Slow because", lambda signs: str(verdict(signs.facts).cause), explains=False),
+    FlowFigure("Window scaling", _asked("req_1323_ws/ts")),
+    FlowFigure("SACK", _asked("req_sack")),
+    FlowFigure("Timestamps", _asked("req_1323_ws/ts", 2)),
+    FlowFigure("MSS", _smallest_mss, lambda value: f"{value:,} B"),
+    FlowFigure("Segments lost", _lost, _percent),
+    _time("Waiting for timers", lambda signs: signs.timeouts),
+    _time("Shortest round trip", lambda signs: signs.trip or None, lambda _signs: 1e6),
+    _time("Queueing delay (95 %)", lambda signs: signs.queueing(95), _eighth_of_trip),
+    FlowFigure("Largest window", lambda signs: signs.main.back("max_win_adv"), _kibibytes),
+    _time("Closed window", lambda signs: signs.closed),
+    FlowFigure("Most in flight", lambda signs: signs.main["in_flight_max"], _kibibytes, False),
+    _time("Opened in", _open_time),
+    _time("Time for answers", lambda signs: signs.server),
+    _time("Pauses of the sender", lambda signs: signs.pauses),
+)
+_OF_CAUSES: Mapping[str, tuple[str, ...]] = {
+    Cause.WINDOW: ("Largest window", "Shortest round trip"),
+    Cause.UNSCALED: ("Window scaling", "Largest window"),
+    Cause.CLOSED: ("Closed window",),
+    Cause.LOSS: ("Segments lost", "SACK"),
+    Cause.POLICER: ("Segments lost",),
+    Cause.REORDERING: ("Segments lost",),
+    Cause.TIMEOUT: ("Waiting for timers", "Segments lost"),
+    Cause.BLOAT: ("Queueing delay (95 %)",),
+    Cause.LOST_SYN: ("Opened in",),
+    Cause.SERVER: ("Time for answers",),
+    Cause.PAUSES: ("Pauses of the sender",),
+}
+"""Figures by which a cause of the slow capture shows; the sentence names them first."""
+
+
+@dataclass(frozen=True)
+class CaptureComparison:
+    """The compared connections of two captures."""
+
+    labels: tuple[str, str]
+    signs: tuple[Signs, Signs]
+    matched: str
+    rows: tuple[ComparedRow, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The difference in one sentence: how much slower, the cause, and what else differs."""
+        causes = [str(verdict(each.facts).cause) for each in self.signs]
+        why = f"in both, {causes[1]}" if causes[0] == causes[1] else f"{causes[1]}, not {causes[0]}"
+        found = [f"{row.figure.name.lower()} {_against(row)}" for row in self._reasons]
+        told = f" ({'; '.join(found)})" if found else ""
+        return f"{self.labels[1]} is {self._pace}: {why}{told}."
+
+    @property
+    def _pace(self) -> str:
+        """Return the factor between both, by goodput or, without one, by time."""
+        rates, good = [each.main["goodput"] for each in self.signs], self.labels[0]
+        of = f"({_against(self.rows[0])})"
+        if not all(rates):
+            rates, of = [1 / max(each.facts.duration, 1) for each in self.signs], "(by its time)"
+        if max(rates) < _EQUAL * min(rates):
+            return f"as fast as {good}"
+        word = "slower" if rates[1] < rates[0] else "faster"
+        return f"{short_numbers.digits(max(rates) / min(rates))} times {word} than {good} {of}"
+
+    @property
+    def _reasons(self) -> list[ComparedRow]:
+        cause = str(verdict(self.signs[1].facts).cause)
+        first = _OF_CAUSES.get(cause, ())
+        found = [row for row in self.rows if row.figure.explains and row.differs]
+        return sorted(found, key=lambda row: row.figure.name not in first)[:_REASONS]
+
+    @property
+    def data(self) -> dict[str, object]:
+        """Members for --json."""
+        return {
+            "sentence": self.sentence,
+            "connections": [each.facts.number for each in self.signs],
+            "matched_by": self.matched,
+            "rows": [
+                {
+                    "name": row.figure.name,
+                    "first": row.values[0],
+                    "second": row.values[1],
+                    "differs": row.differs,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the sentence, the table, and how the connections were chosen."""
+        console.print(Text(self.sentence, style="bold"))
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("", *self.labels, ""):
+            table.add_column(Text(name), overflow="fold")
+        for row in self.rows:
+            if any(row.values):
+                mark = "differs" if row.differs else ""
+                style = "bold" if row.differs else ""
+                table.add_row(row.figure.name, *map(Text, row.texts), mark, style=style)
+        console.print(table)
+        console.print(Text(self.matched))
+        for label, each in zip(self.labels, self.signs, strict=True):
+            console.print(Text(f"{label}: {verdict(each.facts).sentence}"))
+
+
+def _against(row: ComparedRow) -> str:
+    return f"{row.texts[1]} against {row.texts[0]}"
+
+
+def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> CaptureComparison:
+    """Compare the largest connection of `bad` with its like in `good`.
+
+    Raises TcplabError for a capture without connections.
+    """
+    for capture in (good, bad):
+        if not capture.height:
+            raise TcplabError(
+                f"{capture.file.path} has no TCP connection to compare.", "Check the filter."
+            )
+    there, here = _largest(bad), _largest(good)
+    words = "the largest of each, for no two have the same server port"
+    for columns, name in _LIKENESS:
+        if found := _alike(good, bad, (here, there), columns):
+            here, there, words = [found[0]], [found[1]], f"by {name}"
+            break
+    first, second = (
+        connection(next(capture.rows(places[:1])))
+        for capture, places in ((good, here), (bad, there))
+    )
+    matched = (
+        f"Compared: connection {first.number} of {good.height:,} with"
+        f" {second.number} of {bad.height:,}, {words}."
+    )
+    signs = Signs(first, first.directions[0]), Signs(second, second.directions[0])
+    rows = [
+        ComparedRow(
+            figure, (figure.value(signs[0]), figure.value(signs[1])), figure.least(signs[1])
+        )
+        for figure in FIGURES
+    ]
+    return CaptureComparison((labels[0], labels[1]), signs, matched, tuple(rows))
+
+
+def _largest(capture: ListedCapture) -> list[int]:
+    """Return the places of the connections that opened (of all, if none did) by their size."""
+    octets = list(map(sum, capture.values("unique_bytes_sent_a2b", "unique_bytes_sent_b2a")))
+    places = attempts(capture)[0] or range(capture.height)
+    return nlargest(len(places), places, key=octets.__getitem__)
+
+
+def _alike(
+    good: ListedCapture,
+    bad: ListedCapture,
+    places: tuple[list[int], list[int]],
+    columns: tuple[str, ...],
+) -> tuple[int, int] | None:
+    """Return the largest connection of `bad` that `good` has too, and the largest such one."""
+    keys = [list(capture.values(*columns)) for capture in (good, bad)]
+    known: dict[tuple[Any, ...], int] = {}
+    for at in places[0]:
+        known.setdefault(keys[0][at], at)
+    return next(((known[key], at) for at in places[1] if (key := keys[1][at]) in known), None)
