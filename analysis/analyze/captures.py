@@ -17,7 +17,14 @@ from analysis.analyze.connections import only
 from analysis.analyze.files import json_pieces
 from analysis.analyze.listed import ListedCapture, of_engine, of_reading
 from analysis.analyze.options import AnalyzeOptions, check
-from analysis.flows.reader import FileFacts, Reading, columns, read, write_without_copies
+from analysis.flows.reader import (
+    FileFacts,
+    Reading,
+    columns,
+    exchanges,
+    read,
+    write_without_copies,
+)
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -47,7 +54,13 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
         capture = of_reading(reading) if reading else _listed(path, options)
         faults += _faults(capture.file)
         if options.as_json:
-            data.append(files.as_data(capture) | _events(reading, options))
+            data.append(
+                files.as_data(capture)
+                | _events(reading, options)
+                | _responses(path, reading, options)
+            )
+        elif options.responses:
+            _show_responses(path, reading, options, console)
         elif reading and options.events:
             _list_events(reading)
         else:
@@ -130,6 +143,30 @@ def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, objec
     from analysis.analyze import events
 
     return {"events": events.table(reading).as_rows()}
+
+
+def _exchanges(
+    path: Path, reading: Reading | None, options: AnalyzeOptions
+) -> list[dict[str, Any]]:
+    """Return requests and answers of the chosen connections, or all with those of UDP."""
+    found = exchanges(path, options.period)
+    if not reading or not options.choice:
+        return found
+    chosen = set(reading.connection_table["connection"].to_list())
+    return [row for row in found if row["connection"] in chosen]
+
+
+def _responses(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
+    return {"responses": _exchanges(path, reading, options)} if options.responses else {}
+
+
+def _show_responses(
+    path: Path, reading: Reading | None, options: AnalyzeOptions, console: Console
+) -> None:
+    from analysis.analyze import responses
+
+    console.print(Text(str(path), style="bold"), soft_wrap=True)
+    responses.show(_exchanges(path, reading, options), console)
 
 
 def _print_written(written: Sequence[Path], console: Console) -> None:

@@ -13,7 +13,7 @@ from analysis.analyze.options import AnalyzeOptions
 from topologies.foundation.errors import TcplabError, UsageError
 
 _GROUPS = {
-    "Output": ("out", "write", "as_json", "events", "columns", "compatible", "dedup"),
+    "Output": ("out", "write", "as_json", "events", "responses", "columns", "compatible", "dedup"),
     "Choice of packets and connections": ("since", "until", "connection", "host", "port", "where"),
     "Table of many connections": ("sort",),
     "Two captures": ("compare", "match", "align", "mss"),
@@ -54,6 +54,11 @@ class _Grouped(click.Command):
     is_flag=True,
     help="List events packet by packet (retransmissions with reasons, zero windows, duplicate"
     " ACKs, ...) instead of the tables.",
+)
+@click.option(
+    "--responses",
+    is_flag=True,
+    help="Show response times of HTTP, TLS, DNS and other requests instead of the tables.",
 )
 @click.option(
     "--from",

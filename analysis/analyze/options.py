@@ -46,6 +46,7 @@ class AnalyzeOptions:
     write: tuple[str, ...]
     as_json: bool
     events: bool
+    responses: bool
     since: str | None
     until: str | None
     compatible: bool
@@ -93,8 +94,10 @@ def check(paths: Sequence[Path], options: AnalyzeOptions) -> None:
     """Check the call before anything is read. Raises UsageError, TcplabError."""
     if not paths:
         raise UsageError("Name a capture file.", "For example: ./tcplab analyze trace.pcap")
-    if options.match and options.events:
-        raise UsageError("--events lists one capture.", "Leave out --match.")
+    if options.match and (options.events or options.responses):
+        raise UsageError("--events and --responses show one capture.", "Leave out --match.")
+    if options.responses and any(str(path) == "/dev/stdin" or path.is_fifo() for path in paths):
+        raise UsageError("--responses reads a capture twice.", "Write the capture to a file.")
     if options.period and options.period.is_empty:
         raise UsageError("--to is before --from.", "Exchange them.")
     if options.match and len(paths) != 2:
@@ -130,10 +133,10 @@ def _check_comparison(paths: Sequence[Path], options: AnalyzeOptions) -> None:
         raise UsageError(
             f"--compare takes two captures, not {len(paths)}.", "Name the fast one first."
         )
-    if options.match or options.events or options.out or options.dedup:
+    if options.match or options.events or options.responses or options.out or options.dedup:
         raise UsageError(
             "--compare prints a table or --json only.",
-            "Leave out --match, --events, --out and --dedup.",
+            "Leave out --match, --events, --responses, --out and --dedup.",
         )
 
 

@@ -81,6 +81,8 @@ OURS = _columns("connections")
 """Further columns of a connection."""
 PACKETS = _columns("packets")
 """The columns of one row per segment."""
+EXCHANGES = _columns("exchanges")
+"""The columns of one row per request and answer."""
 
 KINDS = tuple(
     (row["kind"], row["meaning"]) for row in table_rows(Path(__file__).with_name("kinds.csv"))

@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.flows.columns import listed
 from testbed.recipes.engine import CORE, engine_file
 from topologies.foundation.errors import TcplabError
 
@@ -156,10 +157,57 @@ def columns(
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, with the columns as the engine hands them over (analysis.flows.columns.Handed)."""
     path = Path(path)
-    handed = (period.since.handed, period.until.handed) if period else None
+    handed = _handed(period)
+    with _reading(path) as file:
+        results = load_engine().analyse(str(file), packets, compatible, handed)
+    facts = file_facts(path, results)
+    if facts.fault and not partial:
+        raise TcplabError(
+            f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
+            "Without partial=False what is whole is read.",
+        )
+    return results, facts
+
+
+def exchanges(path: Path, period: CapturePeriod | None = None) -> list[dict[str, Any]]:
+    """Return requests and answers in a capture, in order: values by name of EXCHANGES.
+
+    Raises TcplabError as `read`.
+    """
+    with _reading(path) as file:
+        found = load_engine().exchanges(str(file), _handed(period))
+    if not found:
+        return []
+    cells = {name: listed(*handed) for name, handed in found.items()}
+    height = max(map(len, cells.values()))
+    lists = [each if len(each) == height else each * height for each in cells.values()]
+    rows = [dict(zip(cells, row, strict=True)) for row in zip(*lists, strict=True)]
+    return _with_idle_times(rows)
+
+
+def _with_idle_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Add the times from the end of an answer to the next request of the connection."""
+    following: dict[int, int] = {}
+    for row in reversed(rows):
+        after, began = following.get(row["connection"]), row["response_time"]
+        following[row["connection"]] = row["request_time"]
+        row["idle_time"] = None
+        if row["connection"] and after is not None and began is not None:
+            end = row["request_time"] + row["request_duration"] + began + row["transfer_time"]
+            row["idle_time"] = max(after - end, 0)
+    return rows
+
+
+def _handed(period: CapturePeriod | None) -> tuple[tuple[int, bool], tuple[int, bool]] | None:
+    return (period.since.handed, period.until.handed) if period else None
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Give the engine a file it can go back in. Raises TcplabError for one it cannot read."""
     try:
         with _seekable(path) as file:
-            results = load_engine().analyse(str(file), packets, compatible, handed)
+            yield file
     except OSError as error:
         raise TcplabError(
             f"{path} cannot be read ({error.strerror or error}).", "Check the path."
@@ -170,13 +218,6 @@ def columns(
             f"{path} is no capture{why}.",
             "It must be pcap or pcapng; gzip, zstd, bzip2, xz and lz4 are unpacked.",
         ) from error
-    facts = file_facts(path, results)
-    if facts.fault and not partial:
-        raise TcplabError(
-            f"{path}: {facts.fault} (at byte {facts.fault_offset}).",
-            "Without partial=False what is whole is read.",
-        )
-    return results, facts
 
 
 def write_without_copies(path: Path, to: Path) -> int:

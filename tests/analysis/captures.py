@@ -140,6 +140,10 @@ class MadeEnd:
         self.next = max(self.next, first + size)
         return first
 
+    def say(self, at: float, content: bytes, seq: int | None = None) -> None:
+        """A segment with this payload."""
+        self.send(at, len(content), seq, content=content)
+
     def burst(self, at: float, count: int, gap: float = 0.0001, size: int = MSS) -> None:
         """`count` new segments, one each `gap` seconds."""
         for index in range(count):
@@ -198,7 +202,8 @@ class MadeEnd:
         flow = self.flow
         hosts = flow.hosts if self.side == 0 else flow.hosts[::-1]
         self.packets += 1
-        inner, length = head + frames.content(seq, size), len(head) + size
+        content = under.pop("content", None) or frames.content(seq, size)
+        inner, length = head + content, len(head) + size
         if flow.version == 4:
             packet = frames.ipv4(hosts, inner, length, **{"number": self.packets, **under})
         else:

@@ -2,6 +2,7 @@
 //! Python.
 
 pub mod acks;
+pub mod application_layer;
 pub mod batch;
 pub mod column_frame;
 pub mod connection;
@@ -12,6 +13,8 @@ pub mod counting;
 pub mod decompression;
 pub mod deduplication;
 pub mod direction;
+pub mod exchange_reader;
+pub mod exchanges;
 pub mod formats;
 pub mod fragments;
 pub mod growing;

@@ -6,7 +6,7 @@ use crate::packet_records::Record;
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment, EARLIER, SYN};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
-use crate::tunnels::Wrappings;
+use crate::tunnels::{Unwrapped, Wrappings};
 
 /// What the file says beside its segments.
 #[derive(Clone, Default)]
@@ -137,6 +137,17 @@ impl PacketParser {
             parse::<false>(record, segment, rare, ends)
                 .or_else(|why| self.wrappings.parse(record, why, segment, rare, ends))
         }
+    }
+
+    /// The innermost packet of a record.
+    pub fn unwrap<'a>(&mut self, record: &Record<'a>) -> Result<Unwrapped<'a>, Ignored> {
+        self.wrappings.unwrap(record)
+    }
+
+    /// Whether packets of this time count.
+    pub fn holds(&self, time: i64) -> bool {
+        let first = self.facts.first.unwrap_or(time);
+        self.period.map_or(true, |period| period.holds(time, first))
     }
 
     pub fn interface(&mut self, link: u16, snaplen: u32) {

@@ -13,16 +13,17 @@ use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
 use crate::text_lines::{TextCells, TextColumn};
 use crate::whole_packets::Identity;
-use crate::{connection_rows, deduplication, read, text_lines, Reading, Refused};
+use crate::{connection_rows, deduplication, exchange_reader, read, text_lines, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::PathBuf;
 
+/// Two moments, each in nanoseconds and whether they count from the first packet.
+type Between = ((i64, bool), (i64, bool));
+
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
 /// such lists.
-///
-/// `period` is two moments, each in nanoseconds and whether they count from the first packet.
 #[pyfunction]
 #[pyo3(signature = (path, packets, compatible, period=None))]
 fn analyse(
@@ -30,10 +31,9 @@ fn analyse(
     path: PathBuf,
     packets: bool,
     compatible: bool,
-    period: Option<((i64, bool), (i64, bool))>,
+    period: Option<Between>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let moment = |(time, relative)| Moment { time, relative };
-    let period = period.map(|(since, until)| Period { since: moment(since), until: moment(until) });
+    let period = period.map(within);
     let mut table = Table::new(compatible, packets);
     let mut raised = None;
     let mut go_on = || {
@@ -62,6 +62,37 @@ fn analyse(
         facts.set_item("copies", rows.copies)?;
     }
     Ok(facts)
+}
+
+fn within((since, until): Between) -> Period {
+    let moment = |(time, relative)| Moment { time, relative };
+    Period { since: moment(since), until: moment(until) }
+}
+
+/// Requests and answers, as columns of `analyse`.
+#[pyfunction]
+#[pyo3(signature = (path, period=None))]
+fn exchanges(
+    py: Python<'_>,
+    path: PathBuf,
+    period: Option<Between>,
+) -> PyResult<Bound<'_, PyDict>> {
+    let mut raised = None;
+    let mut go_on = || {
+        raised = Python::with_gil(|py| py.check_signals().err());
+        raised.is_none()
+    };
+    let found =
+        py.allow_threads(|| exchange_reader::exchanges(&path, period.map(within), &mut go_on));
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let found = found.map_err(refused)?;
+    let mut frame = Frame::new(found.len());
+    for placed in found {
+        exchange_reader::add(&mut frame, placed);
+    }
+    columns(py, frame.columns)
 }
 
 fn refused(why: Refused) -> PyErr {
@@ -271,6 +302,7 @@ fn write_without(py: Python<'_>, path: PathBuf, to: PathBuf, left_out: Vec<u64>)
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Follower>()?;
+    module.add_function(wrap_pyfunction!(exchanges, module)?)?;
     module.add_function(wrap_pyfunction!(lines, module)?)?;
     module.add_function(wrap_pyfunction!(write_without, module)?)?;
     module.add_function(wrap_pyfunction!(analyse, module)?)

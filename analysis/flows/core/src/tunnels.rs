@@ -12,8 +12,8 @@ use crate::tcp_options::{number, RareFields};
 use std::borrow::Cow;
 
 const LAYERS: usize = 8;
-const TCP: u8 = 6;
-const UDP: u8 = 17;
+pub const TCP: u8 = 6;
+pub const UDP: u8 = 17;
 const GRE: u8 = 47;
 const AUTHENTICATION: u8 = 51;
 
@@ -45,6 +45,17 @@ impl Wrappings {
         if !matches!(why, Ignored::NotTcp | Ignored::Fragment) {
             return Err(why);
         }
+        let found = self.unwrap(record)?;
+        if found.layer.protocol != TCP {
+            return Err(Ignored::NotTcp);
+        }
+        parse_ip::<false>(&found.packet, found.wire, segment, rare, ends)?;
+        ends.network = self.networks.number(found.path);
+        Ok(())
+    }
+
+    /// The innermost packet, without fragments, authentication and tunnels.
+    pub fn unwrap<'a>(&mut self, record: &Record<'a>) -> Result<Unwrapped<'a>, Ignored> {
         let (at, vlans) = ip_offset(record.link, record.bytes)?;
         let mut path = (Vec::new(), vlans);
         let mut packet = Cow::Borrowed(&record.bytes[at..]);
@@ -58,17 +69,26 @@ impl Wrappings {
             } else if layer.protocol == AUTHENTICATION {
                 packet = Cow::Owned(without_authentication(&packet, &layer)?);
             } else if layer.protocol == TCP {
-                parse_ip::<false>(&packet, wire, segment, rare, ends)?;
-                ends.network = self.networks.number(path);
-                return Ok(());
+                return Ok(Unwrapped { packet, wire, layer, path });
             } else {
-                let at = enter(&packet, &layer, &mut path)?;
+                let at = match enter(&packet, &layer, &mut path)? {
+                    Some(at) => at,
+                    None => return Ok(Unwrapped { packet, wire, layer, path }),
+                };
                 packet = behind(packet, at);
                 wire = layer.end.saturating_sub(at as u32);
             }
         }
         Err(Ignored::NotTcp)
     }
+}
+
+/// A packet of IP of `wire` bytes that carries no other one, and the way to it.
+pub struct Unwrapped<'a> {
+    pub packet: Cow<'a, [u8]>,
+    pub wire: u32,
+    pub layer: IpLayer,
+    pub path: Path,
 }
 
 fn behind(packet: Cow<[u8]>, at: usize) -> Cow<[u8]> {
@@ -93,8 +113,8 @@ fn without_authentication(bytes: &[u8], layer: &IpLayer) -> Result<Vec<u8>, Igno
     Ok(packet)
 }
 
-/// Where the inner packet begins; its tunnel is added to the path.
-fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<usize, Ignored> {
+/// Where the inner packet begins, if this is a tunnel, which is added to the path.
+fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<Option<usize>, Ignored> {
     let at = layer.start;
     let inner = match layer.protocol {
         4 | 41 => Inner { place: Ok((at, 0)), kind: within(bytes, layer.protocol), number: None },
@@ -103,9 +123,9 @@ fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<usize, Ignore
             4789 | 8472 => vxlan(bytes, at + 8)?,
             6081 => geneve(bytes, at + 8)?,
             2152 => user_plane(bytes, at + 8)?,
-            _ => return Err(Ignored::NotTcp),
+            _ => return Ok(None),
         },
-        _ => return Err(Ignored::NotTcp),
+        _ => return Ok(None),
     };
     let (place, vlans) = inner.place?;
     if place > bytes.len() {
@@ -113,7 +133,7 @@ fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<usize, Ignore
     }
     path.0.push(Tunnel::new(inner.kind, inner.number, layer.source, layer.destination, path.1));
     path.1 = vlans;
-    Ok(place)
+    Ok(Some(place))
 }
 
 fn within(bytes: &[u8], protocol: u8) -> &'static str {
