@@ -1,6 +1,29 @@
 //! Columns on the way to Python: a name, a type, the values' bytes, and which values are missing.
 
-use std::fmt::Display;
+use std::fmt::{Arguments, Write};
+
+/// Room for the names of columns, and for all columns of a connection.
+const NAME: usize = 40;
+const COLUMNS: usize = 384;
+
+/// A column's name without its ending. Formatting one of a single part would take as long as all
+/// else of a small capture.
+pub trait ColumnName {
+    fn append_to(self, text: &mut String);
+}
+
+impl ColumnName for &str {
+    fn append_to(self, text: &mut String) {
+        text.push_str(self);
+    }
+}
+
+impl ColumnName for Arguments<'_> {
+    fn append_to(self, text: &mut String) {
+        // A string takes all that is written.
+        let _ = text.write_fmt(self);
+    }
+}
 
 /// The values of a column. As long as all are the same, one stands for all: so it is in most
 /// columns of most captures.
@@ -58,7 +81,7 @@ pub struct Frame {
 impl Frame {
     /// An empty frame that will have so many rows.
     pub fn new(rows: usize) -> Frame {
-        Frame { columns: Vec::new(), cursor: 0, rows }
+        Frame { columns: Vec::with_capacity(COLUMNS), cursor: 0, rows }
     }
 
     pub fn next_row(&mut self) {
@@ -66,16 +89,18 @@ impl Frame {
     }
 
     /// The next column; its name is written when it is new.
-    fn values(&mut self, name: impl Display, ending: &str, new: fn() -> Values) -> &mut Values {
+    fn values(&mut self, name: impl ColumnName, ending: &str, new: fn() -> Values) -> &mut Values {
         if self.cursor == self.columns.len() {
-            let name = format!("{name}{ending}");
-            self.columns.push(Column { name, values: new(), valid: Cells::new() });
+            let mut text = String::with_capacity(NAME);
+            name.append_to(&mut text);
+            text.push_str(ending);
+            self.columns.push(Column { name: text, values: new(), valid: Cells::new() });
         }
         self.cursor += 1;
         &mut self.columns[self.cursor - 1].values
     }
 
-    pub fn unsigned(&mut self, name: impl Display, ending: &str, value: u64) {
+    pub fn unsigned(&mut self, name: impl ColumnName, ending: &str, value: u64) {
         let rows = self.rows;
         if let Values::Unsigned(values) =
             self.values(name, ending, || Values::Unsigned(Cells::new()))
@@ -84,12 +109,12 @@ impl Frame {
         }
     }
 
-    pub fn unsigned_or_none(&mut self, name: impl Display, ending: &str, value: Option<u64>) {
+    pub fn unsigned_or_none(&mut self, name: impl ColumnName, ending: &str, value: Option<u64>) {
         self.unsigned(name, ending, value.unwrap_or(0));
         self.mark(value.is_some());
     }
 
-    pub fn integer(&mut self, name: impl Display, ending: &str, value: i64) {
+    pub fn integer(&mut self, name: impl ColumnName, ending: &str, value: i64) {
         let rows = self.rows;
         if let Values::Integer(values) = self.values(name, ending, || Values::Integer(Cells::new()))
         {
@@ -97,24 +122,24 @@ impl Frame {
         }
     }
 
-    pub fn integer_or_none(&mut self, name: impl Display, ending: &str, value: Option<i64>) {
+    pub fn integer_or_none(&mut self, name: impl ColumnName, ending: &str, value: Option<i64>) {
         self.integer(name, ending, value.unwrap_or(0));
         self.mark(value.is_some());
     }
 
-    pub fn float(&mut self, name: impl Display, ending: &str, value: f64) {
+    pub fn float(&mut self, name: impl ColumnName, ending: &str, value: f64) {
         let rows = self.rows;
         if let Values::Float(values) = self.values(name, ending, || Values::Float(Cells::new())) {
             values.push(value, rows);
         }
     }
 
-    pub fn float_or_none(&mut self, name: impl Display, ending: &str, value: Option<f64>) {
+    pub fn float_or_none(&mut self, name: impl ColumnName, ending: &str, value: Option<f64>) {
         self.float(name, ending, value.unwrap_or(0.0));
         self.mark(value.is_some());
     }
 
-    pub fn text(&mut self, name: impl Display, ending: &str, value: String) {
+    pub fn text(&mut self, name: impl ColumnName, ending: &str, value: String) {
         let rows = self.rows;
         if let Values::Text(values) = self.values(name, ending, || Values::Text(Cells::new())) {
             values.push(value, rows);

@@ -1,6 +1,6 @@
 //! The connections' frame: tcptrace's 147 columns and ours, by the names that columns.csv defines.
 
-use crate::column_frame::Frame;
+use crate::column_frame::{ColumnName, Frame};
 use crate::connection::Connection;
 use crate::direction::{Direction, RareCounters};
 use crate::kind;
@@ -8,7 +8,6 @@ use crate::round_trips::Sums;
 use crate::rtt_samples::{Histogram, Samples};
 use crate::usage::limit;
 use crate::whole_packets::{whole, Identity};
-use std::fmt::Display;
 
 const MILLISECOND: f64 = 1_000_000.0;
 const SECOND: f64 = 1_000_000_000.0;
@@ -80,19 +79,19 @@ impl Part<'_> {
         self.evidence(rare);
     }
 
-    fn unsigned(&mut self, name: impl Display, value: u64) {
+    fn unsigned(&mut self, name: impl ColumnName, value: u64) {
         self.frame.unsigned(name, self.ending, value);
     }
 
-    fn integer(&mut self, name: impl Display, value: i64) {
+    fn integer(&mut self, name: impl ColumnName, value: i64) {
         self.frame.integer(name, self.ending, value);
     }
 
-    fn float(&mut self, name: impl Display, value: f64) {
+    fn float(&mut self, name: impl ColumnName, value: f64) {
         self.frame.float(name, self.ending, value);
     }
 
-    fn text(&mut self, name: impl Display, value: String) {
+    fn text(&mut self, name: impl ColumnName, value: String) {
         self.frame.text(name, self.ending, value);
     }
 
@@ -184,7 +183,8 @@ impl Part<'_> {
 
     fn stream(&mut self) {
         let this = self.this;
-        let last = if this.believed_resets() > 0 { Some(this.latest_end) } else { this.fin_end };
+        let last =
+            if this.believed_resets() > 0 { Some(this.latest_end) } else { this.fin_end.get() };
         let length = match (this.syns > 0 && this.fins > 0, last) {
             (true, Some(last)) if self.compatible => Some((last - 1).max(0)),
             // A reset may tell less than was sent, and so may a second FIN.
@@ -201,7 +201,7 @@ impl Part<'_> {
         self.frame.integer_or_none("missed_data", self.ending, missed);
         self.unsigned("truncated_data", this.truncated_bytes);
         self.unsigned("truncated_packets", this.truncated_packets);
-        let took = this.first_data.map_or(0, |first| (this.last_data - first).max(0));
+        let took = this.first_data.get().map_or(0, |first| (this.last_data - first).max(0));
         self.float("data_xmit_time", took as f64 / SECOND);
         let pause = this.last_time.get().map(|_| this.longest_pause as f64 / MILLISECOND);
         self.frame.float_or_none("idletime_max", self.ending, pause);
@@ -247,8 +247,8 @@ impl Part<'_> {
         self.unsigned("mss", u64::from(this.segment_size(self.other)));
         let acknowledged = (this.acknowledged.min(this.data_end) - 1).max(0);
         self.unsigned("bytes_acknowledged", acknowledged as u64);
-        let first = this.first_data.unwrap_or(0);
-        let until = |last: i64, bytes: u64| match this.first_data {
+        let first = this.first_data.get().unwrap_or(0);
+        let until = |last: i64, bytes: u64| match this.first_data.get() {
             Some(_) if last > first => Some(bytes as f64 * 8.0 / ((last - first) as f64 / SECOND)),
             _ => None,
         };
@@ -266,13 +266,13 @@ impl Part<'_> {
         self.unsigned("rtt_timestamp_samples", rtts.timestamps.total());
         self.percentiles("rtt_timestamp", &rtts.timestamps);
         self.unsigned("in_flight_max", this.usage.most as u64);
-        let since = this.first_data.map_or(0, |began| (self.end - began).max(0));
+        let since = this.first_data.get().map_or(0, |began| (self.end - began).max(0));
         let flight = this.usage.weighted.checked_div(since as u128).unwrap_or(0);
         self.unsigned("in_flight_mean", flight as u64);
         self.unsigned("dsacks", rare.dsacks);
         let marks =
             [("ect0_packets", rare.ect0), ("ect1_packets", rare.ect1), ("ce_packets", rare.ce)];
-        marks.iter().for_each(|(name, count)| self.unsigned(name, *count));
+        marks.iter().for_each(|(name, count)| self.unsigned(*name, *count));
         self.unsigned("ece_packets", rare.ece);
         self.unsigned("cwr_packets", rare.cwr);
         self.unsigned("marks_reported", rare.reported_marks);
@@ -319,7 +319,7 @@ impl Part<'_> {
             (kind::LATE, "late"),
             (kind::COPY, "copies"),
         ];
-        others.iter().for_each(|(kind, name)| self.unsigned(name, rare.kinds[usize::from(*kind)]));
+        others.iter().for_each(|(kind, name)| self.unsigned(*name, rare.kinds[usize::from(*kind)]));
         self.unsigned("mirrored", rare.mirrored);
     }
 

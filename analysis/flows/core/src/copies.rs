@@ -36,7 +36,7 @@ pub fn is_copy(
         let place = (handshake, forward);
         if is_identified
             || (is_recent || has_length)
-                && is_too_soon(segment, this, other, step, is_recent, place)
+                && is_too_soon(segment, this, other, *step, is_recent, place)
         {
             return true;
         }
@@ -45,13 +45,15 @@ pub fn is_copy(
     false
 }
 
-/// Of a packet whose identification tells nothing: whether no sender repeats it so soon.
+/// Of a packet whose identification tells nothing: whether no sender repeats it so soon. It takes a
+/// copy of the step, for one that is lent is no set of registers and constants any more.
 #[cold]
+#[inline(never)]
 fn is_too_soon(
     segment: &Segment,
     this: &Direction,
     other: &Direction,
-    step: &Step,
+    step: Step,
     is_recent: bool,
     (handshake, forward): (&Handshake, bool),
 ) -> bool {

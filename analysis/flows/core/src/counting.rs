@@ -38,7 +38,7 @@ pub fn count(
             other.last_ack = step.first.into();
         }
         if flags & FIN != 0 {
-            this.fin_end = Some(step.end);
+            this.fin_end = step.end.into();
         }
         let resets = flags & RST != 0 && (compatible || is_believed(this, step));
         if flags & RST != 0 && !resets {
@@ -209,7 +209,7 @@ pub fn payload(
         this.smallest = segment.payload;
     }
     if this.data_packets == 1 {
-        this.first_data = Some(step.now);
+        this.first_data = step.now.into();
     }
     this.last_data = step.now;
     if segment.missing > 0 {

@@ -124,7 +124,6 @@ pub struct Direction {
     pub last_received: i64,
     pub mss: u16,
     pub scale: u8,
-    pub recent_slot: u8,
     pub known: bool,
     /// Whether `scale` is for the windows after the SYNs. A SYN-ACK asks for it only if the SYN did
     /// (RFC 7323, section 2.2), though the capture may lack that.
@@ -151,6 +150,7 @@ pub struct Direction {
     /// What tells the latest packets from others, and their identifications.
     pub recent_marks: [u32; 8],
     pub recent_ids: [u16; 8],
+    pub recent_slot: u8,
     pub owin_last: i64,
     pub owin_since: i64,
     pub owin_max: i64,
@@ -206,7 +206,7 @@ pub struct Direction {
     pub owin_sums_over: u64,
     /// Payload that was sent before.
     pub known_bytes: i64,
-    pub first_data: Option<i64>,
+    pub first_data: OptionalNumber,
     /// Of a sender that is far from the capture.
     pub rounds: Option<Box<Rounds>>,
     pub limited: Limited,
@@ -217,7 +217,7 @@ pub struct Direction {
     pub handshake_sample: i64,
     pub initial_bytes: u64,
     pub initial_packets: u64,
-    pub fin_end: Option<i64>,
+    pub fin_end: OptionalNumber,
 }
 
 impl Direction {

@@ -15,6 +15,7 @@ use crate::text_lines::{TextCells, TextColumn};
 use crate::whole_packets::Identity;
 use crate::{connection_rows, deduplication, exchange_reader, read, text_lines, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::path::PathBuf;
@@ -201,20 +202,17 @@ fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, Py
     let made = PyDict::new(py);
     for column in columns {
         let valid = bytes(py, column.valid.values());
-        match &column.values {
+        let (kind, values) = match &column.values {
             Values::Unsigned(cells) => {
-                made.set_item(&column.name, ("uint64", bytes(py, cells.values()), valid))?
+                (intern!(py, "uint64"), bytes(py, cells.values()).into_any())
             }
-            Values::Integer(cells) => {
-                made.set_item(&column.name, ("int64", bytes(py, cells.values()), valid))?
-            }
-            Values::Float(cells) => {
-                made.set_item(&column.name, ("float64", bytes(py, cells.values()), valid))?
-            }
+            Values::Integer(cells) => (intern!(py, "int64"), bytes(py, cells.values()).into_any()),
+            Values::Float(cells) => (intern!(py, "float64"), bytes(py, cells.values()).into_any()),
             Values::Text(cells) => {
-                made.set_item(&column.name, ("text", PyList::new(py, cells.values())?, valid))?
+                (intern!(py, "text"), PyList::new(py, cells.values())?.into_any())
             }
-        }
+        };
+        made.set_item(&column.name, (kind, values, valid))?;
     }
     Ok(made)
 }

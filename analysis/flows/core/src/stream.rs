@@ -43,6 +43,8 @@ impl Compression {
 
 /// Small enough for the processor's cache to hold what was read until it is used.
 const PIECE: usize = 1 << 18;
+/// Room for a small file, for it takes time to clear more.
+const LEAST: u64 = 1 << 12;
 
 /// A window over the stream: what was read and not yet used. It never maps the file, which may
 /// shrink meanwhile.
@@ -66,6 +68,7 @@ impl Source {
         let mut magic = [0u8; 4];
         let length = read_up_to(&mut file, &mut magic)?;
         file.seek(SeekFrom::Start(0))?;
+        let facts = file.metadata()?;
         let compression = Compression::of(&magic[..length]);
         let input: Box<dyn Read + Send> = match compression {
             Compression::None => Box::new(file),
@@ -75,7 +78,9 @@ impl Source {
             Compression::Xz => Box::new(Unpacked::new(file, xz)?),
             Compression::Lz4 => Box::new(Lz4Frames::new(file)?),
         };
-        Ok((Source::over(input), compression))
+        let is_small = compression == Compression::None && facts.is_file();
+        let room = if is_small { facts.len().clamp(LEAST, PIECE as u64) as usize } else { PIECE };
+        Ok((Source::with_room(input, room), compression))
     }
 
     /// A stream of which all is appended.
@@ -92,9 +97,13 @@ impl Source {
     }
 
     pub fn over(input: Box<dyn Read + Send>) -> Source {
+        Source::with_room(input, PIECE)
+    }
+
+    fn with_room(input: Box<dyn Read + Send>, room: usize) -> Source {
         Source {
             input,
-            buffer: vec![0; PIECE],
+            buffer: vec![0; room],
             start: 0,
             end: 0,
             offset: 0,

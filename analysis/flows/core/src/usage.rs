@@ -12,16 +12,18 @@ pub mod limit {
     pub const APPLICATION: u8 = 4;
 }
 
-/// How long each state lasted, and the first and the last packet of it; there are five.
+const STATES: usize = limit::APPLICATION as usize + 1;
+
+/// How long each state lasted, and the first and the last packet of it.
 #[derive(Clone, Default)]
 pub struct Limited {
-    pub times: [i64; 8],
-    pub packets: [(u32, u32); 8],
+    pub times: [i64; STATES],
+    pub packets: [(u32, u32); STATES],
 }
 
 impl Limited {
     pub fn add(&mut self, state: u8, time: i64, packets: (u32, u32)) {
-        let at = usize::from(state & 7);
+        let at = usize::from(state).min(STATES - 1);
         self.times[at] += time;
         if time > 0 {
             let first = if self.packets[at].0 == 0 { packets.0 } else { self.packets[at].0 };
