@@ -300,7 +300,7 @@ def value_of(
     is None if a flow has none. Raises UnknownMetric.
     """
     if name not in columns():
-        metric(name)
+        _ = metric(name) if is_metric(name) else parse(name)
     prefix = flow.removesuffix("*")
     values = [row.get(name) for row in rows if str(row["flow"]).startswith(prefix)]
     numbers = [float(value) for value in values if value is not None]

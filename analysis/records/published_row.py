@@ -26,6 +26,7 @@ class RowEntry(Struct, frozen=True):
     group: str = ""
     setting: str = ""
     line_rate: bool = False
+    tolerance: float = 0.0
     needs: str = ""
     listed: str = ""
     period_kernel: Any = None
@@ -47,7 +48,8 @@ class PublishedRow(RowEntry, frozen=True):
     the published repetitions, None if there are none. All are in `unit`. `needs` says what the
     full form takes if the short one leaves the row out, `listed` why there is no measured value to
     compare with. Rows of one `group` are listed together. Rows of one `setting` come from the same
-    published network and condition. At `line_rate` any TCP gives the number.
+    published network and condition. At `line_rate` any TCP gives the number. The number of a law
+    has a `tolerance`, a share of it.
     """
 
     published: float | None = None

@@ -57,6 +57,11 @@ def claim_of_run(results: RunResults) -> ClaimVerdict | None:
         )
 
 
+def claimed_samples(results: RunResults, headline: HeadlineEntry) -> list[float]:
+    """Return the claim's metric of its subject for each seed, NaN for a seed without one."""
+    return _samples(results, headline, headline.subject)
+
+
 def _metric(headline: HeadlineEntry, subject: SubjectEntry) -> Metric:
     """Return the metric of a subject. Raises UnknownMetric, UsageError."""
     if is_metric(headline.metric):

@@ -1,14 +1,18 @@
 """Comparison of a run with a law of TCP."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan
 
 import numpy as np
 
 from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, alone
+from analysis.measures.expressions import parse
 from analysis.measures.results import RunResults, written
 from analysis.rendering.colours import BLUE, GREY, VERMILLION
 from analysis.reporting.answers import Answer
+from analysis.reporting.claims import claim_of_run, claimed_samples
+from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios, verdict_of
@@ -84,6 +88,37 @@ def law_report(law: Law, compare: Callable[[RunResults], LawComparison]) -> Stud
         graphs=lambda results: _graphs(compared(results)),
         answers=lambda results: compared(results).answers,
     )
+
+
+def claimed_report(law: Law, caption: str, assumptions: tuple[str, ...] = ()) -> StudyReport:
+    """Return the report of a study whose claim expects the law's value of its metric."""
+
+    def compared(results: RunResults) -> LawComparison:
+        headline = results.run.spec.headline
+        if headline is None:
+            raise UsageError("spec.json has no claim.", "Run the experiment again.")
+        samples = claimed_samples(results, headline)
+        points = tuple(
+            LawPoint(f"seed {seed}", seed, value, headline.expected)
+            for seed, value in zip(results.run.seeds, samples, strict=True)
+            if not isnan(value)
+        )
+        seeds = [point.x for point in points]
+        lines = LawLine("the law", seeds, [point.theory for point in points])
+        unit = parse(headline.metric).root.unit
+        quantity = f"{headline.what} ({unit})" if unit else headline.what
+        graph = LawGraph(
+            ("seed", quantity),
+            (lines,),
+            (seeds, [point.measured for point in points]),
+            tolerance=law.tolerance,
+        )
+        drawn = graph if points else None
+        return LawComparison(law, points, ("Seed", quantity), drawn, caption, assumptions)
+
+    report = law_report(law, compared)
+    graphs = lambda results: report.graphs(results) + all_graphs(results)  # noqa: E731
+    return replace(report, verdict=claim_of_run, graphs=graphs)
 
 
 def _graphs(compared: LawComparison) -> list[GraphGroup]:

@@ -120,15 +120,16 @@ def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
     return ValueSpan(interval.low, interval.high) if interval else ValueSpan(values[0], values[0])
 
 
-def published_span(printed: str, unit: str) -> ValueSpan:
+def published_span(printed: str, unit: str, tolerance: float = 0.0) -> ValueSpan:
     """Return the range of a published number as printed: 9.35 to 9.45 for 9.4.
 
-    A rate or time stands for at least 2 %.
+    A rate or time stands for at least 2 %, and the number of a law for its tolerance.
     """
     value = float(printed)
     around = max(
         _half_a_digit(printed),
         TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
+        tolerance * abs(value),
     )
     return ValueSpan(value - around, value + around)
 
@@ -264,7 +265,7 @@ def judge_study(study: StudyEntry) -> JudgedStudy:
 
 def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
     """Judge a row; without a headline by the settings of its time, if it has such runs."""
-    span = None if row.published is None else published_span(row.printed, row.unit)
+    span = None if row.published is None else published_span(row.printed, row.unit, row.tolerance)
     measured = {way: summarize(getattr(row, way), row.mean_of) for way in WAYS}
     verdicts = {
         way: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)

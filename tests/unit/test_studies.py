@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from analysis.measures.metrics import Row, columns, metric
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import Row, columns, is_metric
 from analysis.reporting.tables import published_rows
 from experiments.harness.definition.catalogue import Experiment, catalogue, find
 from experiments.harness.definition.grid import combination, single
@@ -20,6 +21,7 @@ from experiments.harness.definition.profiles import (
     LINUX_3_10,
     under,
 )
+from experiments.harness.published.law import law
 from experiments.harness.published.points import asked, combinations, published_with_run, times
 from experiments.harness.published.target import chosen, targets
 from experiments.harness.sweep.definition import SweepDefinition
@@ -38,6 +40,7 @@ PUBLISHED_ORDER = (
     "wan_reordering",
     "packet_dropper",
 )
+LAWS = ("bbr_share", "l4s_coexistence")
 SACK_COLUMNS = ("sack_off", "sack_on", "second_capture")
 PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
@@ -85,7 +88,7 @@ def published(study: str) -> list[dict[str, str]]:
 
 def test_studies_are_reproduced_in_the_order_that_they_say() -> None:
     names = dict.fromkeys(target.experiment for target in targets(quick=True))
-    assert tuple(names) == PUBLISHED_ORDER
+    assert tuple(names) == PUBLISHED_ORDER + LAWS
 
 
 def _lines(study: str, name: str) -> int:
@@ -97,7 +100,8 @@ def test_every_line_of_the_files_has_its_rows(quick: bool) -> None:
     """How many rows a study has, counted from its files."""
     cells = [row[name] for row in published("sack") for name in SACK_COLUMNS]
     parallel = {"cubic_vs_reno": 3, "custom_cc": 6, "udp_fairness": 2}
-    rows = Counter(target.experiment for target in targets(quick))
+    numbers = [target for target in targets(quick) if not target.tolerance]
+    rows = Counter(target.experiment for target in numbers)
     assert rows == {
         "sack": sum(map(bool, cells)),
         "sack_loss_sweep": 4 * _lines("sack_loss_sweep", "published"),
@@ -110,7 +114,19 @@ def test_every_line_of_the_files_has_its_rows(quick: bool) -> None:
     }
     assert sum(rows.values()) == 482
     assert sum(_lines(study, "published_flows") for study in parallel) == 290
-    assert len({(each.where, each.quantity, each.experiment) for each in targets(quick)}) == 482
+    assert len({(each.where, each.quantity, each.experiment) for each in numbers}) == 482
+
+
+@pytest.mark.parametrize("study", LAWS)
+def test_a_law_has_rows_with_the_tolerance_of_its_claim(study: str) -> None:
+    rows = [target for target in targets(quick=True) if target.experiment == study]
+    stated = law(str(find(study).file))
+    for target, both in combinations(rows).items():
+        headline = both["today"].spec.headline
+        assert headline and headline.high and headline.repetitions >= 6
+        assert target.published == pytest.approx(headline.expected, rel=1e-3)
+        assert target.metric == headline.metric and target.tolerance == stated.tolerance
+    assert rows and published_with_run(single(find(study), []).spec) == []
 
 
 def test_what_takes_hours_or_is_listed_is_not_run() -> None:
@@ -158,7 +174,7 @@ def test_the_short_form_of_the_long_path_is_compared_with_its_first_seconds() ->
 
 def test_every_target_can_be_run_as_today_and_as_then() -> None:
     for target, both in combinations(targets(quick=False)).items():
-        assert target.metric in columns() or metric(target.metric)
+        assert target.metric in columns() or is_metric(target.metric) or parse(target.metric)
         assert set(both) == set(times(target.experiment))
         for time, timed in both.items():
             name = f"{target.condition}_period" if time == "period" else target.condition

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.metrics import columns
 from experiments.harness.published.kernel import PeriodKernelChoice, told
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import Target, published_study, targets
@@ -101,18 +102,25 @@ def _totals(carried: ReproducedRuns) -> dict[str, float]:
 
 def _points(carried: ReproducedRuns, quick: bool, lab: Lab) -> list[Point]:
     """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
-    sources = {False: origin(lab, ROWS), True: origin(lab, CAPTURES)}
+    sources = {text: origin(lab, text) for text in set(map(_measures, carried.combinations))}
     unique = {
         combination.digest: (combination, target)
         for target, both in carried.combinations.items()
         for combination in both.values()
     }
     points = [
-        sources[target.captured].point(combination, seed)
+        sources[_measures(target)].point(combination, seed)
         for combination, target in unique.values()
         for seed in range(1, published_study(target.experiment).seeds[not quick] + 1)
     ]
     return sorted(points, key=lambda point: point.seed)
+
+
+def _measures(target: Target) -> str:
+    """Return the function that measures a target: from captures, an expression, or columns."""
+    if target.captured:
+        return CAPTURES
+    return ROWS if target.metric in columns() else f"{ROWS} {target.metric}"
 
 
 def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
