@@ -376,6 +376,12 @@ class Headline:
             )
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """The range of 'within' in the unit of the measure, None for no end."""
+        low, high = (end and end * self.expected for end in (self.low, self.high))
+        return low, high
+
+    @property
     def subjects(self) -> tuple[Subject, ...]:
         """Everything that is compared."""
         return (self.subject, self.against) if self.against else (self.subject,)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from topologies.foundation.errors import UsageError
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.foundation.units import Duration
+from topologies.topology_spec import FASTEST, Channel, Link, Node, TopologySpec
 
 DIAGRAM = """\
 h1 ---+                        +--- r1
@@ -11,10 +15,13 @@ h2 ---+--- s1 =========== s2 --+--- r2
 hn ---+     the channel,       +--- rn
             both ways"""
 MOST_PAIRS = 200
+_CABLE = Channel(FASTEST)
 
 
-def dumbbell(pairs: int, channel: Channel) -> TopologySpec:
+def dumbbell(pairs: int, channel: Channel, farther: Sequence[Duration] = ()) -> TopologySpec:
     """`pairs` hosts h1..hn on the left, as many r1..rn on the right; all flows cross s1-s2.
+
+    Packets to each receiver take longer by its part of `farther`, and so do its round trips.
 
     Examples:
         >>> from topologies.foundation.units import Duration, Rate
@@ -33,5 +40,9 @@ def dumbbell(pairs: int, channel: Channel) -> TopologySpec:
         Node("s1", "switch"),
         Node("s2", "switch"),
     )
-    cables = tuple(Link(name, "s1") for name in left) + tuple(Link("s2", name) for name in right)
+    delays = [*farther, *[Duration(0)] * pairs]
+    cables = tuple(Link(name, "s1") for name in left) + tuple(
+        Link("s2", name, replace(_CABLE, delay=delay) if delay.base else None)
+        for name, delay in zip(right, delays, strict=False)
+    )
     return TopologySpec("dumbbell", nodes, (*cables, Link("s1", "s2", channel, channel)), DIAGRAM)

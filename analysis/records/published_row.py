@@ -26,7 +26,8 @@ class RowEntry(Struct, frozen=True):
     group: str = ""
     setting: str = ""
     line_rate: bool = False
-    tolerance: float = 0.0
+    allowed_low: float | None = None
+    allowed_high: float | None = None
     needs: str = ""
     listed: str = ""
     period_kernel: Any = None
@@ -49,7 +50,7 @@ class PublishedRow(RowEntry, frozen=True):
     full form takes if the short one leaves the row out, `listed` why there is no measured value to
     compare with. Rows of one `group` are listed together. Rows of one `setting` come from the same
     published network and condition. At `line_rate` any TCP gives the number. The number of a law
-    has a `tolerance`, a share of it.
+    has the range from `allowed_low` to `allowed_high`, None for no end.
     """
 
     published: float | None = None

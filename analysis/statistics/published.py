@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from statistics import fmean, median
 from typing import Literal
 
@@ -120,16 +120,15 @@ def _middle(values: Sequence[float], is_mean: bool) -> ValueSpan:
     return ValueSpan(interval.low, interval.high) if interval else ValueSpan(values[0], values[0])
 
 
-def published_span(printed: str, unit: str, tolerance: float = 0.0) -> ValueSpan:
+def published_span(printed: str, unit: str) -> ValueSpan:
     """Return the range of a published number as printed: 9.35 to 9.45 for 9.4.
 
-    A rate or time stands for at least 2 %, and the number of a law for its tolerance.
+    A rate or time stands for at least 2 %.
     """
     value = float(printed)
     around = max(
         _half_a_digit(printed),
         TOLERANCE * abs(value) if _RATE_OR_TIME.fullmatch(unit.strip()) else 0.0,
-        tolerance * abs(value),
     )
     return ValueSpan(value - around, value + around)
 
@@ -138,6 +137,14 @@ def _half_a_digit(printed: str) -> float:
     """Half a unit of the last printed digit; zeros before the decimal point count as measured."""
     exponent = Decimal(printed).as_tuple().exponent
     return 0.5 * 10.0 ** min(exponent, 0) if isinstance(exponent, int) else 0.0
+
+
+def _span(row: PublishedRow) -> ValueSpan:
+    """Return the range that a law allows, else that of the number as printed."""
+    low, high = row.allowed_low, row.allowed_high
+    if low is high is None:
+        return published_span(row.printed, row.unit)
+    return ValueSpan(-inf if low is None else low, inf if high is None else high)
 
 
 def judge(published: float | None, span: ValueSpan | None, ours: Measurement | None) -> Agreement:
@@ -265,7 +272,7 @@ def judge_study(study: StudyEntry) -> JudgedStudy:
 
 def judge_row(row: PublishedRow, headline: Way | None = None) -> Judged:
     """Judge a row; without a headline by the settings of its time, if it has such runs."""
-    span = None if row.published is None else published_span(row.printed, row.unit, row.tolerance)
+    span = None if row.published is None else _span(row)
     measured = {way: summarize(getattr(row, way), row.mean_of) for way in WAYS}
     verdicts = {
         way: Agreement(Word.LISTED) if row.listed else judge(row.published, span, found)

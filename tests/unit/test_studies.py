@@ -21,7 +21,6 @@ from experiments.harness.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.harness.published.law import law
 from experiments.harness.published.points import asked, combinations, published_with_run, times
 from experiments.harness.published.target import chosen, targets
 from experiments.harness.sweep.definition import SweepDefinition
@@ -40,7 +39,7 @@ PUBLISHED_ORDER = (
     "wan_reordering",
     "packet_dropper",
 )
-LAWS = ("bbr_share", "l4s_coexistence")
+LAWS = ("bbr_share", "l4s_coexistence", "latency_under_load", "unfair_round_trips")
 SACK_COLUMNS = ("sack_off", "sack_on", "second_capture")
 PROFILES = (LINUX_2_4, LINUX_2_6, LINUX_2_6_FULL_LINE, LINUX_2_6_32, LINUX_3_10)
 
@@ -100,7 +99,7 @@ def test_every_line_of_the_files_has_its_rows(quick: bool) -> None:
     """How many rows a study has, counted from its files."""
     cells = [row[name] for row in published("sack") for name in SACK_COLUMNS]
     parallel = {"cubic_vs_reno": 3, "custom_cc": 6, "udp_fairness": 2}
-    numbers = [target for target in targets(quick) if not target.tolerance]
+    numbers = [target for target in targets(quick) if not target.allowed]
     rows = Counter(target.experiment for target in numbers)
     assert rows == {
         "sack": sum(map(bool, cells)),
@@ -118,14 +117,13 @@ def test_every_line_of_the_files_has_its_rows(quick: bool) -> None:
 
 
 @pytest.mark.parametrize("study", LAWS)
-def test_a_law_has_rows_with_the_tolerance_of_its_claim(study: str) -> None:
+def test_a_law_has_rows_with_the_range_of_its_claim(study: str) -> None:
     rows = [target for target in targets(quick=True) if target.experiment == study]
-    stated = law(str(find(study).file))
     for target, both in combinations(rows).items():
         headline = both["today"].spec.headline
-        assert headline and headline.high and headline.repetitions >= 6
+        assert headline and headline.repetitions >= 6
         assert target.published == pytest.approx(headline.expected, rel=1e-3)
-        assert target.metric == headline.metric and target.tolerance == stated.tolerance
+        assert target.metric == headline.metric and target.allowed == headline.ends
     assert rows and published_with_run(single(find(study), []).spec) == []
 
 

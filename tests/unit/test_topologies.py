@@ -207,3 +207,11 @@ def test_a_queue_that_tc_cannot_make_is_refused(discipline: str, least: int) -> 
     with pytest.raises(UsageError, match=f"too short for {discipline}. Choose one of {least}"):
         dataclasses.replace(CHANNEL, queue=Packets(least - 1), discipline=discipline)
     dataclasses.replace(CHANNEL, queue=Packets(least), discipline=discipline)
+
+
+def test_a_farther_receiver_of_a_dumbbell_has_a_longer_round_trip() -> None:
+    channel = Channel(Rate.parse("10mbit"), Duration.parse("20ms"))
+    spec = dumbbell(2, channel, (Duration(0), Duration.parse("60ms")))
+    trips = [str(spec.round_trip(f"h{pair}", f"r{pair}")) for pair in (1, 2)]
+    assert trips == ["40ms", "100ms"]
+    assert spec.bottleneck("h2", "r2") == channel

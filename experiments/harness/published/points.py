@@ -104,7 +104,8 @@ def described(target: Target) -> dict[str, Any]:
         "group": target.group,
         "needs": target.needs,
         "listed": target.listed,
-        "tolerance": target.tolerance,
+        "allowed_low": target.allowed[0] if target.allowed else None,
+        "allowed_high": target.allowed[1] if target.allowed else None,
         "why": target.why or None,
     }
 
@@ -156,7 +157,7 @@ def published_with_run(spec: ExperimentSpec, quick: bool = False) -> list[Matchi
             _shared(target.period_condition, both.get("period"), spec),
         )
         for target, both in _of_study(spec.name, quick).items()
-        if not target.tolerance
+        if not target.allowed
     )
     return [row for row in rows if row.today or row.period]
 

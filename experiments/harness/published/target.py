@@ -38,7 +38,7 @@ class Target:
     `among` picks the least or the most of the flows. `mean_of` is the number of published runs
     whose mean this is. `group` is a part of the study's table. `needs` is the cost of a row of the
     full form that the short one leaves out. `listed` is the reason why no run measures a row.
-    `tolerance` is the share by which a run may differ from a law.
+    `allowed` are the ends of the range that a law gives, None for no end.
     """
 
     experiment: str
@@ -64,7 +64,7 @@ class Target:
     group: str = ""
     needs: str = ""
     listed: str = ""
-    tolerance: float = 0.0
+    allowed: tuple[float | None, float | None] | None = None
 
     @property
     def is_run(self) -> bool:

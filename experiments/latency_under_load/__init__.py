@@ -1,0 +1,98 @@
+"""A discipline that controls its queue keeps the round trip short on a link that is busy both ways.
+
+Four flows in each direction fill a link, as in the RRUL test, and a probe measures the round trip.
+README.md has the laws, their sources, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.harness.definition.parameters import DrawnPhases, require_count
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Headline,
+    Subject,
+    claim_of,
+    parameter,
+    word,
+)
+from topologies.disciplines import discipline, disciplines
+from topologies.dumbbell import dumbbell
+from topologies.foundation.units import Count, Duration, Packets, Rate
+from topologies.topology_spec import Channel
+
+METRIC = "exchange_p50_ms[ping]"
+_FRAME_BITS = 1514 * 8
+_TARGETS = {"codel": 5.0, "pie": 15.0}
+"""Milliseconds that the queue tends to: RFC 8289, section 4.4, and RFC 8033, section 4.1."""
+
+
+@dataclass(frozen=True)
+class LatencyUnderLoadParameters(DrawnPhases):
+    bw: Rate = parameter("20mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("50ms", Duration, "Delay of the link, each way.")
+    queue: Packets = parameter("1000", Packets, "Packets that can wait for the link, each way.")
+    queueing: str = word("fq_codel", "Discipline of both queues.", tuple(disciplines()))
+    flows: Count = parameter("4", Count, "Flows of each direction.")
+    duration: Duration = parameter("20s", Duration, "How long all of them send.")
+
+    def __post_init__(self) -> None:
+        discipline(self.queueing)
+        require_count(self.flows, 50, f"{self.flows} flows of each direction")
+
+    @property
+    def frame(self) -> float:
+        """Milliseconds of a full frame on the link."""
+        return 1e3 * _FRAME_BITS / self.bw.base
+
+    @property
+    def wait(self) -> float:
+        """Milliseconds that a probe waits in each queue, by the law of its discipline."""
+        if discipline(self.queueing).is_fair:
+            return self.frame * (self.flows.base + 1)
+        full = self.frame * self.queue.base
+        return _TARGETS.get(self.queueing, full / 2 if self.queueing == "red" else full)
+
+
+def experiment(parameters: LatencyUnderLoadParameters) -> ExperimentSpec:
+    """Send both ways, and a probe each 50 ms between hosts of its own."""
+    channel = Channel(
+        parameters.bw,
+        parameters.delay,
+        queue=parameters.queue,
+        discipline=parameters.queueing,
+    )
+    number = parameters.flows.base
+    ping = Flow("ping", "h1", "r1", parameters.duration, traffic="ping interval=50ms")
+    down = (_bulk(f"down{n}", f"h{n + 1}", f"r{n + 1}", parameters) for n in range(1, number + 1))
+    up = (
+        _bulk(f"up{n}", f"r{n + number + 1}", f"h{n + number + 1}", parameters)
+        for n in range(1, number + 1)
+    )
+    expected = 2e3 * parameters.delay.seconds + 2 * parameters.wait
+    spec = ExperimentSpec(
+        name="latency_under_load",
+        claim=claim_of(__doc__),
+        topology=dumbbell(2 * number + 1, channel),
+        flows=(ping, *down, *up),
+        conditions=(Condition("loaded", parameters.queueing),),
+        headline=Headline(
+            question=f"Does {parameters.queueing} keep the round trip as short as it promises?",
+            metric=METRIC,
+            what="the median round trip of the probe",
+            subject=Subject("loaded"),
+            direction="within",
+            high=1.3,
+            expected=expected,
+            expectation="what the discipline promises",
+            repetitions=6,
+        ),
+    )
+    return parameters.with_phases(spec)
+
+
+def _bulk(name: str, sender: str, receiver: str, parameters: LatencyUnderLoadParameters) -> Flow:
+    return Flow(name, sender, receiver, parameters.duration)

@@ -1,0 +1,16 @@
+"""The round trip that each discipline promises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from experiments.harness.published.law import law_study, law_targets
+from experiments.harness.published.target import Target
+
+STUDY = law_study(__file__, 15.0)
+_DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")
+
+
+def targets(_quick: bool) -> Iterator[Target]:
+    """Yield a round trip for each discipline."""
+    return law_targets(__file__, *({"queueing": name} for name in _DISCIPLINES))

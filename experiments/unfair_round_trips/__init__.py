@@ -1,0 +1,85 @@
+"""Of two flows the one with the shorter round trip has the larger share, by the law of its kind.
+
+README.md has the laws of Reno, CUBIC and BBR, their sources, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from experiments.harness.definition.parameters import (
+    DrawnPhases,
+    require_choice,
+    require_count,
+)
+from experiments.spec import (
+    ExperimentSpec,
+    Flow,
+    Headline,
+    Subject,
+    claim_of,
+    congestion_control,
+    parameter,
+    word,
+)
+from topologies.dumbbell import dumbbell
+from topologies.foundation.units import Count, Duration, Packets, Rate
+from topologies.topology_spec import Channel
+
+LAWS: dict[str, tuple[float | None, float]] = {
+    "reno": (1.0, 2.0),
+    "cubic": (0.25, 1.0),
+    "bbr": (None, 0.0),
+}
+"""Powers of the ratio of the round trips between which that of the rates is."""
+METRIC = "(goodput[short] / goodput[long])@30s.."
+
+
+@dataclass(frozen=True)
+class UnfairRoundTripsParameters(DrawnPhases):
+    bw: Rate = parameter("10mbit", Rate, "Rate of the bottleneck, each way.")
+    delay: Duration = parameter("20ms", Duration, "Delay of the bottleneck, each way.")
+    queue: Packets = parameter("33", Packets, "Packets that can wait for the bottleneck.")
+    ratio: Count = parameter("4", Count, "Round trip of the long flow, in those of the short one.")
+    cc: str = word("reno", "Congestion control of both flows.", tuple(LAWS))
+    duration: Duration = parameter("120s", Duration, "How long the senders send.")
+
+    def __post_init__(self) -> None:
+        require_count(self.ratio, 20, f"{self.ratio} round trips")
+        require_choice("cc", self.cc, LAWS)
+
+    @property
+    def ends(self) -> tuple[float | None, float]:
+        """Least and greatest ratio of the rates by the law."""
+        low, high = LAWS[self.cc]
+        return low and self.ratio.base**low, self.ratio.base**high
+
+
+def experiment(parameters: UnfairRoundTripsParameters) -> ExperimentSpec:
+    """Send with both flows; the longer path is that of the second receiver."""
+    channel = Channel(parameters.bw, parameters.delay, queue=parameters.queue)
+    low, high = parameters.ends
+    longer = Duration(2 * parameters.delay.base * (parameters.ratio.base - 1))
+    spec = ExperimentSpec(
+        name="unfair_round_trips",
+        claim=claim_of(__doc__),
+        topology=dumbbell(2, channel, (Duration(0), longer)),
+        flows=(
+            Flow("short", "h1", "r1", parameters.duration),
+            Flow("long", "h2", "r2", parameters.duration),
+        ),
+        conditions=(congestion_control(parameters.cc),),
+        headline=Headline(
+            question="Is the ratio of the rates what the ratio of the round trips gives?",
+            metric=METRIC,
+            what="the rate of the short flow by that of the long one",
+            subject=Subject(parameters.cc),
+            direction="within",
+            low=low and low / high,
+            high=1.0,
+            expected=high,
+            expectation="the most that the law gives",
+            repetitions=8,
+        ),
+    )
+    return parameters.with_phases(spec)
