@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.measures.results import RunResults as RunResults
     from analysis.pages.run import RunReport as RunReport
     from experiments.harness.play.notebook import play as play
+    from experiments.harness.reporting.figures import figure as figure
     from experiments.harness.reporting.studies import make_report as report  # noqa: F401
     from experiments.harness.running.python import run as run
     from experiments.harness.sweep.python import SweepResult as SweepResult

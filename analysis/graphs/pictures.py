@@ -9,13 +9,13 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, FuncFormatter
 
-from analysis.graphs.capture import Capture, Numbers
-from analysis.graphs.layers import SERIES, Axis, Graph, Layer, look_of
-from analysis.graphs.mark_rows import in_cells, in_groups, safe_name
+from analysis.graphs.capture import Capture
+from analysis.graphs.drawn_layers import draw_layer, thinned
+from analysis.graphs.layers import Axis, Graph, look_of
+from analysis.graphs.mark_rows import safe_name
 from analysis.graphs.views import DirectionView, Samples, views
 from analysis.rendering import page_files
 
@@ -32,25 +32,10 @@ SETTINGS: dict[Any, Any] = {
     "path.simplify": True,
     "text.parse_math": False,
 }
-COLUMNS = 1600
-"""Columns of a picture; more than four marks of a kind in each are thinned to the extremes."""
-RATE_BINS = 150
-MOST_DRAWN = 10_000
-"""Dots of one kind beyond which an SVG has pixels: shapes would take tens of megabytes."""
 MOST_CONNECTIONS = 4
 """Connections of a capture that are drawn."""
 MOST_NAMED = 12
 """Entries of a legend."""
-MARKERS = {
-    "": ".",
-    "triangle": "^",
-    "circle": "o",
-    "square": "s",
-    "diamond": "D",
-    "cross": "x",
-    "plus": "+",
-    "ring": "o",
-}
 
 
 def write_pictures(
@@ -97,7 +82,7 @@ def picture(graph: Graph, ending: str) -> bytes:
         axes = figure.subplots()
         left, right = _ends(graph)
         for at, layer in enumerate(graph.layers):
-            _layer(axes, layer, graph, at, right - left)
+            draw_layer(axes, layer, graph, at, right - left)
         _frame(axes, graph, left, right)
         _letters(axes, graph, right - left)
         _legend(figure, axes)
@@ -158,69 +143,6 @@ def _numbers(axis: Axis) -> FuncFormatter | EngFormatter:
     return FuncFormatter(lambda value, _: f"{value:g}")
 
 
-def _layer(axes: Axes, layer: Layer, graph: Graph, at: int, span: float) -> None:
-    look = look_of(layer.look)
-    colour = SERIES[at % len(SERIES)] if layer.look == "connection" else look.colour
-    words = (
-        None
-        if axes.get_legend_handles_labels()[1].count(layer.words or look.words)
-        else layer.words or look.words
-    )
-    thin = _thinned(layer, span)
-    x, y = thin.x * graph.x.scale, thin.y * graph.y.scale
-    style: dict[str, Any] = {"color": colour, "linewidth": look.width, "label": words}
-    style["linestyle"] = "--" if look.dash else "-"
-    if thin.shape in ("bars", "arrows"):
-        _strokes(axes, thin, graph, style)
-    elif thin.shape == "rate":
-        edges, rates = _steepness(layer)
-        axes.stairs(rates * graph.y.scale, edges * graph.x.scale, baseline=None, **style)
-    elif thin.shape == "dots":
-        _marks(axes, thin, x, y, style)
-    else:
-        axes.plot(x, y, drawstyle="steps-post" if thin.shape == "stairs" else "default", **style)
-
-
-def _thinned(layer: Layer, span: float) -> Layer:
-    if look_of(layer.look).every or layer.shape == "rate" or len(layer) <= 4 * COLUMNS:
-        return layer
-    columns = (layer.x * (COLUMNS / span)).astype(np.int64)
-    return (
-        in_cells(layer, columns, COLUMNS // 4)
-        if layer.shape == "dots"
-        else in_groups(layer, columns)
-    )
-
-
-def _strokes(axes: Axes, layer: Layer, graph: Graph, style: dict[str, Any]) -> None:
-    end = layer.x if layer.end is None else layer.end
-    top = layer.y if layer.top is None else layer.top
-    x, y = graph.x.scale, graph.y.scale
-    lines = np.column_stack((layer.x * x, layer.y * y, end * x, top * y)).reshape(-1, 2, 2)
-    axes.add_collection(
-        LineCollection(list(lines), colors=style["color"], linewidths=style["linewidth"])
-    )
-    _marks(axes, layer, end * x, top * y, style)
-
-
-def _marks(axes: Axes, layer: Layer, x: Numbers, y: Numbers, style: dict[str, Any]) -> None:
-    look, colour = look_of(layer.look), style["color"]
-    if look.every or layer.shape == "dots":
-        face = "none" if look.mark == "ring" else colour
-        axes.plot(
-            x,
-            y,
-            MARKERS[look.mark],
-            color=colour,
-            markerfacecolor=face,
-            label=style["label"],
-            markersize=5 if look.every else 3,
-            rasterized=len(x) > MOST_DRAWN,
-        )
-    else:
-        axes.plot([], [], **style)  # for the legend
-
-
 def _letters(axes: Axes, graph: Graph, span: float) -> None:
     """Draw letters that cover no other; the last layers, the retransmissions, choose first."""
     taken: list[tuple[float, float]] = []
@@ -228,7 +150,7 @@ def _letters(axes: Axes, graph: Graph, span: float) -> None:
         letter = look_of(layer.look).letter
         if not letter or layer.shape != "bars":
             continue
-        thin = _thinned(layer, span)
+        thin = thinned(layer, span)
         ends = np.column_stack(
             (
                 (thin.x if thin.end is None else thin.end) * graph.x.scale,
@@ -250,14 +172,6 @@ def _letters(axes: Axes, graph: Graph, span: float) -> None:
                 fontweight="bold",
                 clip_on=True,
             )
-
-
-def _steepness(layer: Layer) -> tuple[Numbers, Numbers]:
-    """Return the edges of equal bins and the rate in each."""
-    edges = np.linspace(float(layer.x[0]), float(layer.x[-1]) + 1, RATE_BINS + 1)
-    at = np.searchsorted(layer.x, edges, side="right") - 1
-    sums = np.where(at < 0, 0, layer.y[np.maximum(at, 0)]).astype(np.float64)
-    return edges, np.diff(sums) / np.diff(edges)
 
 
 def _legend(figure: Figure, axes: Axes) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal
 
+from analysis.measures.courses import FlowCourse
 from analysis.measures.expressions import Expression, Term, parse
 from analysis.measures.flow_readings import Values, note_unread
 from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
@@ -41,13 +42,14 @@ Among = Literal["", "least", "most"]
 class FlowMeasures:
     """A flow of a trial: its `row` of a sweep's table, the client's lines of `iperf -i`, samples.
 
-    The samples of the sending socket are kept only if they are drawn.
+    The samples of the sending socket are kept only if they are drawn, their `course` always.
     """
 
     flow: RunFlow
     row: Row
     intervals: tuple[iperf.IperfInterval, ...]
     samples: tuple[SocketSample, ...]
+    course: FlowCourse = field(default_factory=FlowCourse)
 
     @property
     def goodput(self) -> float | None:
@@ -212,7 +214,9 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
         if (each.of_run or len(rows) == 1) and (cell := rows[0][each.name]) is not None
     }
     flows = tuple(
-        FlowMeasures(of.flow, row, of.intervals, tuple(of.samples) if draw else ())
+        FlowMeasures(
+            of.flow, row, of.intervals, tuple(of.samples) if draw else (), FlowCourse.of(of.samples)
+        )
         for of, row in zip(readings.by_flow, rows, strict=True)
     )
     terms = terms_of(readings, _wanted(run))

@@ -19,7 +19,7 @@ from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting import quantities
+from analysis.reporting import over_seeds, quantities, seed_distributions
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of
@@ -199,7 +199,16 @@ def _shared(context: dict[str, Any]) -> str:
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:
-    return report.study.graphs(report.results)
+    """Return the study's graphs, which have the first seed over time, then those of all seeds."""
+    results = report.results
+    several = len(report.run.seeds) > 1
+    of_all = (
+        over_seeds.series(results) if several else None,
+        over_seeds.shares(results),
+        seed_distributions.delays(results),
+        seed_distributions.boxes(results),
+    )
+    return [*report.study.graphs(results), *(group for group in of_all if group)]
 
 
 def _claim_group(report: RunReport, groups: list[GraphGroup]) -> GraphGroup | None:

@@ -51,10 +51,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class SweptCell:
-    """The values of the factors that vary, in words, and the rows of each run by its seed."""
+    """The values of the factors that vary, in words, and the rows of each run by its seed.
+
+    `place` is that of the cell in the grid.
+    """
 
     name: str
     runs: list[list[Row]]
+    place: tuple[int, ...] = ()
 
 
 MakeListings = Callable[[SweepRecord, list[SweptCell]], tuple[Listing, ...]]
@@ -78,7 +82,7 @@ def sweep_effect(sweep: SweepRecord, make: MakeEffect | None) -> SweepEffect | N
     if make is None:
         return None
     try:
-        return make(sweep, _cells(sweep))
+        return make(sweep, swept_cells(sweep))
     except (OSError, KeyError, ValueError, TypeError, StrangeFile):
         return None
 
@@ -88,12 +92,12 @@ def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listi
     if make is None:
         return ()
     try:
-        return make(sweep, _cells(sweep))
+        return make(sweep, swept_cells(sweep))
     except (OSError, KeyError, ValueError, TypeError, StrangeFile):
         return ()
 
 
-def _cells(sweep: SweepRecord) -> list[SweptCell]:
+def swept_cells(sweep: SweepRecord) -> list[SweptCell]:
     """Return every cell that has runs, in the order of the grid."""
     runs: dict[tuple[int, ...], dict[int, list[Row]]] = defaultdict(lambda: defaultdict(list))
     codes = [dict(factor.codes) for factor in sweep.factors]
@@ -103,7 +107,7 @@ def _cells(sweep: SweepRecord) -> list[SweptCell]:
         )
         runs[place][row["seed"]].append(row)
     return [
-        SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())])
+        SweptCell(_named(sweep, place), [rows for _, rows in sorted(runs[place].items())], place)
         for place in sorted(runs)
     ]
 

@@ -70,6 +70,9 @@ TIMED = [
 ]
 
 
+SERIES = ["series_rate_0", "series_delay_0", "series_window_0"]
+
+
 def _drawn(run: Path) -> list[str]:
     """The graphs for which the page has a place, in its order."""
     return re.findall(r'<section class="graph" id="([^"]+)">', (run / "report.html").read_text())
@@ -203,7 +206,7 @@ def test_two_repetitions_give_no_verdict_and_a_third_picture(run_directory: Path
     _claim(run_directory)
     _second_seed(run_directory)
     report = make_report(run_directory)
-    assert _drawn(run_directory) == [*EFFECT, *TIMED, *REPETITIONS]
+    assert _drawn(run_directory) == [*EFFECT, *TIMED, *REPETITIONS, *SERIES, "delays_0"]
     assert report.claim is not None and report.claim.word == "not shown"
     assert report.claim.sentence.startswith("Two repetitions cannot show")
     assert not any("%" in fact.change for answer in report.answers for fact in answer.facts)
@@ -242,7 +245,7 @@ def test_a_cut_capture_is_told_and_the_rest_is_reported(run_directory: Path) -> 
     assert result.exit_code == 1
     assert "cut short: the last record is not whole, after 109 packets" in result.output
     assert "Changed since the run was written" in result.output
-    assert _drawn(run_directory) == TIMED
+    assert _drawn(run_directory) == [*TIMED, "delays_0"]
 
 
 def test_no_other_program_is_needed(

@@ -178,7 +178,8 @@ def test_the_page_is_one_file_with_its_graphs(tmp_path: Path) -> None:
     tags, page = _Tags(made.page), made.page.read_text()
     assert all(link.startswith("data:") for link in tags.links)
     assert str(folder) not in page
-    assert _drawn(folder) == ["lines_0", "distribution_0", "distribution_1", "flows_0", "flows_1"]
+    panels = ("boxes", "distribution", "flows", "shares")
+    assert _drawn(folder) == ["lines_0", *(f"{name}_{at}" for name in panels for at in (0, 1))]
     assert not list(folder.rglob("*.partial"))
 
 
@@ -205,7 +206,7 @@ def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
     assert made.sound, made.remarks
     assert len(made.comparisons) == 12
     kinds = {key.rpartition("_")[0] for key in _drawn(folder)}
-    assert kinds == {"lines", "ratios", "medians", "distribution"}
+    assert kinds == {"lines", "ratios", "medians", "boxes", "distribution"}
 
 
 @pytest.mark.parametrize("seeds", [1, 5])
@@ -232,7 +233,7 @@ def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
     result = _sweep(folder)
     assert result.exit_code == 0, result.output
     assert "Goodput at the receiver is larger with SACK on than with SACK off: 1.2" in result.output
-    assert _drawn(folder) == ["runs_0", "distribution_0"]
+    assert _drawn(folder) == ["runs_0", "boxes_0", "distribution_0"]
 
 
 @pytest.mark.usefixtures("no_pictures")

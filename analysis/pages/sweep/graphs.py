@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from analysis.graphs.distributions import SHARE, curve, half
 from analysis.graphs.layers import (
     DOT,
     Axis,
@@ -12,8 +13,6 @@ from analysis.graphs.layers import (
     GraphGroup,
     Layer,
     SeriesLook,
-    holding,
-    level,
     line,
     marked,
     named,
@@ -22,12 +21,14 @@ from analysis.graphs.layers import (
 from analysis.graphs.ranges import SweptAxis, swept, ticked
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
+from analysis.pages.sweep.boxes import boxes, value_axis
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
+from analysis.pages.sweep.shares import shares
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import called, with_unit
+from analysis.statistics.wording import called
 
 _SPACING = {
     "linear": "",
@@ -36,7 +37,7 @@ _SPACING = {
 }
 _MOST_DOTS = 400
 """Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
-_BAND = replace(DOT, mark="")
+_BAND = replace(DOT, mark="", faint=True)
 
 
 def graphs(
@@ -45,20 +46,40 @@ def graphs(
     """Return the graphs that suit the sweep, the main one first."""
     if samples.is_empty:
         return []
-    along = layout.for_lines(sweep)
-    main = (
-        _lines(along, along.across, samples)
-        if along and along.across is not None
-        else _runs(sweep, samples)
-    )
-    shape, by_flow = layout.for_runs(sweep), samples.by_flow
-    drawn = [main, map_of_ratios(sweep, comparisons), map_of_medians(sweep, samples)]
-    if int(samples.counts.max()) > 1:
-        drawn.append(_curves("distribution", "runs", shape, samples, samples.at))
-    if by_flow:
-        none: Numbers = np.empty(0)
-        drawn.append(_curves("flows", "flows", shape, samples, lambda at: by_flow.get(at, none)))
+    drawn = [
+        grid(sweep, samples),
+        map_of_ratios(sweep, comparisons),
+        map_of_medians(sweep, samples),
+        boxes(sweep, samples),
+        distribution(sweep, samples),
+        flows(sweep, samples),
+        shares(sweep),
+    ]
     return [group for group in drawn if group]
+
+
+def grid(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
+    """Return small multiples over the factors: lines along a quantity, or every run."""
+    along = layout.for_lines(sweep)
+    if along and along.across is not None:
+        return _lines(along, along.across, samples)
+    return _runs(sweep, samples)
+
+
+def distribution(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Return the distribution over the seeds; None for one seed."""
+    if int(samples.counts.max()) < 2:
+        return None
+    return _curves("distribution", "runs", layout.for_runs(sweep), samples, samples.at)
+
+
+def flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Return the distribution over the flows; None for runs of one flow."""
+    by_flow, none = samples.by_flow, np.empty(0)
+    if not by_flow:
+        return None
+    shape = layout.for_runs(sweep)
+    return _curves("flows", "flows", shape, samples, lambda at: by_flow.get(at, none))
 
 
 def _seeds(samples: SweepSamples) -> str:
@@ -67,19 +88,6 @@ def _seeds(samples: SweepSamples) -> str:
     if most >= FEWEST:
         return ""
     return f" {'One seed' if most == 1 else f'{most} seeds'}: no interval."
-
-
-def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
-    """Return the axis that all panels share: logarithmic over decades, else from zero."""
-    name = with_unit(sweep.metric.title, samples.unit)
-    plain = Axis(name, "")
-    if samples.unit in _RATES:
-        label = name.removesuffix(f" ({samples.unit})")
-        plain = Axis(label, "bit/s", _RATES[samples.unit])
-    return holding(plain, values)
-
-
-_RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}
 
 
 def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
@@ -142,7 +150,7 @@ def _line(
     known = sorted((at, place) for at, place in every if samples.counts[place] > 0)
     if not known:
         return []
-    words = f"{shape.compared} {name}".strip() or "median"
+    words = shape.words(name) or "median"
     at = np.array([position for position, _ in known])
     medians = np.array([float(samples.median[place]) for _, place in known])
     layers = [*line(at, medians, series, words)]
@@ -262,26 +270,8 @@ def _curve_panel(
     layers = [
         layer
         for series, name, ordered in known
-        for layer in _curve(f"{shape.compared} {name}".strip() or of, ordered, series)
+        for layer in curve(shape.words(name) or of, ordered, series)
     ]
-    share = Axis(f"share of {of}", "%", 100.0, zero=True, range=(0.0, 1.03))
-    half = level(0.5, "half of them: the median")
+    share = replace(SHARE, label=f"share of {of}")
     title = shape.title(levels)
-    return Graph(key, title, "", axis, share, (*layers, half), over_time=False)
-
-
-def _curve(words: str, ordered: Numbers, series: int) -> list[Layer]:
-    shares = np.arange(1, len(ordered) + 1) / len(ordered)
-    look = marked(series)
-    middle = np.array([float(np.median(ordered))])
-    return [
-        Layer(
-            look,
-            "stairs",
-            np.append(ordered[:1], ordered),
-            np.append([0.0], shares),
-            words=words,
-            series=series,
-        ),
-        Layer(look, "dots", middle, np.array([0.5]), words=words, series=series),
-    ]
+    return Graph(key, title, "", axis, share, (*layers, half()), over_time=False)

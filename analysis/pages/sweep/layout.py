@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from analysis.measures.sweep_folder import SweepRecord, SweptFactor
+from analysis.measures.sweep_folder import CONDITION, SweepRecord, SweptFactor
 from analysis.statistics.sweep_samples import Place
 
 Levels = dict[int, int]
@@ -41,6 +41,10 @@ class Layout:
             return [("", levels)]
         names = self.sweep.factors[self.series].values
         return [(name, levels | {self.series: level}) for level, name in enumerate(names)]
+
+    def words(self, name: str) -> str:
+        """Return what a line's level is called, such as "delay 50ms" or a condition's label."""
+        return name if self.compared == CONDITION else f"{self.compared} {name}".strip()
 
     @property
     def compared(self) -> str:

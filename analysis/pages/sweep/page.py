@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.stored import board_data
-from analysis.measures.metrics import Metric, columns
-from analysis.measures.results import NOTHING
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.published import PublishedNumbers
+from analysis.pages.sweep.cells import cell_table
 from analysis.pages.sweep.graphs import graphs
 from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
@@ -35,53 +33,14 @@ from analysis.statistics.comparisons import (
     row as comparison_row,
 )
 from analysis.statistics.published import judge_row
-from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
+from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from analysis.statistics.wording import (
-    COPIES,
     DifferenceVerdict,
-    decimals,
-    fixed,
     in_a_row,
     numbered,
     signed,
     with_unit,
 )
-
-_MAIN = (
-    "goodput_kbit_s",
-    "rtt_median_ms",
-    "retransmitted_percent",
-    "timeouts",
-    "lost_percent",
-    "queue_drops",
-)
-_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
-
-
-def _other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
-    """Return the metrics next to the chosen one that have a column."""
-    shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
-    return [
-        metric
-        for name, metric in columns().items()
-        if name in shown and metric != sweep.metric and not np.isnan(samples.medians[name]).all()
-    ]
-
-
-def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
-    """Return the median, its interval, and half the interval in percent of the median."""
-    interval = samples.intervals.get(place)
-    if interval is None:
-        return signed(float(samples.median[place])), NOTHING, NOTHING
-    if interval.low == interval.high:
-        return signed(float(samples.median[place])), COPIES, NOTHING
-    places = decimals(interval.low, interval.high)
-    median, low, high = (
-        fixed(value, places) for value in (interval.median, interval.low, interval.high)
-    )
-    half = 50 * (interval.high - interval.low) / abs(interval.median) if interval.median else None
-    return median, f"{low} to {high}", NOTHING if half is None else f"{half:.2g} %"
-
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
@@ -188,6 +147,7 @@ def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
 def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
     sweep, facts, samples = report.sweep, report.sweep.facts, report.samples
     # The lab's kernel is that of no row, or of some rows only, if kernels were swept.
+    head, cells = cell_table(sweep, samples)
     of_all = not any(factor.name == "kernel" for factor in sweep.factors)
     digests = [item for item in facts.digests.items() if of_all or item[0] != "kernel"]
     return {
@@ -199,40 +159,16 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "identity": facts.id or sweep.path.name,
         "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
         "has_places": any(comparison.where for comparison in report.comparisons[:MOST_ROWS]),
-        **_cells(sweep, samples),
+        "cells": cells[:MOST_ROWS],
+        "cell_head": head,
+        "cells_left": len(cells[MOST_ROWS:]),
+        "factor_count": len(sweep.factors),
         "seeds": in_a_row(samples.seeds, 12),
         "until": None if facts.until is None else signed(100 * facts.until),
         "points": [(name, sweep.points(name)) for name in _COUNTS],
         "kernel": facts.kernel.release if of_all else "",
         "digests": [(printable(name), digest) for name, digest in digests],
         "most": MOST_ROWS,
-    }
-
-
-def _cells(sweep: SweepRecord, samples: SweepSamples) -> dict[str, Any]:
-    """Return the first cells of the grid that have a value, a row each."""
-    others = _other_metrics(sweep, samples)
-    places = [tuple(map(int, place)) for place in np.argwhere(samples.counts > 0)]
-    return {
-        "cells": [
-            [
-                *(factor.values[level] for factor, level in zip(sweep.factors, place, strict=True)),
-                str(samples.counts[place]),
-                *_chosen(samples, place),
-                *(signed(float(samples.medians[metric.name][place])) for metric in others),
-            ]
-            for place in places[:MOST_ROWS]
-        ],
-        "cell_head": [
-            *(factor.short for factor in sweep.factors),
-            "Seeds",
-            with_unit(sweep.metric.title, samples.unit),
-            "95 % interval",
-            "\N{PLUS-MINUS SIGN}",
-            *(with_unit(metric.title, samples.units[metric.name]) for metric in others),
-        ],
-        "cells_left": len(places[MOST_ROWS:]),
-        "factor_count": len(sweep.factors),
     }
 
 

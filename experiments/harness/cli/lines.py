@@ -25,6 +25,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "report": "Write the report of a finished run again: report runs/sack/latest.",
         "analyze": "Show what TCP did in a capture; --out FOLDER adds graphs and tables.",
         "compare": "Compare runs, or points of sweeps: settings, results, curves.",
+        "figure": "Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.",
         "verify": "Repeat a run of the lab kernel and compare all measured files byte by byte.",
     },
     "Teach": {

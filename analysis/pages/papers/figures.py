@@ -1,0 +1,247 @@
+"""Figures and tables of runs and sweeps for papers, each with its data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from analysis.graphs import paper
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.paper import PaperSize
+from analysis.measures.metrics import Metric, metric
+from analysis.measures.results import RunResults, measure_all
+from analysis.measures.sweep_folder import SweepRecord, read_sweep
+from analysis.pages.sweep import graphs as of_sweep
+from analysis.pages.sweep.boxes import boxes
+from analysis.pages.sweep.cells import cell_table
+from analysis.pages.sweep.shares import shares
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
+from analysis.rendering import page_files
+from analysis.reporting import over_seeds, seed_distributions
+from analysis.reporting.latex import latex_table
+from analysis.reporting.studies import ReportOf, plain
+from analysis.reporting.tables import Listing
+from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from analysis.tabular.table import csv_lines
+from topologies.foundation.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+TABLES = ("tex", "csv")
+QUANTITIES = tuple(over_seeds.QUANTITIES)
+_NO_SERIES = "A sweep keeps a row for each flow and no samples over time."
+_SINGLE = "Each run has a single flow, so there are no shares."
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """A figure of `kind` of the run or sweep in `folder`.
+
+    `metric` is for a box of a run and for all kinds of a sweep; `quantities` for series and grids
+    of a run. `report_of` finds the study's table.
+    """
+
+    folder: Path
+    kind: Kind = "series"
+    size: PaperSize = field(default_factory=PaperSize)
+    metric: str | None = None
+    quantities: tuple[str, ...] = QUANTITIES
+    report_of: ReportOf = field(default=plain, repr=False)
+
+    @property
+    def is_sweep(self) -> bool:
+        return (self.folder / "sweep.json").is_file()
+
+    def checked(self) -> FigureRequest:
+        """Return the request itself. Raises UsageError for one that cannot be drawn."""
+        if self.kind not in KINDS:
+            raise UsageError(f"'{self.kind}' is no kind of figure.", f"Use {', '.join(KINDS)}.")
+        if unknown := set(self.quantities) - set(QUANTITIES):
+            raise UsageError(
+                f"'{min(unknown)}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."
+            )
+        if self.size.paper not in paper.WIDTHS or self.size.columns not in (1, 2):
+            raise UsageError(
+                f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
+                f"Use 1 or 2 columns of {' or '.join(paper.WIDTHS)}.",
+            )
+        if self.is_sweep and self.kind == "series":
+            raise UsageError(_NO_SERIES, "Draw a run, or --kind grid.")
+        if self.metric and not self.is_sweep:
+            metric(self.metric)
+        return self
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure: `save` writes it with its data, and a notebook shows it."""
+
+    group: GraphGroup
+    size: PaperSize
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of Matplotlib."""
+        return paper.paper_figure(self.group, self.size)
+
+    @property
+    def data(self) -> str:
+        """All that is drawn, as CSV."""
+        return paper.data_csv(self.group)
+
+    def save(self, file: Path | str) -> list[Path]:
+        """Write a .pdf, .svg, .png or .pgf, and its data next to it as .csv."""
+        place = Path(file)
+        ending = place.suffix.removeprefix(".")
+        content = paper.paper_file(self.group, ending, self.size)
+        return _written(place, [(place.name, content), (f"{place.stem}.csv", self.data.encode())])
+
+    def _repr_svg_(self) -> str:
+        return paper.paper_file(self.group, "svg", self.size).decode()
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table: `save` writes it as LaTeX and as CSV."""
+
+    listing: Listing
+
+    @property
+    def data(self) -> str:
+        """The rows as CSV."""
+        return csv_lines([self.listing.head, *self.listing.rows])
+
+    @property
+    def latex(self) -> str:
+        """The table as LaTeX, with the rules of booktabs."""
+        return latex_table(self.listing)
+
+    def save(self, file: Path | str) -> list[Path]:
+        """Write a .tex and a .csv next to it."""
+        place = Path(file)
+        texts = (("tex", self.latex), ("csv", self.data))
+        return _written(place, [(f"{place.stem}.{end}", text.encode()) for end, text in texts])
+
+    def _repr_html_(self) -> str:
+        head, *rows = (
+            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            for tag, cells in (("th", self.listing.head), *(("td", r) for r in self.listing.rows))
+        )
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
+    page_files.write(place.parent, files, "figure")
+    return [place.parent / name for name, _ in files]
+
+
+def require_ending(kind: str, file: Path) -> None:
+    """Raise UsageError for a file whose ending is not that of a figure or a table."""
+    endings = TABLES if kind == "table" else paper.FORMATS
+    if file.suffix.removeprefix(".") not in endings:
+        what = "a table" if kind == "table" else "a figure"
+        raise UsageError(
+            f"'{file.name}' has no ending of {what}.", f"Use .{' or .'.join(endings)}."
+        )
+
+
+def make_figure(request: FigureRequest) -> PaperFigure | PaperTable:
+    """Return the figure or table of a run or sweep.
+
+    Raises UsageError for a request that cannot be drawn, and TcplabError for a folder without the
+    data.
+    """
+    request.checked()
+    return _of_sweep(request) if request.is_sweep else _of_run(request)
+
+
+def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
+    problems = Problems()
+    run = read_run(request.folder, problems)
+    if not run.trials:
+        raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
+    results = measure_all(run, problems)
+    if request.kind == "table":
+        return PaperTable(_run_table(results, request.report_of))
+    if request.kind == "shares" and len(run.flows) < 2:
+        raise UsageError(_SINGLE, "Choose another kind.")
+    group = _RUN_KINDS[request.kind](results, request)
+    return PaperFigure(_drawn(group, request), _sized(request.size, results, request.kind))
+
+
+def _sized(size: PaperSize, results: RunResults, kind: str) -> PaperSize:
+    """Return the size with a column of panels for each condition, if a row has room for them."""
+    columns = len(over_seeds.Panels(results, kind == "grid").every)
+    fits = columns <= (2 if size.columns == 1 else 4)
+    across = columns if kind in ("series", "grid") and fits else None
+    return PaperSize(size.paper, size.columns, across)
+
+
+def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
+    table = report_of(results.run.experiment).table(results)
+    head = ("Quantity", *table.conditions)
+    with_unit = (f"{row.name} ({row.unit})" if row.unit else row.name for row in table.rows)
+    rows = tuple((name, *row.ours) for name, row in zip(with_unit, table.rows, strict=True))
+    return Listing(table.title, head, rows, table.notes)
+
+
+def _run_box(results: RunResults, request: FigureRequest) -> GraphGroup | None:
+    return seed_distributions.boxes(results, _metric(request))
+
+
+def _metric(request: FigureRequest) -> Metric | None:
+    return metric(request.metric) if request.metric else None
+
+
+OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
+_RUN_KINDS: dict[str, OfRun] = {
+    "series": lambda results, request: over_seeds.series(results, request.quantities),
+    "shares": lambda results, _: over_seeds.shares(results),
+    "cdf": lambda results, _: seed_distributions.delays(results),
+    "box": _run_box,
+    "grid": lambda results, request: over_seeds.series(results, request.quantities, apart=True),
+}
+OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
+_SWEEP_KINDS: dict[str, OfSweep] = {
+    "shares": lambda sweep, _: shares(sweep),
+    "cdf": of_sweep.distribution,
+    "box": boxes,
+    "grid": of_sweep.grid,
+}
+
+
+def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
+    problems = Problems()
+    sweep = read_sweep(request.folder, problems, request.metric)
+    samples = read_samples(sweep, problems)
+    if samples.is_empty:
+        raise TcplabError(f"'{request.folder}' holds no values.", " ".join(problems.found))
+    if request.kind == "table":
+        head, rows = cell_table(sweep, samples)
+        title = f"{sweep.metric.title}: medians over the seeds"
+        return PaperTable(Listing(title, tuple(head), tuple(map(tuple, rows))))
+    return PaperFigure(_drawn(_SWEEP_KINDS[request.kind](sweep, samples), request), request.size)
+
+
+_LACKS = {
+    "series": "no samples of sockets",
+    "shares": "a single flow in each run",
+    "cdf": "too few values for a distribution",
+    "box": "too few seeds for boxes",
+    "grid": "no samples of sockets",
+}
+
+
+def _drawn(group: GraphGroup | None, request: FigureRequest) -> GraphGroup:
+    if group is None or not group.graphs:
+        raise UsageError(
+            f"'{request.folder}' has {_LACKS[request.kind]}.", "Choose another kind, or more seeds."
+        )
+    return group

@@ -1,0 +1,82 @@
+"""`tcplab figure`: figures and tables for papers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from experiments.harness.cli.completion import folders_of_runs
+from experiments.harness.cli.options import FILE
+
+
+@click.command()
+@click.argument(
+    "folder",
+    metavar="RUN|SWEEP",
+    type=click.Path(path_type=Path),
+    shell_complete=folders_of_runs,
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
+    required=True,
+    help=(
+        "Over time with a band over the seeds (of a run), stacked shares of flows, cumulative"
+        " distribution, boxes, small multiples, or a table."
+    ),
+)
+@click.option(
+    "--out",
+    type=FILE,
+    required=True,
+    help="File to write: .pdf, .svg, .png or .pgf; .tex or .csv for a table.",
+)
+@click.option(
+    "--paper",
+    type=click.Choice(["ieee", "acm"]),
+    default="ieee",
+    show_default=True,
+    help="Whose column widths.",
+)
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    help="Columns of the paper that the figure takes.",
+)
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    help="Metric of a box, or of a sweep's figure.  [default: goodput; the sweep's]",
+)
+@click.option(
+    "--quantity",
+    "quantities",
+    type=click.Choice(["rate", "delay", "window"]),
+    multiple=True,
+    help="Quantity of a series; may be repeated.  [default: all]",
+)
+def figure(
+    folder: Path,
+    kind: str,
+    out: Path,
+    paper: str,
+    columns: int,
+    metric: str | None,
+    quantities: tuple[str, ...],
+) -> None:
+    """Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.
+
+    Fonts are embedded, and the same data gives the same bytes. What is drawn is next to the figure
+    as CSV.
+    """
+    from experiments.harness.reporting import figures
+
+    figures.require_ending(kind, out)
+    made = figures.figure(
+        folder, kind, paper=paper, columns=columns, metric=metric, quantities=quantities
+    )
+    for file in made.save(out):
+        click.echo(file)

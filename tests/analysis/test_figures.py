@@ -1,0 +1,190 @@
+"""Figures and tables of papers: their data, sizes, fonts and refusals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import tcplab
+from analysis.graphs.paper import WIDTHS
+from analysis.measures.courses import FlowCourse
+from analysis.pages.papers.figures import PaperFigure, PaperTable
+from analysis.records.socket_samples import SocketSample
+from experiments.harness.cli.commands import tcplab as command
+from tests.analysis.test_sweep_report import EFFECTS, write_sweep
+from topologies.foundation.errors import UsageError
+
+Cells = list[dict[str, str]]
+
+
+def rows_of(text: str) -> Cells:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def drawn(folder: Path, kind: str, **options: Any) -> PaperFigure:
+    made = tcplab.figure(folder, kind, **options)
+    assert isinstance(made, PaperFigure)
+    return made
+
+
+def typed(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(command, ["figure", *map(str, arguments)])
+
+
+def repeat(run: Path, seeds: int) -> None:
+    """Copy the repetition: each copy acknowledges another share of the bytes of the first."""
+    for seed in range(6, 5 + seeds):
+        copied = Path(shutil.copytree(run / "raw/seed-5", run / f"raw/seed-{seed}"))
+        for file in copied.glob("*/*.sockets.jsonl"):
+            share = 1 - 0.1 * (seed - 5)
+            file.write_text(
+                re.sub(
+                    r'("bytes_acked": )(\d+)',
+                    lambda found, s=share: f"{found[1]}{int(s * int(found[2]))}",
+                    file.read_text(),
+                )
+            )
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["seeds"] = list(range(5, 5 + seeds))
+    (run / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_course_has_the_delay_above_the_least_round_trip() -> None:
+    samples = [
+        SocketSample(t, 10.0, None, trip, 1000.0 * t, 0, 0, 0, 3, 0.05)
+        for t, trip in ((1.0, 0.0), (2.0, 0.05), (3.0, 0.09))
+    ]
+    course = FlowCourse.of(samples)
+    assert list(course.times) == [2.0, 3.0]
+    assert list(course.delays) == pytest.approx([0.0, 40.0])
+
+
+def test_the_band_holds_all_seeds_and_the_line_is_their_median(run_directory: Path) -> None:
+    repeat(run_directory, 3)
+    data = rows_of(drawn(run_directory, "series", quantities=["rate"]).data)
+    assert {row["y_axis"] for row in data} == {"rate (Mbit/s)"}
+    bands = [row for row in data if row["mark"] == "band"]
+    lines = [row for row in data if row["mark"] == "line"]
+    assert len(bands) == len(lines) > 100
+    sent = [row for row in zip(bands, lines, strict=True) if float(row[0]["y_end"]) > 0]
+    for band, line in sent:
+        low, middle, top = float(band["y"]), float(line["y"]), float(band["y_end"])
+        assert (low, middle) == pytest.approx((0.8 * top, 0.9 * top), rel=0.01, abs=1e-4)
+
+
+def test_acknowledged_bytes_are_the_area_below_the_rate(run_directory: Path) -> None:
+    data = rows_of(drawn(run_directory, "series", quantities=["rate"]).data)
+    lines = [row for row in data if row["mark"] == "line"]
+    for name in {row["series"] for row in lines}:
+        of_one = [row for row in lines if row["series"] == name]
+        times = np.array([float(row["x"]) for row in of_one])
+        rates = np.array([float(row["y"]) for row in of_one])
+        folder = "sack_on" if name == "SACK on" else "sack_off"
+        file = run_directory / f"raw/seed-5/{folder}/h1.sockets.jsonl"
+        acked = [int(each) for each in re.findall(r'"bytes_acked": (\d+)', file.read_text())]
+        area = rates.sum() * np.diff(times).mean() * 1e6 / 8
+        assert area == pytest.approx(max(acked) - min(acked), rel=0.02)
+
+
+@pytest.mark.parametrize("paper", WIDTHS)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_pdf_is_as_wide_as_its_columns_and_embeds_its_fonts(
+    tmp_path: Path, paper: str, columns: int
+) -> None:
+    figure = drawn(write_sweep(tmp_path), "grid", paper=paper, columns=columns)
+    pdf, data = figure.save(tmp_path / "fig.pdf")
+    content = pdf.read_bytes()
+    box = re.search(rb"/MediaBox \[ ?0 0 ([\d.]+)", content)
+    assert box and float(box[1]) == pytest.approx(72 * WIDTHS[paper][columns - 1], abs=0.1)
+    assert b"/FontFile2" in content or b"/CIDFontType2" in content
+    assert b"/Type3" not in content
+    assert data.read_text() == figure.data
+
+
+@pytest.mark.parametrize("ending", ["pdf", "svg", "png", "pgf"])
+def test_the_same_data_gives_the_same_bytes(tmp_path: Path, ending: str) -> None:
+    folder = write_sweep(tmp_path, seeds=6)
+    contents = [
+        drawn(folder, "box").save(tmp_path / name / f"fig.{ending}")[0].read_bytes()
+        for name in ("first", "second")
+    ]
+    assert contents[0] == contents[1]
+    assert ending != "pgf" or b"\\pgftext" in contents[0]
+
+
+def test_shares_of_a_sweep_add_up_to_100_percent(tmp_path: Path) -> None:
+    data = rows_of(drawn(write_sweep(tmp_path, flows=3), "shares").data)
+    for level in EFFECTS:
+        of_level = [row for row in data if row["panel"] == "delay 10ms" and row["series"]]
+        tops = [float(row["y_end"]) for row in of_level]
+        assert max(tops) == pytest.approx(100), level
+    assert {row["series"] for row in data} == {"flow0", "flow1", "flow2"}
+
+
+def test_the_box_has_the_quartiles_of_the_runs(tmp_path: Path) -> None:
+    folder = write_sweep(tmp_path, seeds=9)
+    rows = rows_of((folder / "rows.csv").read_text())
+    values = [
+        float(row["goodput_kbit_s"])
+        for row in rows
+        if row["delay"] == "10ms" and row["cc"] == "reno"
+    ]
+    data = rows_of(drawn(folder, "box").data)
+    (box,) = (
+        row
+        for row in data
+        if row["mark"] == "boxes" and row["series"] == "reno" and row["panel"] == "delay 10ms"
+    )
+    scale = 1e-3 if "(Mbit/s)" in box["y_axis"] else 1.0
+    expected = np.quantile(values, (0.25, 0.75)) * scale
+    assert (float(box["y"]), float(box["y_end"])) == pytest.approx(tuple(expected), rel=1e-4)
+
+
+def test_a_table_is_latex_and_csv(tmp_path: Path, run_directory: Path) -> None:
+    made = tcplab.figure(run_directory, "table")
+    assert isinstance(made, PaperTable)
+    latex, data = made.save(tmp_path / "t.tex")
+    text = latex.read_text()
+    assert "\\toprule" in text and "SACK off & SACK on" in text
+    assert not re.search(r"(?<!\\)%", text.split("\\toprule")[1])
+    assert len(rows_of(data.read_text())) == text.count(r" \\") - 1
+    assert "<td>" in made._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("kind", "out", "sentence"),
+    [
+        ("series", "fig.gif", "'fig.gif' has no ending of a figure"),
+        ("table", "fig.pdf", "'fig.pdf' has no ending of a table"),
+        ("shares", "fig.pdf", "Each run has a single flow"),
+        ("box", "fig.pdf", "too few seeds for boxes"),
+    ],
+)
+def test_a_figure_that_cannot_be_is_one_sentence(
+    tmp_path: Path, run_directory: Path, kind: str, out: str, sentence: str
+) -> None:
+    result = typed(run_directory, "--kind", kind, "--out", tmp_path / out)
+    assert result.exit_code == 2
+    assert sentence in result.output
+    assert not (tmp_path / out).exists()
+
+
+def test_a_sweep_has_no_series(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no samples over time"):
+        tcplab.figure(write_sweep(tmp_path), "series")
+
+
+def test_the_command_names_its_files(tmp_path: Path, run_directory: Path) -> None:
+    result = typed(run_directory, "--kind", "cdf", "--out", tmp_path / "fig.svg")
+    assert result.exit_code == 0, result.output
+    assert result.output.split() == [str(tmp_path / "fig.svg"), str(tmp_path / "fig.csv")]
+    assert "queueing delay (ms)" in (tmp_path / "fig.csv").read_text()
