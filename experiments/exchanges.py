@@ -206,9 +206,13 @@ def _deadline(flow: Flow) -> float:
 
 
 def work(applications: list[Application], begin: float, _stop: Stop) -> None:
-    """Run all applications to their ends."""
+    """Run all applications to their ends, after which the next condition binds their ports."""
 
     async def all_of_them() -> None:
         await asyncio.gather(*(each.run(begin) for each in applications))
 
-    asyncio.run(all_of_them())
+    try:
+        asyncio.run(all_of_them())
+    finally:
+        for each in applications:
+            each.listening.close()
