@@ -20,12 +20,14 @@ def _numbers() -> array[float]:
 class FlowCourse:
     """A column for each quantity, a place for each sample.
 
-    `times` are in seconds since 1970, `acked` in bytes, `windows` in segments. `delays` are in ms:
-    the smoothed round trip less the least of the flow, which is waiting in queues.
+    `times` are in seconds since 1970, `windows` in segments. `delays` are in ms: the smoothed round
+    trip less the least of the flow, which is waiting in queues. `delivered` are bytes that arrived,
+    also behind a gap: the count of segments, at the mean size of one. Acknowledged bytes would
+    stand still at a gap, and leap above the link's rate when it is filled.
     """
 
     times: array[float] = field(default_factory=_numbers)
-    acked: array[float] = field(default_factory=_numbers)
+    delivered: array[float] = field(default_factory=_numbers)
     delays: array[float] = field(default_factory=_numbers)
     windows: array[float] = field(default_factory=_numbers)
 
@@ -41,6 +43,13 @@ class FlowCourse:
 
 
 def _rows(samples: Sequence[SocketSample], least: float) -> Iterator[tuple[float, ...]]:
+    size = _bytes_of_segment(samples)
     for sample in samples:
         delay = 1000 * max(0.0, sample.rtt - least)
-        yield sample.time, sample.bytes_acked, delay, sample.cwnd
+        yield sample.time, size * sample.delivered or sample.bytes_acked, delay, sample.cwnd
+
+
+def _bytes_of_segment(samples: Sequence[SocketSample]) -> float:
+    """Return the mean size of a delivered segment; 0 if the kernel does not count them."""
+    last = samples[-1] if samples else None
+    return last.bytes_acked / last.delivered if last and last.delivered else 0.0

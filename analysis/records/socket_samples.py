@@ -29,6 +29,7 @@ class SocketEntry(Struct, frozen=True):
     snd_wnd: float = 0.0
     lost: float = 0.0
     retrans: float = 0.0
+    delivered: float = 0.0
 
 
 class InstantEntry(Struct, frozen=True):
@@ -50,6 +51,7 @@ class SocketSample:
     the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
     is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
     bytes; `repairing` the segments that are taken for lost or are on their way a second time.
+    `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux 4.18.
     """
 
     time: float
@@ -68,6 +70,7 @@ class SocketSample:
     timeout: float = 0.0
     peer_window: float = 0.0
     repairing: float = 0.0
+    delivered: float = 0.0
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
@@ -113,5 +116,6 @@ def _samples(content: object) -> Iterator[tuple[str, SocketSample]]:
                     socket.rto_us / 1e6,
                     socket.snd_wnd,
                     socket.lost + socket.retrans,
+                    socket.delivered,
                 ),
             )

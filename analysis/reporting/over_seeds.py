@@ -112,11 +112,13 @@ OfFlow = Callable[[FlowMeasures, float, Numbers], Numbers]
 
 
 def _rate(flow: FlowMeasures, begin: float, edges: Numbers) -> Numbers:
-    """Return newly acknowledged bytes, in kbit/s."""
+    """Return newly delivered bytes, in kbit/s: an ACK that fills a gap delivers one segment."""
     course = flow.course
     if not len(course):
         return np.full(len(edges) - 1, np.nan)
-    grown = np.diff(np.interp(edges, np.asarray(course.times) - begin, np.asarray(course.acked)))
+    grown = np.diff(
+        np.interp(edges, np.asarray(course.times) - begin, np.asarray(course.delivered))
+    )
     rates: Numbers = grown * 8 / 1000 / np.diff(edges)
     return rates
 
@@ -152,7 +154,8 @@ QUANTITIES = {
     "window": SeriesQuantity("Window", WINDOW, _held("windows")),
 }
 SERIES_CAPTION = (
-    " Rate: newly acknowledged bytes. Queueing delay: the socket's smoothed round trip less the"
+    " Rate: bytes that the sender learns to have arrived; without SACK, an ACK that fills a gap can"
+    " report several segments at once. Queueing delay: the socket's smoothed round trip less the"
     " flow's least. Window: the congestion window."
 )
 

@@ -81,7 +81,7 @@ def test_the_band_holds_all_seeds_and_the_line_is_their_median(run_directory: Pa
         assert (low, middle) == pytest.approx((0.8 * top, 0.9 * top), rel=0.01, abs=1e-4)
 
 
-def test_acknowledged_bytes_are_the_area_below_the_rate(run_directory: Path) -> None:
+def test_delivered_bytes_are_the_area_below_the_rate(run_directory: Path) -> None:
     data = rows_of(drawn(run_directory, "series", quantities=["rate"]).data)
     lines = [row for row in data if row["mark"] == "line"]
     for name in {row["series"] for row in lines}:
@@ -92,7 +92,7 @@ def test_acknowledged_bytes_are_the_area_below_the_rate(run_directory: Path) -> 
         file = run_directory / f"raw/seed-5/{folder}/h1.sockets.jsonl"
         acked = [int(each) for each in re.findall(r'"bytes_acked": (\d+)', file.read_text())]
         area = rates.sum() * np.diff(times).mean() * 1e6 / 8
-        assert area == pytest.approx(max(acked) - min(acked), rel=0.02)
+        assert area == pytest.approx(max(acked) - min(acked), abs=1500), "within a segment"
 
 
 @pytest.mark.parametrize("paper", WIDTHS)
