@@ -86,8 +86,8 @@ _UNUSED = ("bin", "share", "**/__pycache__", "*.dist-info/RECORD", "*.dist-info/
 """Of installed libraries: programs with this machine's Python in them, pages, and what changes."""
 
 
-def make_archive(wheels: Sequence[Path], image: Path, work: Path) -> Path:
-    """Return the archive of a release's wheels, with Python and libraries. Raises CommandError."""
+def make_tree(wheels: Sequence[Path], image: Path, work: Path) -> Path:
+    """Return the folder of a release's wheels, with Python and libraries. Raises CommandError."""
     tree = work / "tree"
     make_python(image, work, tree / "python")
     install_libraries(tree / "python", work)
@@ -100,6 +100,11 @@ def make_archive(wheels: Sequence[Path], image: Path, work: Path) -> Path:
     (tree / "tcplab").chmod(0o755)
     for name in _KEPT:
         shutil.copyfile(CODE / name, tree / Path(name).name)
+    return tree
+
+
+def make_archive(tree: Path, work: Path) -> Path:
+    """Return the archive of that folder. Raises CommandError."""
     archive = work / f"{NAME}.tar.gz"
     pack(tree, NAME, archive)
     return archive

@@ -14,8 +14,10 @@ from testbed.lab.parts import NOT_A_RELEASE, parts, release_of, state_release
 from testbed.lab.ready import Lab, lab
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
-from testbed.release.archive import make_archive
+from testbed.release import sbom
+from testbed.release.archive import make_archive, make_tree
 from testbed.release.notices import notices_recipe
+from testbed.release.oci import make_oci
 from testbed.release.wheels import make_wheels
 from testbed.virtual.run import compiled_entry
 from topologies.foundation.errors import TcplabError
@@ -32,8 +34,10 @@ class MadeRelease:
     digests: dict[str, str]
 
 
-def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelease:
-    """Make wheels, archive and their list of digests in `out`.
+def make_release(
+    out: Path, report: BuildReport, new: bool = False, oci: bool = False
+) -> MadeRelease:
+    """Make wheels, archive, bill of materials and their digests in `out`; with `oci` an image too.
 
     The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
     Raises TcplabError, CommandError.
@@ -43,16 +47,20 @@ def make_release(out: Path, report: BuildReport, new: bool = False) -> MadeRelea
     ready = lab(report)
     _state(ready, new)
     with cache.locked("release", report), cache.temporary("release") as work:
-        wheels = wheels_of(ready, report, work)
+        files = wheels_of(ready, report, work)
         report.step("Making the archive")
-        archive = make_archive(wheels, ready.image, work)
+        tree = make_tree(files, ready.image, work)
+        files += [make_archive(tree, work), work / sbom.NAME]
+        (work / sbom.NAME).write_text(sbom.bill())
+        if oci:
+            report.step("Making the container image")
+            files.append(make_oci(tree, ready.image, work))
         out.mkdir(parents=True, exist_ok=True)
-        for file in (*wheels, archive):
+        for file in files:
             shutil.move(file, out / file.name)
-        digests = {file.name: digest_of(out / file.name) for file in (*wheels, archive)}
-        lines = (f"{digest}  {name}\n" for name, digest in digests.items())
-        (out / SUMS).write_text("".join(lines))
-        return MadeRelease(out, digests)
+    digests = {file.name: digest_of(out / file.name) for file in files}
+    (out / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
+    return MadeRelease(out, digests)
 
 
 def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:

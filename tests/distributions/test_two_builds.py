@@ -34,6 +34,7 @@ def test_a_build_in_another_folder_gives_the_same_bytes(
         "-m",
         "experiments.harness.cli.main",
         "release",
+        "--oci",
         "--out",
         tmp_path,
     ]

@@ -80,7 +80,8 @@ def _server(folder: Path, port: int) -> LocalServer:
 @click.option(
     "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
 )
-def release(out: Path, new: bool, prebuilt: bool) -> None:
+@click.option("--oci", is_flag=True, help="Make a container image too (an OCI layout).")
+def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
     """Make a self-contained release of this checkout: wheels and an archive."""
     if prebuilt:
         _write_prebuilt()
@@ -89,7 +90,7 @@ def release(out: Path, new: bool, prebuilt: bool) -> None:
 
     with shown(sys.stderr) as report:
         require_writable(out)
-        made = make_release(out, report, new)
+        made = make_release(out, report, new, oci)
     for name, digest in made.digests.items():
         size = (made.folder / name).stat().st_size / 1e6
         click.echo(f"{digest}  {size:6.1f} MB  {made.folder / name}")
