@@ -103,6 +103,7 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
         "file": facts,
         "doubts": doubts(capture),
         "connections": map(_with_verdict, capture.rows()),
+        "udp": list(capture.udp),
     }
 
 

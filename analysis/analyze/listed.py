@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from analysis.flows.columns import Handed, connection_names, listed
-from analysis.flows.reader import FileFacts, Reading
+from analysis.flows.reader import FileFacts, Reading, rows
 
 if TYPE_CHECKING:
     from analysis.tabular.table import TableColumn
@@ -44,6 +44,7 @@ class ListedCapture:
     file: FileFacts
     height: int
     part: Callable[[str, slice], Sequence[Any]]
+    udp: Sequence[Mapping[str, Any]] = ()
 
     def column(self, name: str) -> Sequence[Any]:
         """Return all values of a column."""
@@ -75,19 +76,21 @@ def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
     handed: Mapping[str, Handed] = results["connections"]
     height = len(listed(*handed["connection"])) if handed else 0
 
-    def part(name: str, rows: slice) -> Sequence[Any]:
+    def part(name: str, wanted: slice) -> Sequence[Any]:
         kind, values, valid = handed[name] if handed else ("text", [], b"")
-        chosen = len(range(height)[rows])
-        cells = listed(kind, values, valid, rows)
+        chosen = len(range(height)[wanted])
+        cells = listed(kind, values, valid, wanted)
         return cells if len(cells) == chosen else SharedValue(cells[0], chosen)
 
-    return ListedCapture(file, height, part)
+    return ListedCapture(file, height, part, rows(results.get("udp", {})))
 
 
 def of_reading(reading: Reading) -> ListedCapture:
     """Return the connections of a reading, from its tables."""
     table = reading.connection_table
-    return ListedCapture(reading.file, len(table), lambda name, rows: _cells(table[name][rows]))
+    return ListedCapture(
+        reading.file, len(table), lambda name, part: _cells(table[name][part]), reading.udp
+    )
 
 
 def _cells(column: TableColumn) -> Sequence[Any]:

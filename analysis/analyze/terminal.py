@@ -10,6 +10,7 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
+from analysis.analyze.datagrams import show_datagrams
 from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
 from analysis.analyze.listed import ListedCapture
@@ -54,6 +55,7 @@ def show(
             _block(connection(row), console)
     for at, sentence in enumerate(sentences):
         console.print(Text(sentence if at else f"\n{sentence}"))
+    show_datagrams(capture.udp, console)
     for sentence in file_sentences(capture, in_all):
         console.print(Text(sentence))
 

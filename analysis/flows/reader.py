@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.flows.columns import listed
+from analysis.flows.columns import Handed, listed
 from testbed.recipes.engine import CORE, engine_file
 from topologies.foundation.errors import TcplabError
 
@@ -99,6 +99,8 @@ class Reading:
     connection_table: ColumnTable
     packet_table: ColumnTable | None
     file: FileFacts
+    udp: tuple[dict[str, Any], ...] = ()
+    """Flows of UDP, with what QUIC's headers show; times in ns."""
 
     @cached_property
     def connections(self) -> polars.DataFrame:
@@ -145,7 +147,8 @@ def read(
     from analysis.flows.tables import connections_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
-    return Reading(connections_table(results["connections"]), table, facts)
+    connections = connections_table(results["connections"])
+    return Reading(connections, table, facts, tuple(rows(results["udp"])))
 
 
 def columns(
@@ -176,26 +179,28 @@ def exchanges(path: Path, period: CapturePeriod | None = None) -> list[dict[str,
     """
     with _reading(path) as file:
         found = load_engine().exchanges(str(file), _handed(period))
-    if not found:
-        return []
-    cells = {name: listed(*handed) for name, handed in found.items()}
-    height = max(map(len, cells.values()))
+    return _with_idle_times(rows(found))
+
+
+def rows(handed: Mapping[str, Handed]) -> list[dict[str, Any]]:
+    """Return columns that the engine handed over as rows; their values differ in some column."""
+    cells = {name: listed(*column) for name, column in handed.items()}
+    height = max(map(len, cells.values()), default=0)
     lists = [each if len(each) == height else each * height for each in cells.values()]
-    rows = [dict(zip(cells, row, strict=True)) for row in zip(*lists, strict=True)]
-    return _with_idle_times(rows)
+    return [dict(zip(cells, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
-def _with_idle_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_idle_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add the times from the end of an answer to the next request of the connection."""
     following: dict[int, int] = {}
-    for row in reversed(rows):
+    for row in reversed(found):
         after, began = following.get(row["connection"]), row["response_time"]
         following[row["connection"]] = row["request_time"]
         row["idle_time"] = None
         if row["connection"] and after is not None and began is not None:
             end = row["request_time"] + row["request_duration"] + began + row["transfer_time"]
             row["idle_time"] = max(after - end, 0)
-    return rows
+    return found
 
 
 def _handed(period: CapturePeriod | None) -> tuple[tuple[int, bool], tuple[int, bool]] | None:

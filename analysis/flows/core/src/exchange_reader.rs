@@ -3,10 +3,10 @@
 use crate::application_layer::dns_message;
 use crate::column_frame::Frame;
 use crate::connection_table::{Table, NONE};
+use crate::datagrams::content;
 use crate::exchanges::{Conversation, Data, Exchange};
 use crate::formats;
 use crate::ip_layer::IpLayer;
-use crate::link_layer::pair;
 use crate::networks::address_name;
 use crate::packet_parser::{PacketParser, Period};
 use crate::packet_records::{Record, Sink};
@@ -36,8 +36,9 @@ type Question = (Address, u16, Address, u16);
 struct Reader<'a> {
     parser: PacketParser,
     table: Table,
-    /// By the place of the connection, with whether its first sender is the client.
-    conversations: HashMap<u32, (Conversation, bool)>,
+    /// By the place of the connection.
+    conversations: HashMap<u32, Conversation>,
+    /// Whether its first sender is the client.
     clients: HashMap<u32, bool>,
     done: Vec<(u32, Vec<Exchange>)>,
     questions: HashMap<Question, Placed>,
@@ -97,13 +98,11 @@ impl Reader<'_> {
         }
         let forward = segment.turned == self.table.connections[at as usize].turned;
         let answers = has_syn && segment.flags & ACK != 0;
-        let (conversation, client) = self
-            .conversations
-            .entry(at)
-            .or_insert_with(|| (Conversation::default(), forward != answers));
+        let client = *self.clients.entry(at).or_insert(forward != answers);
         if segment.payload == 0 {
             return;
         }
+        let conversation = self.conversations.entry(at).or_default();
         let found = self.parser.unwrap(record).ok();
         let bytes = found
             .as_ref()
@@ -116,7 +115,7 @@ impl Reader<'_> {
             bytes,
         };
         let mut done = Vec::new();
-        if forward == *client {
+        if forward == client {
             let port = self.parser.pairs.ends(segment.pair, segment.turned).ports & 0xffff;
             conversation.ask(&data, port, &mut done);
         } else {
@@ -134,8 +133,8 @@ impl Reader<'_> {
             _ => return,
         };
         let start = found.layer.start;
-        let (ports, message) = match found.packet.get(start..start + 8) {
-            Some(head) => ((pair(head, 0), pair(head, 2)), &found.packet[start + 8..]),
+        let (ports, message) = match content(&found.packet, start) {
+            Some(content) => content,
             None => return,
         };
         let (identification, answers, name) = match (ports, dns_message(message)) {
@@ -176,9 +175,8 @@ impl Reader<'_> {
     }
 
     fn end(mut self) -> Vec<Placed> {
-        for (at, (mut conversation, client)) in std::mem::take(&mut self.conversations) {
+        for (at, mut conversation) in std::mem::take(&mut self.conversations) {
             let mut done = Vec::new();
-            self.clients.insert(at, client);
             conversation.end(&mut done);
             self.done.push((at, done));
         }

@@ -10,6 +10,7 @@ pub mod connection_rows;
 pub mod connection_table;
 pub mod copies;
 pub mod counting;
+pub mod datagrams;
 pub mod decompression;
 pub mod deduplication;
 pub mod direction;
@@ -59,6 +60,7 @@ pub mod window_offer;
 mod python;
 
 use connection_table::Table;
+use datagrams::Datagrams;
 use networks::Networks;
 use packet_parser::{Facts, Parsed, Period};
 use packet_records::{Fault, Format};
@@ -73,6 +75,7 @@ pub struct Reading {
     pub facts: Facts,
     pub pairs: Pairs,
     pub networks: Networks,
+    pub datagrams: Datagrams,
     pub fault: Option<(Fault, u64)>,
 }
 
@@ -92,9 +95,10 @@ pub fn read(
 ) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, Parsed { facts, pairs, networks }) =
+    let (fault, Parsed { facts, pairs, networks, datagrams }) =
         pipeline::run(table, period, go_on, |parser| {
             formats::read(&mut source, format, big, parser)
         });
-    Ok(Reading { format, compression, bytes: source.offset, facts, pairs, networks, fault })
+    let bytes = source.offset;
+    Ok(Reading { format, compression, bytes, facts, pairs, networks, datagrams, fault })
 }

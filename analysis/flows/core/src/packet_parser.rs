@@ -1,5 +1,6 @@
 //! Records parsed to segments, and what a file says beside them.
 
+use crate::datagrams::Datagrams;
 use crate::link_layer::{Ignored, NAMES};
 use crate::networks::Networks;
 use crate::packet_records::Record;
@@ -69,6 +70,7 @@ pub struct Parsed {
     pub facts: Facts,
     pub pairs: Pairs,
     pub networks: Networks,
+    pub datagrams: Datagrams,
 }
 
 impl PacketParser {
@@ -170,7 +172,9 @@ impl PacketParser {
     }
 
     pub fn parsed(self) -> Parsed {
-        Parsed { facts: self.facts(), pairs: self.pairs, networks: self.wrappings.networks }
+        let facts = self.facts();
+        let Wrappings { networks, datagrams, .. } = self.wrappings;
+        Parsed { facts, pairs: self.pairs, networks, datagrams }
     }
 }
 

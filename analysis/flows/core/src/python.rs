@@ -54,6 +54,8 @@ fn analyse(
     file(&facts, &reading.facts)?;
     let frame = py.allow_threads(|| frame(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
+    let datagrams = reading.datagrams.frame(&reading.networks);
+    facts.set_item("udp", columns(py, datagrams.columns)?)?;
     if let Some(rows) = table.rows {
         let pieces = PyList::empty(py);
         for piece in rows.pieces {

@@ -1,6 +1,7 @@
 //! Takes the wrapping off packets that hold TCP within: fragments, the authentication header, and
 //! tunnels. Every layer is a packet of its own, which is looked at in turn.
 
+use crate::datagrams::{content, Datagram, Datagrams};
 use crate::fragments::Fragments;
 use crate::ip_layer::IpLayer;
 use crate::link_layer::{ip_offset, pair, typed, Ignored, IpPlace};
@@ -29,6 +30,7 @@ struct Inner {
 pub struct Wrappings {
     pub fragments: Fragments,
     pub networks: Networks,
+    pub datagrams: Datagrams,
 }
 
 impl Wrappings {
@@ -47,11 +49,26 @@ impl Wrappings {
         }
         let found = self.unwrap(record)?;
         if found.layer.protocol != TCP {
+            self.datagram(record.time, found);
             return Err(Ignored::NotTcp);
         }
         parse_ip::<false>(&found.packet, found.wire, segment, rare, ends)?;
         ends.network = self.networks.number(found.path);
         Ok(())
+    }
+
+    /// Counts a packet, if it is one of UDP.
+    fn datagram(&mut self, time: i64, found: Unwrapped) {
+        let IpLayer { protocol, start, end, source, destination, .. } = found.layer;
+        if protocol != UDP {
+            return;
+        }
+        if let Some((ports, bytes)) = content(&found.packet, start) {
+            let network = self.networks.number(found.path);
+            let length = u64::from(end).saturating_sub(start as u64 + 8);
+            let datagram = Datagram { time, source, destination, ports, network, length, bytes };
+            self.datagrams.take(&datagram);
+        }
     }
 
     /// The innermost packet, without fragments, authentication and tunnels.
