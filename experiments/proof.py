@@ -285,8 +285,9 @@ def _loss(
         return None
     if handed_down is None:
         most = least
-    share = channel.loss.fraction
-    middle, width = entered * share, _CHANCE * math.sqrt(entered * share * (1 - share))
+    share = channel.mean_loss.fraction
+    width = _CHANCE * math.sqrt(entered * share * (1 - share) * _clustering(channel))
+    middle = entered * share
     lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
     lost = (
         f"{least} of {entered}, {100 * least / entered:.3g} %"
@@ -296,8 +297,8 @@ def _loss(
     full = channel.line < MOST_PACKETS  # netem counts a full line's drops as losses
     more = f" and those above {channel.line} on their way" if full else ""
     return {
-        "claim": f"{port.name} loses {channel.loss} of the packets that enter it{more}",
-        "expected": str(channel.loss),
+        "claim": f"{port.name} loses {channel.mean_loss} of the packets that enter it{more}",
+        "expected": str(channel.mean_loss),
         "observed": [f"{lost} (chance allows {lowest} to {highest})"],
         "held": lowest <= most and (full or least <= highest),
         "source": (
@@ -305,6 +306,14 @@ def _loss(
             + (f", {_HANDED_DOWN}" if handed_down is not None else "")
         ),
     }
+
+
+def _clustering(channel: Channel) -> float:
+    if not channel.gemodel:
+        return 1.0
+    from topologies.loss_model import gemodel  # late: an import moves packets
+
+    return gemodel(channel.gemodel).clustering
 
 
 def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:

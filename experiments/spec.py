@@ -505,6 +505,7 @@ class ExperimentSpec:
                 delay=change.channel.delay,
                 loss=change.channel.loss,
                 jitter=change.channel.jitter,
+                gemodel=change.channel.gemodel,
             )
             if kept != change.channel:
                 raise UsageError(

@@ -44,6 +44,8 @@ class Channel:
     a packet. Without it, flows that share a queue lock into phases (Floyd and Jacobson, On traffic
     phase effects in packet-switched gateways, 1992; overhead_ of ns-2).
     `settings` are parameters of the discipline, such as (("target", "5ms"),).
+    `gemodel` loses packets in bursts instead of `loss`, such as "p=1% r=25% 1-h=100% 1-k=0%"
+    (Gilbert and Elliott's model, by the names of tc-netem(8)).
     """
 
     bandwidth: Rate
@@ -55,6 +57,16 @@ class Channel:
     line: Packets = MOST_PACKETS
     processing: Share = Share(0)
     settings: tuple[tuple[str, str], ...] = ()
+    gemodel: str = ""
+
+    @property
+    def mean_loss(self) -> Share:
+        """The share of packets that the delay line loses in the long run."""
+        if self.gemodel:
+            from topologies.loss_model import gemodel  # late: an import moves packets
+
+            return gemodel(self.gemodel).mean
+        return self.loss
 
     @property
     def processing_time(self) -> Duration:
@@ -84,6 +96,8 @@ class Channel:
             checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
             object.__setattr__(self, "settings", tuple(checked))
             managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
+        if self.gemodel:
+            self._check_gemodel()
         _within("delay line", self.line, Packets(1), MOST_PACKETS)
         if self.jitter > self.delay:
             raise UsageError(
@@ -91,6 +105,16 @@ class Channel:
                 " leave before it came.",
                 "Lower the jitter or raise the delay.",
             )
+
+    def _check_gemodel(self) -> None:
+        from topologies.loss_model import gemodel
+
+        if self.loss.base:
+            raise UsageError(
+                f"A link cannot lose {self.loss} and follow a gemodel.",
+                "Leave out one of loss and gemodel: netem has one model of loss.",
+            )
+        object.__setattr__(self, "gemodel", gemodel(self.gemodel).text)
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:

@@ -54,10 +54,12 @@ def drawn_loss(networks: Sequence[TrialNetwork]) -> list[CheckFinding]:
 
 
 def _of_port(network: TrialNetwork, port: Port) -> DrawnLoss | None:
-    """Return None if the port let no packet pass, or has a short delay line, which drops too."""
+    """Return None if the port let no packet pass, has bursts or a short delay line."""
     counted = network.qdiscs.port_loss(port.name)
     offered = round(counted.lost + counted.dropped + counted.passed)
     if port.channel is None or offered <= 0 or port.channel.line < MOST_PACKETS:
+        return None
+    if port.channel.gemodel:  # bursts are not binomial; the run's proof has their chance
         return None
     lost = min(max(0, round(counted.lost)), offered)
     return DrawnLoss(f"{port.name}, {network.label}", port.name, port.channel.loss, lost, offered)

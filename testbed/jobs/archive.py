@@ -169,6 +169,7 @@ _LATE = (
     "experiments/exchanges.py",
     "topologies/discipline_parameters.py",
     "topologies/later_disciplines.py",
+    "topologies/loss_model.py",
 )
 """What travels only with data that needs it: each file more moves the packets of all jobs."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
@@ -229,9 +230,9 @@ def _late() -> dict[str, bytes]:
 
 
 def _needs_late(data: Any) -> bool:
-    """Return whether a spec's data has a discipline, parameters or traffic of late modules."""
+    """Return whether a spec's data has a discipline, parameters, bursts or traffic."""
     if isinstance(data, dict):
-        named = data.get("settings") or data.get("exchanges")
+        named = data.get("settings") or data.get("exchanges") or data.get("gemodel")
         later = data.get("discipline") in LATER_NAMES
         return bool(named) or later or any(map(_needs_late, data.values()))
     return isinstance(data, list | tuple) and any(map(_needs_late, data))

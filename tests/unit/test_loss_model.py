@@ -1,0 +1,74 @@
+"""Losses in bursts: shares by hand, tc's words, what tc reads back, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from experiments.harness.definition.catalogue import find
+from experiments.harness.definition.grid import single
+from testbed.guest import shaping
+from testbed.jobs.archive import job_archive
+from topologies.foundation.data import to_data
+from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.units import Duration, Rate, Share
+from topologies.loss_model import gemodel
+from topologies.topology_spec import Channel
+
+TEXT = "p=1% r=24% 1-h=50% 1-k=1%"
+LINK = Channel(Rate.parse("10mbit"), Duration.parse("5ms"), gemodel=TEXT)
+SHOWN = {"p": 0.01, "r": 0.24, "1-h": 0.5, "1-k": 0.01}
+
+
+def rows(**changed: float) -> list[dict[str, Any]]:
+    """What tc shows of LINK, with these shares."""
+    netem = {"limit": 1000000, "delay": {"delay": 0.005}, "loss-gemodel": SHOWN | changed}
+    options = ({"1:": netem}, {"2:": {"rate": 1250000}}, {"3:": {"limit": 1000}})
+    return [
+        {"dev": "s1-eth1", "handle": handle, "options": shown}
+        for each in options
+        for handle, shown in each.items()
+    ]
+
+
+def test_the_mean_is_that_of_both_states_by_their_time() -> None:
+    assert gemodel(TEXT).mean == Share.parse("2.96%")  # 0.04 x 50 % + 0.96 x 1 %
+    assert gemodel("p=3% r=97%").clustering == 1  # independent losses
+    assert gemodel("p=1% r=9%").clustering == pytest.approx(19)
+    assert LINK.mean_loss == Share.parse("2.96%")
+
+
+def test_a_link_gets_the_model_and_is_compared_with_it() -> None:
+    netem = shaping.commands("s1-eth1", LINK)[0]
+    assert netem.endswith("loss gemodel 1% 24% 50% 1%")
+    found = shaping.compare("s1-eth1", LINK, rows())
+    assert [each.asked for each in found if "gemodel" in each.field] == ["1%", "24%", "50%", "1%"]
+    with pytest.raises(TcplabError, match="gemodel r of 24%"):
+        shaping.compare("s1-eth1", LINK, rows(r=0.25))
+
+
+@pytest.mark.parametrize(
+    ("text", "loss", "problem"),
+    [
+        ("p=1% r=25%", "1%", "cannot lose 1% and follow"),
+        ("p=1%", "0%", "lacks p or r"),
+        ("p=0% r=25%", "0%", "no p of 0%"),
+        ("p=1% q=2%", "0%", "no parameter 'q'"),
+    ],
+)
+def test_an_impossible_model_is_refused(text: str, loss: str, problem: str) -> None:
+    with pytest.raises(UsageError, match=problem):
+        Channel(Rate.parse("1mbit"), loss=Share.parse(loss), gemodel=text)
+
+
+def test_only_a_network_with_bursts_takes_the_model_along() -> None:
+    settings = ["loss=0%", f"link.gemodel={TEXT}"]
+    with_bursts, without = (single(find("sack"), each).spec for each in (settings, settings[:1]))
+    assert json.dumps(to_data(with_bursts)).count(TEXT) == 2
+    sizes = [
+        b"topologies/loss_model.py" in job_archive("experiments.procedure", to_data(each))
+        for each in (with_bursts, without)
+    ]
+    assert sizes == [True, False]
