@@ -19,6 +19,10 @@ MOST_PACKETS = 20_000
 """Packets of a condition, both ways, that the stage has; later ones are left out."""
 _CE = 3
 """The mark of congestion in the IP header (RFC 3168)."""
+CALL_FLOW = 1
+"""The flow of datagrams."""
+_HEADERS = 66
+"""Bytes of a segment's frame before its payload, as the page's model counts them."""
 Columns = dict[str, np.ndarray[Any, Any]]
 
 
@@ -28,7 +32,7 @@ class StageShape:
 
     Delays are in seconds, `rate` in bit/s; `rate` 0 means that the places on the way are unknown.
     The queue is a FIFO of `queue` packets after `delay`. `loss` says if the delay line loses
-    packets at random.
+    packets at random. `drawn` is the longest queue that is drawn to the same scale, if any.
     """
 
     nodes: tuple[str, ...]
@@ -37,9 +41,12 @@ class StageShape:
     queue: int = 0
     loss: bool = False
     words: tuple[str, ...] = ()
+    drawn: int = 0
 
 
-def shape_of(network: TopologySpec | None, sender: str, receiver: str) -> StageShape:
+def shape_of(
+    network: TopologySpec | None, sender: str, receiver: str, drawn: int = 0
+) -> StageShape:
     """Return the shape of a way; one pipe without a queue if it is more than a delay and a FIFO."""
     if network is None:
         return StageShape((sender, receiver))
@@ -57,6 +64,7 @@ def shape_of(network: TopologySpec | None, sender: str, receiver: str) -> StageS
         int(only.queue.base),
         bool(only.loss.base),
         words,
+        drawn,
     )
 
 
@@ -107,7 +115,8 @@ def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
 class StageTrial:
     """Packets of one condition: those of the first flow, at the sender and at the receiver.
 
-    `samples` are the times (ns since 1970) and the windows (bytes) of the sender's socket.
+    `samples` are the times (ns since 1970) and the windows (bytes) of the sender's socket. `calls`
+    are datagrams that share the way: sent, arrived (-1: never; ns since 1970), length of the frame.
     """
 
     label: str
@@ -116,6 +125,7 @@ class StageTrial:
     forward: bool
     shape: StageShape
     samples: tuple[Sequence[int], Sequence[float]] = ((), ())
+    calls: Columns | None = None
 
 
 def stage_data(trials: Sequence[StageTrial]) -> str:
@@ -138,7 +148,8 @@ def stage_of_trips(
         one_flow.rows(one_flow["forward"].values == way) for way in (forward, not forward)
     )
     end = _end(one_flow["time"].values)
-    stored = _stored(_before(data, end), _before(acks, end), far, start, columns, ((), ()))
+    sent = sent_columns(_before(data, end), far)
+    stored = _stored(sent, _before(acks, end), start, columns, ((), ()))
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
     return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
 
@@ -151,8 +162,22 @@ def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
         _before(arrivals(*(each.rows(each["forward"].values == way) for each in ends)), end)
         for ends, way in (((near, far), trial.forward), ((far, near), not trial.forward))
     )
-    stored = _stored(data, acks, far, start, columns, trial.samples)
-    return {"label": trial.label, "shape": asdict(trial.shape), **stored}
+    sent = sent_columns(data, far)
+    if trial.calls:
+        start = min(start, int(trial.calls["sent"].min()))
+        sent = _with_calls(sent, trial.calls)
+    stored = _stored(sent, acks, start, columns, trial.samples)
+    common = {"label": trial.label, "shape": asdict(trial.shape)}
+    return {**common, **({"callFlow": CALL_FLOW} if trial.calls else {}), **stored}
+
+
+def _with_calls(sent: Columns, calls: Columns) -> Columns:
+    """Return packets and datagrams by the times when they were sent."""
+    plain = {name: np.zeros(len(calls["sent"]), np.int64) for name in sent}
+    more = plain | calls | {"length": calls["length"] - _HEADERS, "flow": plain["flow"] + CALL_FLOW}
+    both = {name: np.concatenate([sent[name], more[name]]) for name in sent}
+    order = np.argsort(both["sent"], kind="stable")
+    return {name: column[order] for name, column in both.items()}
 
 
 def _one_flow(table: ColumnTable) -> ColumnTable:
@@ -160,9 +185,8 @@ def _one_flow(table: ColumnTable) -> ColumnTable:
 
 
 def _stored(
-    data: ColumnTable,
+    sent: Columns,
     acks: ColumnTable,
-    far: ColumnTable,
     start: int,
     columns: PageColumns,
     samples: tuple[Sequence[int], Sequence[float]],
@@ -170,7 +194,7 @@ def _stored(
     back, blocks = ack_columns(acks)
     times, windows = (np.array(each, dtype=np.float64).astype(np.int64) for each in samples)
     sampled = {"time": times, "window": windows}
-    tables = {"data": sent_columns(data, far), "acks": back, "blocks": blocks, "samples": sampled}
+    tables = {"data": sent, "acks": back, "blocks": blocks, "samples": sampled}
     return {name: _put(table, start, columns) for name, table in tables.items()}
 
 

@@ -37,11 +37,13 @@ def scripts() -> dict[str, str]:
     (page,) = _SCRIPT.findall((graphs / "page.html").read_text())
     (report,) = _SCRIPT.findall((SHARED / "board.html").read_text())
     (share,) = _SCRIPT.findall((SHARED / "share.html").read_text())
+    (recorded,) = _SCRIPT.findall((SHARED / "recorded.html").read_text())
     (index,) = _SCRIPT.findall((SHARED / "index.html").read_text())
     return {
         "graphs.js": whole(page, graphs),
         "report.js": whole(report, SHARED),
         "share.js": whole(share, SHARED),
+        "recorded.js": whole(recorded, SHARED),
         "index.js": whole(index, SHARED),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),

@@ -16,6 +16,7 @@ from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.options import FOLDER
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
+from experiments.harness.documentation.recorded import recorded
 from experiments.harness.documentation.reference import manual, reference
 from experiments.harness.documentation.site import build
 from experiments.harness.running.lab import ready_lab
@@ -33,7 +34,11 @@ from testbed.recipes.building import shown
 )
 @click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
-@click.option("--quick", is_flag=True, help="Leave out the gallery's pictures, which take runs.")
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Leave out what takes runs: pictures, and most of the recorded stage.",
+)
 def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
     """Build the documentation site with reference and gallery; a dead link is an error."""
     with _server(out, port) if serve else nullcontext() as server:
@@ -52,9 +57,10 @@ def write_site(out: Path, with_pictures: bool) -> None:
     """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
     files: dict[str, Path] = {}
     if with_pictures:
-        ready_lab()
+        lab = ready_lab()
         program = [sys.executable, "-P", "-m", main.__name__]
         files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
+        files |= recorded(lab, lambda line: click.echo(line, err=True))
     generated = {
         **reference(tcplab, PROGRAM),
         "gallery/index.md": gallery_page(pictures(), list(files)),

@@ -18,6 +18,8 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from experiments.harness.documentation.recorded import NAME
+from experiments.harness.documentation.reference import rendered
 from testbed.host.naming import CODE
 from testbed.release.archive import called, python_module
 from topologies.foundation.errors import CommandError, TcplabError
@@ -46,6 +48,7 @@ def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) ->
         )
     plan = tomllib.loads(_plan().read_text(encoding="utf-8"))
     pages, files = _sources(generated)
+    pages["index.md"] = _with_stage(pages["index.md"])
     settings = plan["site"]
     settings["nav"] = navigation(plan["part"], list(pages))
     reading = {"paths": [str(CODE)], "options": settings.pop("python")}
@@ -93,6 +96,12 @@ def _sources(generated: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Pa
         for name, page in written.items()
     }
     return {**generated, **pages}, files
+
+
+def _with_stage(front: str) -> str:
+    """Put the recorded stage below the first paragraph."""
+    title, first, rest = front.split("\n\n", 2)
+    return "\n\n".join((title, first, rendered("front.md.j2", page=NAME), rest))
 
 
 def _with_links(

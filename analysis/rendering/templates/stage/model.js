@@ -3,7 +3,8 @@
 //   {label, shape, data, acks, blocks, samples, kinds, flows}: columns as arrays;
 //   data    sent, arrived (-1: never), sequence, length, kind, flow, marked
 //   acks    sent, arrived, acknowledgement, flow; blocks: ack (place), left, right
-//   samples time, window (bytes), flow; shape: nodes, delay, rate, queue, loss
+//   samples time, window (bytes), flow; shape: nodes, delay, rate, queue, loss, drawn
+//   callFlow, if there is one: the flow of a call's datagrams
 
 const HEADERS = 66; // bytes of Ethernet, IP and TCP with timestamps before a segment's payload
 const FALLING = 0.3; // round trips that a lost packet is seen to fall
@@ -31,6 +32,10 @@ class StageModel {
 
   isLost(at) {
     return this.arrived[at] === Infinity;
+  }
+
+  isCall(at) {
+    return this.data.flow[at] === this.callFlow;
   }
 
   get isPlaced() {

@@ -9,8 +9,8 @@ const SLOWER = 0.25; // of the speed, near a loss
 const CALM = 600; // ms between two steps with reduced motion
 
 class Stage {
-  constructor(container, board, { scale = 1 } = {}) {
-    Object.assign(this, { container, board, scale, strips: [], time: 0, isPlaying: false });
+  constructor(container, board, { scale = 1, hasCall = false } = {}) {
+    Object.assign(this, { container, board, scale, hasCall, strips: [], time: 0, isPlaying: false });
     this.onRest = null; // called when the playhead rests
     this.selected = null;
     this.speed = 0.1;
@@ -34,7 +34,7 @@ class Stage {
       stageButton("Why?", () => this.why()),
       this.clock,
       this.speedChoice(),
-      stageKey(),
+      stageKey(this.hasCall),
     );
     this.lanes = element("div", { className: "stage-lanes" });
     this.panel = element("section", { className: "stage-why", hidden: true });
@@ -303,7 +303,7 @@ function newestTrouble(model, time) {
 }
 
 // What the signs mean, next to the controls.
-function stageKey() {
+function stageKey(hasCall) {
   const key = element("span", { className: "stage-key" });
   const signs = [
     ["data", (pen) => drawMark(pen, "circle", 8, 8, 5), "data"],
@@ -313,6 +313,7 @@ function stageKey() {
     ["marked", (pen) => drawMark(pen, "diamond", 8, 8, 6), "CE mark"],
     ["lost", (pen) => drawMark(pen, "cross", 8, 8, 5), "lost"],
   ];
+  if (hasCall) signs.splice(1, 0, ["call", (pen) => drawCall(pen, 8, 8, 4), "call"]);
   for (const [look, draw, words] of signs) {
     const sample = element("canvas", { width: 32, height: 32 });
     const redraw = () => {

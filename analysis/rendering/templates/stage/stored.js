@@ -12,11 +12,11 @@ async function storedModels({ stages, columns, kinds }) {
       ),
     );
   return Promise.all(
-    stages.map(async ({ label, shape, flows, ...places }) => {
+    stages.map(async ({ label, shape, flows, callFlow, ...places }) => {
       const [data, acks, blocks, samples] = await Promise.all(
         ["data", "acks", "blocks", "samples"].map((name) => table(places[name])),
       );
-      return new StageModel({ label, shape, flows, kinds, data, acks, blocks, samples });
+      return new StageModel({ label, shape, flows, callFlow, kinds, data, acks, blocks, samples });
     }),
   );
 }

@@ -14,6 +14,7 @@ const COLOURS = {
   sack: "#CC79A7",
   marked: "#E69F00",
   lost: "#000000",
+  call: "#8A3FA0",
   faded: "#666666",
 };
 
@@ -39,12 +40,14 @@ class StageStrip {
     const common = { isNarrow, left, right, high, ...lanes, radius: isNarrow ? 3.5 : 4.6 };
     const { model } = this;
     if (!model.isPlaced) return { ...common, queue: right, wire: right, slots: 0, each: 1 };
-    const slots = Math.max(3, Math.min(MOST_SLOTS, model.mostWaiting, isNarrow ? 7 : MOST_SLOTS));
-    const room = right - left - slots * SLOT;
+    const most = model.shape.drawn || model.mostWaiting;
+    const longest = Math.max(3, Math.min(MOST_SLOTS, most, isNarrow ? 7 : MOST_SLOTS));
+    const each = Math.max(1, Math.ceil(most / longest));
+    const slots = model.shape.drawn ? Math.ceil(model.shape.queue / each) : longest;
+    const room = right - left - longest * SLOT;
     const serial = (1514 * 8) / model.shape.rate;
     const share = Math.min(0.85, Math.max(0.25, model.shape.delay / (model.shape.delay + serial)));
     const queue = left + room * share;
-    const each = Math.max(1, Math.ceil(model.mostWaiting / slots));
     return { ...common, queue, wire: queue + slots * SLOT, slots, each };
   }
 
@@ -100,7 +103,9 @@ class StageStrip {
     const middle = (from, to, words) => fitted(pen, words, (from + to) / 2, above, to - from - 6);
     middle(left, queue - 12, `delay ${secondsText(shape.delay)}`);
     const waiting = model.waiting(time);
-    middle(queue - 12, wire + 12, `queue ${waiting} of ${shape.queue}`);
+    const inQueue = `queue ${waiting} of ${shape.queue}`;
+    if (shape.drawn) pen.fillText(inQueue, Math.min((queue + wire) / 2, right - 45), data + 24);
+    else middle(queue - 12, wire + 12, inQueue);
     middle(wire + 12, right, `${rateText(shape.rate)}`);
     pen.strokeStyle = theme().axis;
     pen.strokeRect(queue, data - 15, wire - queue, 30);
@@ -187,11 +192,16 @@ class StageStrip {
       return { x: place.left + share * (place.queue - place.left), y: place.data };
     }
     if (time < model.leave[at]) {
-      const slot = Math.floor(ranks.get(at) / place.each);
-      return { x: place.wire - (slot + 0.5) * SLOT, y: place.data, isWaiting: true };
+      const slot = this.slotOf(ranks.get(at), place.each);
+      return { x: place.wire - slot * SLOT, y: place.data, isWaiting: true };
     }
     const share = (time - model.leave[at]) / (model.arrived[at] - model.leave[at] || 1);
     return { x: place.wire + share * (place.right - place.wire), y: place.data };
+  }
+
+  // Where in the queue, in slots from its end. Queues of one scale fill evenly, not by slots.
+  slotOf(rank, each) {
+    return this.model.shape.drawn ? (rank + 0.5) / each : Math.floor(rank / each) + 0.5;
   }
 
   drawData(pen, place, time, flying, selected) {
@@ -204,7 +214,8 @@ class StageStrip {
     const special = [];
     for (const at of flying) {
       const spot = this.placeOf(at, time, place, ranks);
-      const isSpecial = model.isAgain[at] || model.isLost(at) || model.data.marked[at];
+      const isSpecial =
+        model.isAgain[at] || model.isLost(at) || model.data.marked[at] || model.isCall(at);
       if (isSpecial || !isDense) special.push([at, spot]);
       if (!isSpecial) count(stacks, Math.round(spot.x / 3) * 3, spot);
     }
@@ -215,12 +226,13 @@ class StageStrip {
     }
   }
 
-  drawPacket(pen, place, at, { x, y, fallen }, selected) {
+  drawPacket(pen, place, at, { x, y, fallen, isWaiting }, selected) {
     const { model } = this;
     const { radius } = place;
     const colour = this.colourOf(at);
     pen.fillStyle = pen.strokeStyle = colour;
-    if (model.isAgain[at]) this.drawGlow(pen, x, y, radius, colour);
+    if (model.isCall(at)) drawCall(pen, x, y, radius, isWaiting && model.shape.drawn);
+    else if (model.isAgain[at]) this.drawGlow(pen, x, y, radius, colour);
     else if (model.data.marked[at]) drawMark(pen, "diamond", x, y, radius + 1);
     else drawMark(pen, "circle", x, y, radius);
     if (fallen !== undefined && fallen > 0) {
@@ -239,6 +251,7 @@ class StageStrip {
 
   colourOf(at) {
     const { model } = this;
+    if (model.isCall(at)) return coloured(COLOURS.call);
     if (model.isAgain[at]) return coloured(COLOURS.again);
     if (model.data.marked[at]) return coloured(COLOURS.marked);
     return coloured((model.flows || []).length > 1 ? SERIES[model.data.flow[at]] : COLOURS.data);
@@ -360,6 +373,15 @@ function drawDensity(pen, stacks, place, colour) {
     pen.fillRect(x - 1.5, place.data - 8, 3, 16);
   }
   pen.globalAlpha = 1;
+}
+
+// A square with a rim; an upright stroke among many waiting packets.
+function drawCall(pen, x, y, radius, isThin = false) {
+  const side = 2 * radius + 3;
+  const [wide, high] = isThin ? [4, 24] : [side, side];
+  pen.fillRect(x - wide / 2, y - high / 2, wide, high);
+  pen.strokeStyle = theme().paper;
+  pen.strokeRect(x - wide / 2, y - high / 2, wide, high);
 }
 
 function arrowhead(pen, x, y, size) {

@@ -17,6 +17,7 @@ const PLACES = {
   queue: "dropped, because the queue was full",
   unknown: "lost on the way; where, the captures do not show",
 };
+const LATE = 0.15; // s, for a call
 
 function secondsText(seconds) {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} \u00b5s`;
@@ -41,6 +42,7 @@ function triesOf(model, at) {
 
 // {title, clauses} of a data packet.
 function whyPacket(model, at) {
+  if (model.isCall(at)) return model.isLost(at) ? whyLost(model, at) : whyCall(model, at);
   const tries = triesOf(model, at);
   const place = tries.indexOf(at);
   if (place > 0 && model.isAgain[at]) return whyAgain(model, tries, place);
@@ -52,7 +54,8 @@ function whyPacket(model, at) {
 
 function whyLost(model, at) {
   const clauses = [lossClause(model, at), { time: model.fallsFrom(at) + model.fall, look: "faded",
-    text: "It was not sent again while the capture lasted." }];
+    text: model.isCall(at) ? "A call sends nothing again: this sound is missing."
+      : "It was not sent again while the capture lasted." }];
   return { title: `Packet ${at + 1} was lost`, clauses };
 }
 
@@ -64,17 +67,29 @@ function lossClause(model, at) {
   return { time, look: "lost", text };
 }
 
+function queueClause(model, at, look) {
+  const ahead = model.waiting(model.join[at] - 1e-9);
+  const wait = secondsText(model.leave[at] - model.join[at]);
+  const text = ahead
+    ? `It joins the queue behind ${ahead}, and waits ${wait}.`
+    : "It finds the queue empty.";
+  return { time: model.join[at], look, text };
+}
+
+function whyCall(model, at) {
+  const clauses = [{ time: model.data.sent[at], look: "call", text: "The call sends 20 ms of sound." }];
+  if (model.isPlaced) clauses.push(queueClause(model, at, "call"));
+  const trip = model.arrived[at] - model.data.sent[at];
+  const judged = trip > LATE ? "too late for a conversation (ITU-T G.114)" : "in time";
+  clauses.push({ time: model.arrived[at], look: "call",
+    text: `It arrives after ${secondsText(trip)}: ${judged}.` });
+  return { title: "A packet of the call", clauses };
+}
+
 function whyOrdinary(model, at) {
   const { sent, sequence, length, flow, marked } = model.data;
   const clauses = [{ time: sent[at], look: "data", text: sentText(model, at) }];
-  if (model.isPlaced) {
-    const ahead = model.waiting(model.join[at] - 1e-9);
-    const wait = model.leave[at] - model.join[at];
-    const text = ahead
-      ? `It joins the queue behind ${ahead}, and waits ${secondsText(wait)}.`
-      : "It finds the queue empty.";
-    clauses.push({ time: model.join[at], look: "data", text });
-  }
+  if (model.isPlaced) clauses.push(queueClause(model, at, "data"));
   if (marked[at]) {
     clauses.push({ time: model.join[at], look: "marked",
       text: "The queue marks it instead of dropping a packet (ECN, RFC 3168)." });

@@ -1,0 +1,81 @@
+"""The recorded stage: its runs are real, its page plays them, and a call waits in a long queue."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.harness.documentation import recorded
+from experiments.harness.documentation.recorded import KEPT, NAME, QUEUES
+from experiments.harness.running.lab import ready_lab
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
+
+LINK = ("2mbit", "10ms", "0%")
+MOST = 5_000_000  # bytes of all
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Iterator[Page]:
+    if not CHROMIUM:
+        pytest.skip(NO_CHROMIUM)
+    with browser(tmp_path) as opened:
+        yield opened
+
+
+def choose(page: Page, name: str, value: str) -> str:
+    """Move a slider, and return the page's sentence once it has another."""
+    sentence: str = page.run(
+        "tcplabRecorded.then(({ chosen }) => new Promise((done) => {"
+        " const grid = JSON.parse(document.getElementById('recorded-grid').textContent);"
+        " const answer = document.getElementById('answer'), before = answer.textContent;"
+        " new MutationObserver(() => done(answer.textContent)).observe(answer, {childList: true});"
+        f" const name = {json.dumps(name)};"
+        " const sliders = Array.from(document.querySelectorAll('#settings input'));"
+        " const slider = sliders[Object.keys(WORDS).indexOf(name)];"
+        f" slider.value = grid.axes[name].indexOf({json.dumps(value)});"
+        " slider.dispatchEvent(new Event('input')); }))"
+    )
+    return sentence
+
+
+def median_ms(sentence: str) -> float:
+    value, unit = sentence.partition(" take ")[2].split()[:2]
+    return float(value) * {"ms": 1, "s": 1000}[unit]
+
+
+@pytest.mark.browser
+def test_the_file_of_a_first_start_shows_a_call_that_waits(page: Page) -> None:
+    assert KEPT.stat().st_size < 500_000
+    page.open(KEPT)
+    waits = [median_ms(choose(page, "queue", queue)) for queue in QUEUES[1:]]
+    assert min(waits) == waits[0] and max(waits) == waits[-1] > 5 * waits[0]
+    assert page.run("document.querySelectorAll('#settings input:disabled').length") == 4
+    assert page.complaints == []
+
+
+@pytest.mark.virtual
+@pytest.mark.browser
+def test_pieces_are_recorded_once_and_loaded_when_chosen(
+    page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = recorded.Piece(LINK, "cubic")
+    monkeypatch.setattr(recorded, "LINKS", (LINK,))
+    monkeypatch.setattr(recorded, "QUEUES", ("20", "500"))
+    monkeypatch.setattr(recorded, "_FIRST", first)
+    monkeypatch.setattr(recorded, "_folder", lambda lab: tmp_path / "kept")
+    said: list[str] = []
+    files = recorded.recorded(ready_lab(), said.append)
+    assert recorded.recorded(ready_lab(), said.append) == files and len(said) == 1
+    for name, path in files.items():
+        (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, tmp_path / "site" / name)
+    assert sum(path.stat().st_size for path in files.values()) * len(recorded.QUEUES) < MOST
+    page.open(tmp_path / "site" / NAME)
+    short = choose(page, "sender", "reno")
+    assert median_ms(choose(page, "queue", "500")) > 5 * median_ms(short)
+    (tmp_path / "site" / f"recorded/{recorded.Piece(LINK, 'bbr').name}.js").unlink()
+    assert "cannot be loaded. Choose other settings." in choose(page, "sender", "bbr")
