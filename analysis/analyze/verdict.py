@@ -23,8 +23,14 @@ _QUEUE = 5 * _MILLISECOND
 _BLOATED = 100 * _MILLISECOND
 _DISTURBING = 0.6
 """A sender that queues does so within this part of its longest queue before a loss."""
-_POLICED = 4.0
+_POLICED = 2.2
 """Lost packets for each event: random losses come alone."""
+_PERSISTENT = 0.08
+"""A path that loses this part of the packets at random is rare; a policer does."""
+_SHORT = 0.25
+"""The share that is enough for slow start, whose gaps between rounds are no limit's."""
+_SILENCE = 3 * 10**9
+"""A hole that is not filled for so long stays open."""
 _SLOW = 0.4
 """A window that its reader empties carries more than this part of its size in a round trip."""
 _SCALING = "req_1323_ws/ts"
@@ -70,7 +76,11 @@ class SlownessVerdict:
     @property
     def sentence(self) -> str:
         """The line for the terminal and the page."""
-        begin = {Cause.UNKNOWN: "Cannot tell: ", Cause.LINK: "No fault found: "}
+        begin = {
+            Cause.UNKNOWN: "Cannot tell: ",
+            Cause.LINK: "No fault found: ",
+            Cause.RESET: "Broken off: ",
+        }
         evidence = "; ".join(self._evidence)
         text = begin.get(self.cause, "Slow because: ") + self.because
         text += f" ({evidence})." if evidence else "."
@@ -130,7 +140,7 @@ class Signs:
 
     @property
     def busy(self) -> int:
-        return int(self.main["busy"])
+        return int(self.main["busy"]) - self._unproved
 
     @property
     def server(self) -> int:
@@ -171,11 +181,22 @@ class Signs:
     @property
     def congested(self) -> int:
         """Time that the network limited, without waits for timers."""
-        return max(int(self.main["limited_network"]) - self.timeouts, 0)
+        return max(int(self.main["limited_network"]) - self.timeouts - self._unproved, 0)
 
     @property
     def timeouts(self) -> int:
-        return int(self.main["timeout_time"])
+        """Time of waits for the retransmission timer."""
+        return self._waits - self._unproved
+
+    @property
+    def _waits(self) -> int:
+        # In the middle both the waits and the retransmissions that end them are counted.
+        return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
+
+    @property
+    def _unproved(self) -> int:
+        """Pauses behind a full segment, far from the sender: without a loss they are no waits."""
+        return self._waits if self.is_far and not self.main["loss_events"] else 0
 
     @property
     def needless(self) -> int:
@@ -185,17 +206,25 @@ class Signs:
     @property
     def lost(self) -> int:
         """Segments that were repaired, as far as the capture shows."""
+        return self.repairs + int(self.main["losses_repaired"])
+
+    @property
+    def repairs(self) -> int:
+        """Retransmissions that are not known to be needless."""
         needless = int(self.main["retransmissions_spurious"])
         needless += int(self.main["retransmissions_fastopen"])
-        return int(self.main["retransmissions"]) - needless + int(self.main["losses_repaired"])
+        return int(self.main["retransmissions"]) - needless
 
     def queueing(self, percent: int) -> int:
-        """Return how much longer than the shortest so many percent of the round trips are."""
-        if self.is_far and self.main[f"queueing_p{percent}"] is not None:
-            return int(self.main[f"queueing_p{percent}"])
-        if self.main["rtt_min"] is None:
-            return 0
-        return int(self.main[f"rtt_p{percent}"]) - int(self.main["rtt_min"])
+        """Return how much longer than the shortest so many percent of the round trips are.
+
+        In the middle the queue is before or behind the capture.
+        """
+        before = (self.main[f"queueing_p{percent}"] or 0) if self.is_far else 0
+        measures = not self.is_far or self.main.place == "middle" or not before
+        if not measures or self.main["rtt_min"] is None:
+            return int(before)
+        return max(int(self.main[f"rtt_p{percent}"]) - int(self.main["rtt_min"]), int(before))
 
     def packets(self, name: str) -> tuple[int, int]:
         """Return the first and last packet of a limit or of other evidence."""
@@ -208,8 +237,10 @@ class Signs:
     @property
     def loses_at_random(self) -> bool:
         """True if the delay before losses is not that of a full queue."""
-        delay = self.main["loss_delay"]
-        return not self.has_queue or (delay is not None and delay < _DISTURBING * self.queueing(95))
+        delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
+        if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
+            return False  # one loss in a queue that stands all the time proves little
+        return not self.has_queue or (delay is not None and delay < most)
 
 
 Rule = Callable[[Signs], SlownessVerdict | None]
@@ -222,7 +253,8 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
         if found := rule(signs):
             return found
     found_of = [found for rule in RULES if (found := rule(signs))]
-    return max(found_of, key=_weight, default=_unknown(signs))
+    best = max(found_of, key=_weight, default=_unknown(signs))
+    return (_reset(signs) if best.cause in _FAULTLESS else None) or best
 
 
 def _weight(found: SlownessVerdict) -> float:
@@ -263,20 +295,29 @@ def _lost_syn(signs: Signs) -> SlownessVerdict | None:
 
 def _black_hole(signs: Signs) -> SlownessVerdict | None:
     main = signs.main
-    again = int(main["max_#_retrans"])
-    missing = main.carried - int(main["bytes_acknowledged"])
-    if again < 3 or not missing or main["bytes_acknowledged"] > 20 * max(main["mss"], 1):
+    again, missing = int(main["max_#_retrans"]), main.carried - int(main["bytes_acknowledged"])
+    if missing <= 0 or main["bytes_acknowledged"] > 2 * max(main["mss"], 1):
         return None
-    if main["retransmissions_rto"] < 3 or main["min_segm_size"] == main["max_segm_size"]:
+    is_seen = again >= 3 and main["retransmissions_rto"] >= 3
+    is_hole = signs.is_far and main.back("sacks_sent") and signs.facts.duration > _SILENCE
+    if not is_seen and not is_hole:
         return None
-    why = (
-        f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do:"
-        f" one was sent {again} times more"
-    )
+    proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
+    why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
     remedy = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1"
     return SlownessVerdict(
         Cause.BLACK_HOLE, why, remedy, packets=signs.packets("loss"), confidence="medium"
     )
+
+
+def _reset(signs: Signs) -> SlownessVerdict | None:
+    row = signs.facts.row
+    resetting = [way for way in signs.facts.directions if way["resets_sent"] and not way["fins"]]
+    if row["complete"] != "reset" or len(resetting) != 1:
+        return None
+    carried = short_numbers.size(signs.main.carried)
+    why = f"{resetting[0].source} reset the connection after {carried}, without a close"
+    return SlownessVerdict(Cause.RESET, why, "the program there, or a firewall between")
 
 
 def _window(signs: Signs) -> SlownessVerdict | None:
@@ -328,8 +369,10 @@ def _losses(signs: Signs) -> SlownessVerdict | None:
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
-    if signs.lost > _POLICED * events and events > 1:
-        why = f"a policer drops without a queue: {lost} ({part}) in {events} bursts"
+    is_steady = signs.lost > _PERSISTENT * int(signs.main["actual_data_pkts"])
+    if signs.lost > _POLICED * events or is_steady:
+        bursts = short_numbers.counted(events, "burst")
+        why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
         remedy = "a lower sending rate (pacing), or the policer's burst size"
         return SlownessVerdict(
             Cause.POLICER, why, remedy, share, packets=packets, confidence="medium"
@@ -339,21 +382,28 @@ def _losses(signs: Signs) -> SlownessVerdict | None:
 
 
 def _is_reordering(signs: Signs) -> bool:
-    """Return whether packets that were overtaken explain what looks like losses."""
-    needless = signs.needless + int(signs.main["reordered"])
-    again = int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"])
-    return needless * 10 > again > 0 or int(signs.main["reordered"]) > again
+    """Return whether overtaken packets explain what looks like losses.
+
+    Where data arrives, originals that overtook each other prove it. A sender shows it by episodes
+    in which every retransmission was needless. After a time-out one repair is needed and those
+    behind it are not (go-back-N), so they prove little.
+    """
+    overtaken, events = int(signs.main["reordered"]), int(signs.main["loss_events"])
+    if overtaken > int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"]):
+        return True
+    by_timer = signs.timeouts * 10 > signs.congested
+    return signs.needless >= 3 and 2 * signs.lost < events and not by_timer
 
 
 def _reordering(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
-    seen = int(signs.main["reordered"]) + signs.needless
-    if share < _MOST or seen < 3 or not _is_reordering(signs):
+    overtaken, needless = int(signs.main["reordered"]), signs.needless
+    if share < _MOST or overtaken + needless < 3 or not _is_reordering(signs):
         return None
-    why = (
-        f"the path reorders packets: {seen:,} signs of it (overtaken or sent again needlessly),"
-        " which the sender takes for losses"
-    )
+    proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
+    if not overtaken:
+        proof = f"{short_numbers.counted(needless, 'retransmission')} repaired no loss"
+    why = f"the path reorders packets, which the sender takes for losses: {proof}"
     return SlownessVerdict(
         Cause.REORDERING, why, "one path for each flow", share, packets=signs.packets("loss")
     )
@@ -377,7 +427,7 @@ def _queue(signs: Signs) -> SlownessVerdict | None:
 
 def _start(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
-    if share < _MOST or signs.main["loss_events"] or signs.has_queue:
+    if share < _SHORT or signs.main["loss_events"] or signs.has_queue:
         return None
     size = short_numbers.size(signs.main.carried)
     why = f"{size} end while the congestion window still grows, or the sender paces itself"
@@ -442,6 +492,8 @@ def _unknown(signs: Signs) -> SlownessVerdict:
 
 
 OPENING: tuple[Rule, ...] = (_unanswered, _refused, _lost_syn, _black_hole)
+_FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
+"""Causes that leave the end of the connection as the first thing to say."""
 RULES: tuple[Rule, ...] = (
     _closed,
     _window,

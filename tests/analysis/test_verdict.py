@@ -96,3 +96,76 @@ def test_the_first_line_and_json_have_the_verdict(tmp_path: Path) -> None:
     found = data["captures"][0]["connections"][0]["verdict"]
     assert found["cause"] == "window without scale" and found["share"] > 0.5
     assert " ".join(found["sentence"].split())[:60] in " ".join(output.split())
+
+
+def rounds(flow: MadeFlow, begin: float, number: int = 20) -> float:
+    """Let a send bursts whose ACKs come a round trip later; return the end."""
+    for at in (begin + index * TRIP for index in range(number)):
+        first = flow.a.next
+        flow.a.burst(at, 10, size=FULL)
+        for place in range(10):
+            flow.b.ack(at + TRIP - 0.002 + place * 1e-4, to=first + (place + 1) * FULL)
+    return begin + number * TRIP
+
+
+def test_needless_repairs_behind_a_time_out_are_no_reordering(look: Look) -> None:
+    flow, at = MadeCapture().flow(sack=False).open(rtt=TRIP), 1.0
+    for _episode in range(6):
+        at = rounds(flow, at)
+        first, stamps = flow.a.next, []
+        for place in range(10):
+            flow.a.send(at + place * 0.002, FULL)
+            stamps.append(flow.a.stamp)
+        flow.a.send(at + 0.3, FULL, seq=first)  # the first was lost, the others wait in a queue
+        flow.b.ack(at + 0.38, to=first + FULL)
+        for place in range(1, 9):
+            flow.a.send(at + 0.381 + place * 1e-4, FULL, seq=first + place * FULL)
+        for place in range(1, 10):
+            acknowledged = first + (place + 1) * FULL
+            flow.b.ack(at + 0.385 + place * 1e-3, to=acknowledged, echo=stamps[place])
+        at += 0.4
+    row = only_connection(look(flow))
+    assert row["retransmissions_spurious_a2b"] > 20
+    assert judged(look, flow).cause in (Cause.LOSS, Cause.TIMEOUT)
+
+
+def test_needless_repairs_by_duplicate_acks_are_reordering(look: Look) -> None:
+    flow, at = MadeCapture().flow().open(rtt=TRIP), 1.0
+    for _episode in range(6):
+        at = rounds(flow, at, 4)
+        first = flow.a.next
+        flow.a.burst(at, 10, size=FULL)
+        for place in range(2, 6):
+            blocks = [(first + FULL, first + place * FULL)]
+            flow.b.ack(at + TRIP - 0.01 + place * 1e-3, to=first, sacks=blocks)
+        flow.a.send(at + TRIP - 0.003, FULL, seq=first)
+        flow.b.ack(at + TRIP - 0.002)
+        flow.b.ack(at + 2 * TRIP - 0.003, sacks=[(first, first + FULL)])
+        at += 2 * TRIP
+    found = judged(look, flow)
+    assert found.cause == Cause.REORDERING and "6 retransmissions repaired no loss" in found.because
+
+
+def test_a_reset_without_another_cause_is_said(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    rounds(flow, 1.0, 3)
+    flow.b.rst(1.3)
+    assert judged(look, flow).sentence.startswith("Broken off: 10.0.0.2:5001 reset")
+
+
+def test_a_hole_that_stays_open_is_a_black_hole_at_its_receiver(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    flow.a.send(1.0, 500, seq=1 + 4 * FULL)
+    flow.b.ack(1.0, to=1, sacks=[(1 + 4 * FULL, 501 + 4 * FULL)])
+    flow.b.fin(11.0, to=1)
+    assert judged(look, flow).cause == Cause.BLACK_HOLE
+
+
+def test_full_segments_before_pauses_are_no_time_outs_without_a_loss(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for turn in range(10):
+        flow.b.send(1.0 + turn, 100)
+        for place in range(7):
+            flow.a.send(1.0 + turn + TRIP + place * 1e-3, 1460)
+            flow.b.ack(1.0 + turn + TRIP + place * 1e-3)
+    assert judged(look, flow).cause == Cause.CLIENT
