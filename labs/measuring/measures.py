@@ -4,182 +4,29 @@ Keys are those of analysis.measures.metrics (server.rate, nstat.TcpRetransSegs,
 sender.rexmt_data_pkts, pauses.total, ...), FLOW.METRIC for each flow, and run.METRIC for all flows
 with the columns of a sweep.
 
-Evidence is called frame.INTERFACE.EVENT.NUMBER. Its value is the frame's time in seconds since the
-capture's first packet, as Wireshark counts and shows both. frame.HOST.sockets.EVENT.NUMBER is a
-line of HOST.sockets.jsonl, counted from 1.
+Evidence has the keys of labs.measuring.events.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-
-from analysis import flows
-from analysis.flows.columns import KIND, RETRANSMISSIONS
 from analysis.measures.metrics import columns, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, Truths
+from labs.measuring.events import EVENTS, PREFIX, frame_values, line_values
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
-PREFIX = "frame."
-_MOST = 3000
-"""Frames of one event; what is more frequent is no evidence, since any guess would be right."""
-_PAUSE = 250_000_000
-"""ns without a segment of data, as in analysis.measures.results."""
-
-
-def frame_values(folder: Path, captures: Sequence[str]) -> dict[str, float]:
-    """Return the evidence in a condition's captures; unreadable ones are left out."""
-    values: dict[str, float] = {}
-    for name in captures:
-        try:
-            packets = flows.read(folder / f"{name}.pcap", packets=True).packet_table
-        except (TcplabError, OSError):
-            continue
-        if packets is not None and len(packets):
-            values |= dict(_named(name, packets))
-    return values
-
-
-def line_values(run: RunRecord, trial: Trial) -> dict[str, float]:
-    """Return the evidence in the samples of the first TCP flow's socket.
-
-    `cut` is a line whose congestion window is a fifth or more below that of the line before, `peak`
-    one whose smoothed round trip is within a twentieth of the longest. Raises ValueError on a
-    broken line.
-    """
-    flow = next((flow for flow in run.flows if flow.protocol == "tcp"), run.flow)
-    host = flow.sender
-    lines = untrusted.text_if_any(trial.folder, f"{host}.sockets.jsonl").splitlines()
-    samples = {
-        number: sample
-        for number, line in enumerate(lines, 1)
-        for sample in by_port([line]).get(str(flow.port), [])[:1]
-    }
-    longest = max((sample.rtt for sample in samples.values()), default=0.0)
-    first = next(iter(samples.values())).time if samples else 0.0
-    values = {}
-    for number, sample in samples.items():
-        before = samples.get(number - 1)
-        kinds = {
-            "cut": before is not None and sample.cwnd <= 0.8 * before.cwnd,
-            "peak": sample.rtt >= 0.95 * longest,
-        }
-        for event in (name for name, holds in kinds.items() if holds):
-            values[f"{PREFIX}{host}.sockets.{event}.{number}"] = sample.time - first
-    return values
-
-
-def _named(interface: str, packets: ColumnTable) -> Iterator[tuple[str, float]]:
-    number, times = packets.whole("number"), packets.whole("time")
-    since = (times - times[0]) / 1e9
-    for event, fits in events(packets).items():
-        if fits.sum() <= _MOST:
-            for at in np.flatnonzero(fits):
-                yield f"{PREFIX}{interface}.{event}.{number[at]}", float(since[at])
-
-
-def events(packets: ColumnTable) -> dict[str, Truths]:
-    """For each event the packets that it names."""
-    kind, flags, payload = (packets[name].values for name in ("kind", "flags", "payload"))
-    forward, connection = packets["forward"].values, packets["connection"].values
-    opens, acknowledges, data = flags & 2 > 0, flags & 16 > 0, payload > 0
-    again = data & np.isin(kind, [KIND[name] for name in RETRANSMISSIONS])
-    copies = RowGroups(connection, forward, packets["sequence"].values)
-    before, after = _pauses(packets, data)
-    return {
-        "syn": opens & ~acknowledges,
-        "syn_ack": opens & acknowledges,
-        "resent": again,
-        **{name: data & (kind == KIND[name]) for name in RETRANSMISSIONS},
-        "first_copy": data & ~again & (copies.spread(copies.sums(again)) > 0),
-        "timeout": _timed_out(packets, data),
-        "after_pause": after,
-        "before_pause": before,
-        "with_blocks": ~data & (packets.lists("sacks").lengths > 0),
-        "dsack": ~data & packets["dsack"].values,
-    }
-
-
-def _timed_out(packets: ColumnTable, data: Truths) -> Truths:
-    """Return the segments that the sender's timer repeated, by a capture at the sender.
-
-    The timer repeats the lowest segment that is not acknowledged, 200 ms at the soonest after the
-    last progress (RFC 6298; TCP_RTO_MIN of Linux), and no packet of the peer sets it off.
-    """
-    found = np.zeros(len(packets), np.bool_)
-    connection, forward = packets["connection"].values, packets["forward"].values
-    for number in np.unique(connection):
-        for direction in (True, False):
-            sent = (connection == number) & (forward == direction)
-            back = (connection == number) & (forward != direction)
-            found |= _timed_out_towards(packets, data & sent, back)
-    return found
-
-
-def _timed_out_towards(packets: ColumnTable, sent: Truths, back: Truths) -> Truths:
-    times, sequence = packets.whole("time"), packets["sequence"].values.astype(np.int64)
-    acknowledged = np.where(back, packets["acknowledgement"].values.astype(np.int64), 0)
-    lowest = np.maximum.accumulate(acknowledged)
-    advanced = _latest(times, np.diff(lowest, prepend=0) > 0)
-    heard = _latest(times, back)
-    rows = np.flatnonzero(sent)
-    previous = RowGroups(sequence[rows]).previous
-    repeated, before = rows[previous >= 0], rows[previous[previous >= 0]]
-    waited = times[repeated] - np.maximum(times[before], advanced[repeated]) >= _LEAST_TIMEOUT
-    alone = times[repeated] - heard[repeated] >= _REACTION
-    found = np.zeros(len(packets), np.bool_)
-    found[repeated[waited & alone & (sequence[repeated] == lowest[repeated])]] = True
-    return found
-
-
-def _latest(times: np.ndarray, which: Truths) -> np.ndarray:
-    """Return for each packet the time of the latest of those before it, or its own."""
-    rows = np.maximum.accumulate(np.where(which, np.arange(len(times)), 0))
-    return np.asarray(times[rows])
-
-
-def _pauses(packets: ColumnTable, data: Truths) -> tuple[Truths, Truths]:
-    """Return the segments of data before and after a pause of their direction."""
-    rows, times = np.flatnonzero(data), packets.whole("time")[data]
-    names = ("connection", "forward")
-    previous = RowGroups(*(packets[name].values[data] for name in names)).previous
-    late = np.flatnonzero((previous >= 0) & (times - times[previous] >= _PAUSE))
-    before, after = np.zeros((2, len(packets)), np.bool_)
-    before[rows[previous[late]]] = after[rows[late]] = True
-    return before, after
-
-
-_LEAST_TIMEOUT, _REACTION = 190_000_000, 100_000
-"""ns: Linux's least time-out less a tick, and within which a sender reacts to a packet."""
-EVENTS = (
-    "syn",
-    "syn_ack",
-    "resent",
-    *RETRANSMISSIONS,
-    "first_copy",
-    "timeout",
-    "after_pause",
-    "before_pause",
-    "with_blocks",
-    "dsack",
-    "cut",
-    "peak",
-)
-"""The events of frames, and of lines of sockets' samples (the last two)."""
 Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""
 _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)

@@ -113,6 +113,18 @@ def _queue(run: str, trip: float, total: float) -> dict[Place, float]:
     return measured(run, "together", tcp1__rtt_median_ms=trip, run__total_goodput_kbit_s=total)
 
 
+def _marked(run: str, repeated: float, marks: float, total: float) -> dict[Place, float]:
+    counts = {(run, "as_set", RESENT): repeated, (run, "as_set", "run.marks"): marks}
+    frames = {"h2-eth0.ce": (90,), "h1-eth0.ece": (95, 96, 97, 98), "h1-eth0.cwr": (99,)}
+    named = {
+        (run, "as_set", f"frame.{event}.{number}"): number / 100
+        for event, numbers in ({"h1-eth0.syn": (1,)} | frames).items()
+        for number in numbers
+    }
+    rates = {"flow1__rtt_median_ms": 80.0, "run__total_goodput_kbit_s": total}
+    return counts | named | measured(run, "as_set", **rates)
+
+
 def _varied_delay() -> dict[Place, float]:
     counts = measured("varied", "cubic", path__lost=0.0, path__dropped=0.0, run__reorderings=900.0)
     rates = {"steady": 94e3, "varied": 1200.0, "counting": 1e4, "patient": 5e4}
@@ -197,6 +209,16 @@ LABS = {
             {("managed", "together", "run.total_goodput_kbit_s"): 5000.0},
         ),
         right={"which_record": {"least"}, "who_suffers": {"call"}},
+    ),
+    "ecn_and_red": MadeLab(
+        _marked("dropping", 50.0, 0.0, 5700.0) | _marked("marking", 1.0, 45.0, 5720.0),
+        (
+            {("marking", "as_set", RESENT): 49.0},
+            {("marking", "as_set", "run.marks"): 0.0},
+            {("marking", "as_set", "run.total_goodput_kbit_s"): 4000.0},
+        ),
+        right={"who_marks": {"router"}},
+        wrong={"who_marks": {"sender", "receiver"}},
     ),
     "bbr_and_cubic": MadeLab(
         _both("shallow", 400.0, 9e3) | _both("middle", 2e3, 7.5e3) | _both("deep", 7e3, 2.5e3),

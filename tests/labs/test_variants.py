@@ -7,12 +7,17 @@ from pathlib import Path
 import pytest
 
 from labs.definition import catalogue
+from labs.definition.forecast import read_rule, share_of
 from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED
 from labs.instructor.preview import run_variants, unanswered
 from tests.labs.kinds_of_students import tried, unevenness
 
 MOST_UNEVEN = 5.0
 """Percent of the points that a variant may give over another to the same kind of student."""
+
+_TRIP = "(2 * delay + {} * 8 * 1514 / bw) * 1000 within 20%"
+RULES = {"ecn_and_red": {"trip_rule": (_TRIP.format("(queue / 6 + 4)"), _TRIP.format("queue"))}}
+"""Rules of forecasts: one that understands the network, and one that is wrong about it."""
 
 
 @pytest.mark.virtual
@@ -37,6 +42,10 @@ def test_variants_show_the_claim_and_are_even(
         values for values, each in zip(drawn, by_variant, strict=True) if not each.in_order
     ] == []
     assert max(unevenness(by_variant).values()) <= MOST_UNEVEN
+    for question, (reference, misled) in RULES.get(name, {}).items():
+        results = found.hidden[question]
+        assert share_of(read_rule(reference), results) >= 0.6
+        assert share_of(read_rule(misled), results) <= 0.1
 
 
 @pytest.mark.virtual
