@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from experiments.harness.running.verify import Difference, differences
-from experiments.programs.network import Host, Network, channel
+from experiments.programs.link import channel
+from experiments.programs.network import Host, Network
 from experiments.programs.start import NetworkOptions, options_and_link, started
 from experiments.programs.story import story
 from testbed.host.scratch import scratch
@@ -23,13 +25,14 @@ SEED = "seed"
 class NetworkFixture:
     """A network that is not started yet, and then stands for the one that is.
 
-    Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails.
+    Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails. `usual` are the
+    options of a network without other ones.
     """
 
-    def __init__(self, project: Path, folders: tuple[Path, ...], kept: Path, seed: int) -> None:
+    def __init__(self, usual: Mapping[str, Any], kept: Path, seed: int) -> None:
         self.network: Network | None = None
         self.seed, self.has_failed = seed, False
-        self._project, self._folders, self._kept = project, folders, kept
+        self._usual, self._kept = usual, kept
         self._stack, self._running = ExitStack(), ExitStack()
         self._place = self._scratch = Path()
 
@@ -57,8 +60,7 @@ class NetworkFixture:
         """Start a network with the options of NetworkOptions. Raises UsageError for a second."""
         if self.network:
             raise UsageError("This test has a network already.", "Use one network in a test.")
-        usual = {"project": self._project, "folders": self._folders}
-        chosen = NetworkOptions(**{**usual, **options})
+        chosen = NetworkOptions(**{**self._usual, **options})
         self.network = self._running.enter_context(
             started(topology, self.seed, self._place, chosen)
         )

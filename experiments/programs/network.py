@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.capture import HostCapture
+from experiments.programs.link import NetworkLink, channel, during
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
 from testbed.jobs.following import CONSOLE, usage_of
 from testbed.virtual.guest import RunningGuest
 from testbed.virtual.line import LineClosed, LineSilent
 from topologies.foundation import untrusted
-from topologies.foundation.data import from_data, to_data
+from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
-from topologies.topology_spec import Channel, Port, TopologySpec
+from topologies.topology_spec import TopologySpec
 
-BANDWIDTH = "100mbit"
+P = ParamSpec("P")
+T = TypeVar("T")
 _SPINS = "tcplab: "
 """What the kernel's sentence about a program that spins begins with."""
-
-
-def channel(**values: str) -> Channel:
-    """Return a direction of a link from text, such as delay="150ms". Raises UsageError."""
-    made: Channel = from_data(Channel, {"bandwidth": BANDWIDTH, **values}, "link")
-    return made
 
 
 @dataclass(frozen=True)
@@ -108,7 +107,7 @@ class Host:
 
     def _carrier(self, interface: int, up: bool, at: str | float, for_: str | float | None) -> None:
         name = self.interface(interface)
-        self.network.order("carrier", interface=name, up=up, **_during(at, for_))
+        self.network.order("carrier", interface=name, up=up, **during(at, for_))
 
     def interface(self, number: int = 0) -> str:
         """Return the name of an interface. Raises UsageError."""
@@ -144,30 +143,6 @@ class Host:
         )
 
 
-def _during(at: str | float, for_: str | float | None) -> dict[str, int | None]:
-    """Return the members of an order that say when it begins and how long it lasts."""
-    return {"at": nanoseconds(at), "lasts": None if for_ is None else nanoseconds(for_)}
-
-
-@dataclass(frozen=True)
-class NetworkLink:
-    """Shaped ports of the network, changed together."""
-
-    network: Network
-    ports: tuple[Port, ...]
-
-    def down(self, at: str | float = 0.0, for_: str | float | None = None) -> None:
-        """Lose every packet, `at` a time from now, until the link changes or `for_` is over."""
-        self.change(at, for_, loss="100%")
-
-    def change(self, at: str | float = 0.0, for_: str | float | None = None, **values: str) -> None:
-        """Change values such as loss="10%" from a moment on, or for a time."""
-        for port in self.ports:
-            from_data(Channel, {**to_data(port.channel), **values}, port.name)
-        names = [port.name for port in self.ports]
-        self.network.order("link", ports=names, values=values, **_during(at, for_))
-
-
 @dataclass
 class Network:
     """A running network. `out` has the captures as soon as they were asked for, and at the end.
@@ -183,11 +158,13 @@ class Network:
     environment: dict[str, str]
     patience: float
     python: str
+    computing: bool = False
     now_ns: int = 0
     programs: dict[int, Program] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     over: str = ""
     """Why it takes no more orders; empty if it does."""
+    _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     @property
     def now(self) -> float:
@@ -254,11 +231,10 @@ class Network:
         return self.out / f"{chosen.interface(interface)}.pcap"
 
     @property
-    def spins(self) -> str:
-        """The kernel's sentence on a program that computed instead of waiting; often empty.
-
-        With one the run is not repeatable.
-        """
+    def unrepeatable(self) -> str:
+        """Reason why another run differs: a program that spins, cpu="host"; or empty."""
+        if self.computing:
+            return 'computing took time of this computer (cpu="host")'
         lines = untrusted.tail(self.out, CONSOLE, 1 << 16).splitlines()
         said = (line.partition(_SPINS) for line in lines)
         return next((words for _time, sign, words in said if sign), "")
@@ -268,8 +244,18 @@ class Network:
         if self.over or not self.running.line:
             return
         self.over = "The network has ended."
+        self._orders.shutdown()
         self.running.line.send({"do": "end"})
         usage_of(self.running.follow(lambda *_: None), self.out)
+
+    async def awaited(self, call: Callable[P, T], *given: P.args, **options: P.kwargs) -> T:
+        """Await a call that gives orders, such as awaited(h1.run, ["true"]).
+
+        The loop of asyncio goes on meanwhile. Calls happen one by one, as they were awaited; one
+        that is cancelled still ends.
+        """
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._orders, partial(call, *given, **options))
 
     def order(self, do: str, **arguments: Any) -> Any:
         """Tell the guest to do something, and return its answer when it rests again.

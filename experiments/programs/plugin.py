@@ -41,6 +41,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=Path,
         help="Another folder of this computer that programs see, read-only.",
     )
+    group.addoption(
+        "--tcplab-root",
+        metavar="FOLDER",
+        type=Path,
+        help="An unpacked image or tree that programs see instead of this computer's system.",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,8 +74,12 @@ def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[Networ
     from experiments.programs.fixture import NetworkFixture
 
     config, test = request.config, request.node.nodeid
-    folders = tuple(config.getoption("--tcplab-folder"))
-    fixture = NetworkFixture(config.rootpath, folders, _folder(config, test), tcplab_seed)
+    usual = {
+        "project": config.rootpath,
+        "folders": tuple(config.getoption("--tcplab-folder")),
+        "root": config.getoption("--tcplab-root"),
+    }
+    fixture = NetworkFixture(usual, _folder(config, test), tcplab_seed)
     request.node.stash[_FIXTURES] = fixture
     with fixture:
         yield fixture

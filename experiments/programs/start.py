@@ -8,11 +8,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from experiments.harness.running.lab import lab_on
 from experiments.programs.folders import environment, folders_for
-from experiments.programs.network import Network, channel
+from experiments.programs.link import channel
+from experiments.programs.network import Network
 from testbed.driven.job import DrivenSpec
 from testbed.host.capacity import claimed_processor
 from testbed.host.scratch import scratch
@@ -45,7 +46,8 @@ class NetworkOptions:
     `project` is a folder that programs see and may write to, for the guest alone; `folders` are
     more that they see. `root` is an unpacked system that they see instead of this computer's.
     `sysctls` are of all hosts. `clock` is the time at the start, in ISO 8601.
-    `patience` are wall seconds that an order may take.
+    `patience` are wall seconds that an order may take. With cpu="host" computing takes virtual time
+    as it takes this computer's, so no run repeats another.
     """
 
     project: Path | str = field(default_factory=Path.cwd)
@@ -56,6 +58,7 @@ class NetworkOptions:
     clock: str = CLOCK
     memory_mib: int = 1024
     patience: float = 120.0
+    cpu: Literal["free", "host"] = "free"
     sandbox: type[Sandbox] | None = None
 
 
@@ -122,6 +125,7 @@ def _running(
             takes_orders=True,
             folders=folders.sources,
             clock=_clock(options.clock),
+            computing=_computing(options.cpu),
         )
         with guest(settings, compiled_code(ready), archive) as running:
             try:
@@ -131,7 +135,8 @@ def _running(
                     f"The network was not ready within {_BOOT:g} s.", "The machine is too busy."
                 ) from None
             known = (topology, seed, out, project, environment(options.root), options.patience)
-            yield Network(running, *known, _ANY_PYTHON if options.root else sys.executable)
+            python = _ANY_PYTHON if options.root else sys.executable
+            yield Network(running, *known, python, computing=options.cpu == "host")
 
 
 def _lab(kernel: str) -> Lab:
@@ -142,6 +147,13 @@ def _lab(kernel: str) -> Lab:
             f"Choose {DEFAULT}, or a kernel of your own that is like it.",
         )
     return ready
+
+
+def _computing(cpu: str) -> bool:
+    """Return whether computing takes virtual time. Raises UsageError."""
+    if cpu not in ("free", "host"):
+        raise UsageError(f"'{cpu[:40]}' is no cost of computing.", 'Choose cpu="free" or "host".')
+    return cpu == "host"
 
 
 def _clock(text: str) -> int:

@@ -31,8 +31,8 @@ def _lines(network: Network) -> Iterator[str]:
             yield from (f"   {name}| {line}" for line in text.splitlines()[-_LINES:])
     if network.over:
         yield network.over
-    if network.spins:
-        yield f"Not repeatable: {network.spins}."
+    if network.unrepeatable:
+        yield f"Not repeatable: {network.unrepeatable}."
 
 
 def _goes_on(step: Step, after: Step | None) -> bool:

@@ -171,7 +171,8 @@ class GuestSettings:
 
     A guest that `takes_orders` has a line. Its programs see `folders` of this computer, by
     place, read-only.
-    `clock` is its time at the start, in nanoseconds since 1970.
+    `clock` is its time at the start, in nanoseconds since 1970. With `computing` the processor's
+    time is virtual time too, and the run is not repeatable.
     """
 
     lab: Lab
@@ -185,6 +186,7 @@ class GuestSettings:
     takes_orders: bool = False
     folders: Mapping[str, Path] = field(default_factory=dict)
     clock: int = _EPOCH
+    computing: bool = False
 
 
 @contextmanager
@@ -256,7 +258,8 @@ def _kernel(settings: GuestSettings) -> list[str]:
     """Return the kernel's words, in which only the seed varies: they feed its random pool."""
     lab, memory = settings.lab, settings.limits.memory_mib
     travels = lab.time_travel and not settings.real_time
-    clock = f"time-travel=inf-cpu time-travel-start={settings.clock}" if travels else ""
+    way = "time-travel" if settings.computing else "time-travel=inf-cpu"
+    clock = f"{way} time-travel-start={settings.clock}" if travels else ""
     seccomp, volume = (
         "seccomp=on" if lab.seccomp else "",
         "loglevel=7" if settings.loud else "quiet",

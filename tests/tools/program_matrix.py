@@ -21,7 +21,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.programs.network import Network, channel
+from experiments.programs.link import channel
+from experiments.programs.network import Network
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from topologies.two_hosts import two_hosts
@@ -156,7 +157,7 @@ def _conversation(network: Network, case: MatrixCase, pause: float) -> tuple[str
     network.sleep("100ms")
     time.sleep(pause)
     client.wait("30min").check()
-    return client.stdout + client.stderr, network.spins
+    return client.stdout + client.stderr, network.unrepeatable
 
 
 def _toolchains(case: MatrixCase) -> tuple[Path, ...]:

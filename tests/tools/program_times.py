@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from experiments.programs.network import channel
+from experiments.programs.link import channel
 from experiments.programs.start import NetworkOptions, started
 from topologies.two_hosts import two_hosts
 

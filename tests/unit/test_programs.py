@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,12 @@ from experiments.harness.cli.exec import execute
 from experiments.programs import folders
 from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.folders import environment, folders_for
+from experiments.programs.link import channel
+from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed, nanoseconds
 from testbed.virtual.line import GuestLine, LineClosed, LineSilent, guest_line
 from topologies.foundation.errors import TcplabError, UsageError
+from topologies.two_hosts import two_hosts
 
 
 class SilentNetwork:
@@ -182,3 +187,24 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     tmp_path.chmod(0o755)
     with pytest.raises(UsageError, match="absent is no folder"):
         folders_for(tmp_path, [tmp_path / "absent"])
+
+
+async def both(network: Network, calls: list[str]) -> list[str]:
+    """Await two calls; the second waits for the first, which ends when the loop goes on."""
+    goes_on = threading.Event()
+
+    def first() -> None:
+        goes_on.wait(60)
+        calls.append("first")
+
+    waiting = asyncio.gather(network.awaited(first), network.awaited(calls.append, "second"))
+    await asyncio.sleep(0)
+    goes_on.set()
+    await waiting
+    return calls
+
+
+def test_awaited_calls_happen_in_turn_while_the_loop_goes_on(tmp_path: Path) -> None:
+    topology = two_hosts(channel())
+    network = Network(None, topology, 1, tmp_path, tmp_path, {}, 1.0, "")  # type: ignore[arg-type]
+    assert asyncio.run(both(network, [])) == ["first", "second"]

@@ -13,7 +13,7 @@ from experiments.harness.reporting.studies import make_report
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import refuse_modules
 from experiments.harness.running.session import carry_out
-from experiments.programs.network import channel
+from experiments.programs.link import channel
 from experiments.spec import Condition, ExperimentSpec, Flow, FlowProgram
 from testbed.lab.ready import Lab
 from topologies.foundation.errors import UsageError

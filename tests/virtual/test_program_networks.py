@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from experiments.programs.network import Network, channel
+from experiments.programs.link import channel
+from experiments.programs.network import Network
 from experiments.programs.start import NetworkOptions, started
 from tests.virtual.conftest import ROOT
 from topologies.chain import chain

@@ -12,7 +12,8 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.programs.network import Network, channel
+from experiments.programs.link import channel
+from experiments.programs.network import Network
 from experiments.programs.program import ProgramFailed
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
@@ -56,6 +57,12 @@ print(time.monotonic())
 
 def double(number: int) -> tuple[int, list[int]]:
     return number * 2, [number]
+
+
+def computed() -> float:
+    begun = time.monotonic()
+    sum(range(10**7))
+    return time.monotonic() - begun
 
 
 def connect(host: str) -> None:
@@ -137,7 +144,7 @@ def test_a_program_that_asks_again_and_again_moves_time_alike(
     for _ in range(2):
         with two(project) as network:
             program = network.h1.run([sys.executable, "spin.py"])
-            ends.append((program.stdout, network.now_ns, network.spins))
+            ends.append((program.stdout, network.now_ns, network.unrepeatable))
     assert ends[0] == ends[1] and ends[0][2] == ""
 
 
@@ -145,7 +152,14 @@ def test_a_program_that_computes_instead_of_waiting_is_named(ready_lab, project:
     (project / "spin.py").write_text(SPINNER.format(ask="pass"))
     with two(project) as network:
         network.h1.run([sys.executable, "spin.py"])
-        assert "python" in network.spins and "spins" in network.spins
+        assert "python" in network.unrepeatable and "spins" in network.unrepeatable
+
+
+def test_computing_takes_time_of_this_computer_if_that_is_wanted(ready_lab, project: Path) -> None:
+    options = NetworkOptions(project=project, cpu="host")
+    with started(two_hosts(channel()), 1, None, options) as network:
+        assert network.h1.call(computed) > 0
+        assert 'cpu="host"' in network.unrepeatable
 
 
 def test_an_outage_silences_a_connection_and_ends(ready_lab, project: Path) -> None:

@@ -10,6 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -70,6 +71,13 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
 @click.option(
     "--root", type=FOLDER, help="Unpacked system that the programs see instead of this computer's."
 )
+@click.option(
+    "--cpu",
+    type=click.Choice(("free", "host")),
+    default="free",
+    show_default=True,
+    help="With `host` computing takes virtual time, so no run repeats another.",
+)
 @click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
 @click.option(
     "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
@@ -85,6 +93,7 @@ def execute(
     clock: str,
     folders: tuple[Path, ...],
     root: Path | None,
+    cpu: Literal["free", "host"],
     opens: bool,
     out: Path,
     kernel: str | None,
@@ -96,7 +105,7 @@ def execute(
     read-only. Exits with the status of COMMAND.
     """
     options = NetworkOptions(
-        folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL
+        folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL, cpu=cpu
     )
     begun = time.monotonic()
     _clear(out)
@@ -105,11 +114,11 @@ def execute(
         if loopback:
             network.order("loopback", host="h1", values=to_data(channel))
         status = _carried_out(network, command, server, outages, timeout)
-        now, spins = network.now, network.spins
+        now, reason = network.now, network.unrepeatable
     wall = time.monotonic() - begun
     click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
-    if spins:
-        click.echo(f"tcplab: this run is not repeatable: {spins}.", err=True)
+    if reason:
+        click.echo(f"tcplab: this run is not repeatable: {reason}.", err=True)
     if opens:
         _open(out, shlex.join(command))
     sys.exit(status)
