@@ -21,7 +21,8 @@ from labs.definition.assignment import (
     variant_from,
 )
 from labs.definition.runs import run_folder
-from labs.measuring.measures import PREFIX, Values, values_of
+from labs.measuring.events import PREFIX
+from labs.measuring.measures import Values, values_of
 from labs.student.hand_in import check as check
 from labs.student.hand_in import pack as pack
 from labs.student.hand_in import safe_name

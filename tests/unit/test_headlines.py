@@ -31,7 +31,7 @@ def test_every_study_asks_a_question_and_names_a_measure_that_is_declared(study:
         assert report_of(study).verdict is not claim_of_run
         return
     assert headline.question.endswith("?")
-    if "[" in headline.metric:
+    if "[" in headline.metric or " " in headline.metric:
         parse(headline.metric)
     else:
         assert metric(headline.metric).key == headline.metric
