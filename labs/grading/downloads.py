@@ -112,7 +112,13 @@ def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
                     problems[str(index)] = _problem(opened, Path(target), member.size)
     except OSError as error:
         problem = f"The download cannot be unpacked: {error.strerror}."
-        raise TcplabError(problem, "Free space, or set TMPDIR.") from None
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        remedy = (
+            "Free space, or set TMPDIR."
+            if full
+            else "Check that you may read it, and write to TMPDIR."
+        )
+        raise TcplabError(problem, remedy) from None
     return {index: problem for index, problem in problems.items() if problem}
 
 

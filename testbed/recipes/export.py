@@ -24,6 +24,7 @@ from topologies.foundation.errors import TcplabError
 
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _GZIP = b"\x1f\x8b"
 _OF_LAB = f"{cache.BROUGHT_BY}/brought/"
 
@@ -46,7 +47,9 @@ def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
                     archive.add(recipe.place / name, file_name, recursive=False, filter=_plain)
     except OSError as error:
         problem = f"{file} cannot be written: {error.strerror}."
-        raise TcplabError(problem, "Choose a folder with room.") from error
+        is_full = error.errno in _FULL
+        remedy = "Free space there." if is_full else "Choose a folder that you may write to."
+        raise TcplabError(problem, remedy) from error
 
 
 def _members(recipe: cache.Recipe) -> tuple[str, ...]:
@@ -122,7 +125,7 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
                     raise _refused(file, f"{name!r} does not belong there")
                 _copy(archive, member, remaining.pop(name))
     except _BROKEN as error:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        if isinstance(error, OSError) and error.errno in _FULL:
             raise TcplabError(
                 f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
                 "Free some space, or set TCPLAB_CACHE to a folder on another disk.",

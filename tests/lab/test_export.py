@@ -75,8 +75,9 @@ def test_a_full_disk_is_named_and_changes_nothing(
 def test_export_into_a_missing_folder_is_one_clear_error(
     recipes: list[cache.Recipe], exported: Path
 ) -> None:
-    with pytest.raises(TcplabError, match="cannot be written"):
+    with pytest.raises(TcplabError, match="cannot be written") as caught:
         export.export(recipes, exported.parent / "nowhere/lab.tar")
+    assert "Free" not in caught.value.remedy
 
 
 def rewritten(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 from rich.progress import Progress
 
 from experiments.harness.cli.sweep import _patience
+from experiments.harness.sweep import progress
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.point import Record
+from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.progress import PrintedProgress
 from experiments.harness.sweep.run import carry_out
 from experiments.harness.sweep.workers import PointRunner
@@ -45,6 +49,42 @@ def test_other_sweeps_have_lines_of_failures_only(tmp_path: Path) -> None:
     assert said(tmp_path, (), record(1.0)) == ["1 points to know, 0 of them known already."]
     _, failed = said(tmp_path / "f", (), record(1.0, "failed"))
     assert failed.startswith("failed: sack, loss 1%")
+
+
+@contextmanager
+def counting(points: int) -> Iterator[tuple[PrintedProgress, list[Point], io.StringIO]]:
+    """A progress without a terminal, these points of one sweep, and what is printed."""
+    wanted = sack_plan("loss=1%", "duration=2s")
+    (combination,) = wanted.combinations
+    made = [wanted.origin(LAB).point(combination, seed) for seed in range(points)]
+    with io.StringIO() as out, Progress(disable=True) as bar:
+        bar.console.file = out
+        task = bar.add_task("sack", total=None, clock="")
+        yield PrintedProgress(bar.console, bar, task), made, out
+
+
+def test_the_count_ends_at_its_full_number_when_later_batches_are_partly_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "_BETWEEN", -1.0)
+    with counting(24) as (shown, points, out):
+        shown.wanted(12, 0)
+        for point in points[:12]:
+            shown.ended(point, record(1.0))
+        shown.wanted(24, 7)
+        for point in points[19:]:
+            shown.ended(point, record(1.0))
+        assert out.getvalue().splitlines()[-1].startswith("24 of 24 points")
+
+
+def test_the_last_count_is_printed_once_others_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    with counting(3) as (shown, points, out):
+        shown.wanted(3, 0)
+        for point, between in zip(points, (-1.0, 1e9, 1e9), strict=True):
+            monkeypatch.setattr(progress, "_BETWEEN", between)
+            shown.ended(point, record(1.0))
+        counts = [line.partition(",")[0] for line in out.getvalue().splitlines()[1:]]
+    assert counts == ["1 of 3 points", "3 of 3 points"]
 
 
 def test_a_point_may_take_twice_its_own_clock() -> None:

@@ -41,9 +41,15 @@ class PrintedProgress(Watch):
     varied: tuple[str, ...] = ()
     ended_seconds: float = 0.0
     points: int = 0
-    done: int = 0
+    reused: int = 0
+    ran: int = 0
     going: dict[str, float] = field(default_factory=dict)
     printed_at: float = field(default_factory=time.monotonic)
+    printed: int = 0
+
+    @property
+    def done(self) -> int:
+        return self.reused + self.ran
 
     def wanted(self, points: int, reused: int) -> None:
         if not self.points:
@@ -53,7 +59,7 @@ class PrintedProgress(Watch):
                     "Each run as it ends:"
                     f" {'; '.join(called(columns()[name]) for name in self.metrics)}."
                 )
-        self.points, self.done = points, max(self.done, reused)
+        self.points, self.reused = points, reused
         # Not an update: points that were known would count for the speed, and the time left would
         # be far too short.
         self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
@@ -65,7 +71,7 @@ class PrintedProgress(Watch):
     def ended(self, point: Point, record: Record) -> None:
         self.going.pop(point.key, None)
         self.ended_seconds += record.get("usage", {}).get("clock_seconds", 0.0)
-        self.done += 1
+        self.ran += 1
         self.bar.update(self.task, completed=self.done)
         if record["status"] != "complete":
             first = str(record["problem"]).splitlines()[0][:_PROBLEM]
@@ -76,12 +82,14 @@ class PrintedProgress(Watch):
         for line in _lines(point, record, self.metrics, self.varied):
             self.note(line)
         self._tell()
-        if (
-            not self.metrics
-            and not self.console.is_terminal
-            and time.monotonic() - self.printed_at > _BETWEEN
-        ):
-            self.printed_at = time.monotonic()
+        if not self.metrics and not self.console.is_terminal:
+            self._count()
+
+    def _count(self) -> None:
+        """Print the number of points now and then, and the last one after that."""
+        is_due = time.monotonic() - self.printed_at > _BETWEEN
+        if is_due or (self.printed and self.done == self.points):
+            self.printed_at, self.printed = time.monotonic(), self.done
             self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
 
     def note(self, text: str) -> None:
