@@ -35,7 +35,7 @@ def _of_file(file: FileFacts) -> Iterator[str]:
     if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
         yield (
             "If this is a tunnel, it is none of those that are read (GRE, IP in IP, VXLAN, Geneve,"
-            " GTP-U), or it is encrypted: capture inside it."
+            " GTP-U, L2TP and others), or it is encrypted: capture inside it."
         )
 
 

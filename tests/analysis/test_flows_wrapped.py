@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +53,16 @@ CASES: list[tuple[Wrap, dict[str, object], str]] = [
     (wrappings.gtp(), {}, f"GTP-U {BETWEEN}"),
     (wrappings.gtp(b"\0\1\0\0", 2), {}, f"GTP-U {BETWEEN}"),
     (wrappings.gtp(b"\0\0\0\x85" + b"\1\0\0\0", 4), SIX, f"GTP-U {BETWEEN}"),
+    (wrappings.vxlan_gpe(7, 1), {}, f"VXLAN-GPE 7 {BETWEEN}"),
+    (wrappings.vxlan_gpe(7, 3, MACS + b"\x08\0"), {}, f"VXLAN-GPE 7 {BETWEEN}"),
+    (wrappings.vxlan_gpe(7, 4, b"\x0f\xc6\1\1" + bytes(20)), {}, f"VXLAN-GPE 7 {BETWEEN}"),
+    (wrappings.within_udp(4754, b"\0\0\x08\0"), {}, f"GRE {BETWEEN}"),
+    (wrappings.within_udp(6635, LABEL), {}, f"MPLS {BETWEEN}"),
+    (wrappings.within(137, LABEL), {}, f"MPLS {BETWEEN}"),
+    (wrappings.within(97, b"\x30\0" + MACS + b"\x08\0"), {}, f"EtherIP {BETWEEN}"),
+    (wrappings.l2tp(), {}, f"L2TP {BETWEEN}"),
+    (wrappings.l2tp(2, b"\0\1\0\2"), {}, f"L2TP {BETWEEN}"),
+    (wrappings.l2tp(0x0A02, b"\0\1\0\2" + bytes(4) + b"\0\2xx"), {}, f"L2TP {BETWEEN}"),
     (wrappings.authenticated, {}, ""),
     (lambda packet: wrappings.authenticated(wrappings.within(4)(packet)), {}, f"IPIP {BETWEEN}"),
     (
@@ -72,6 +85,61 @@ def test_what_is_within_is_read_and_its_tunnel_named(
     assert read.packets is not None
     untold = look(bare).connections.drop("network")
     assert read.connections.drop("network").equals(untold)
+
+
+INNER = MACS + b"\x08\0"
+"""A frame's head before IP."""
+LINKS = {
+    "PBB": (1, b"", b"\x88\xe7\0\0\0\5" + INNER),
+    "FabricPath": (1, b"", b"\x89\x03\0\1" + INNER),
+    "NSH": (1, b"", b"\x89\x4f\x0f\xc6\1\1" + bytes(20)),
+    "NSH with a frame": (1, b"", b"\x89\x4f\x0f\xc6\1\3" + bytes(20) + INNER),
+    "EDSA by its type": (1, b"", b"\xda\xda\0\0" + bytes(4) + b"\x08\0"),
+    "Broadcom": (281, b"", bytes(4) + b"\x08\0"),
+    "Broadcom in front": (282, bytes(4), b""),
+    "DSA": (284, b"", bytes(4) + b"\x08\0"),
+    "EDSA": (285, b"", b"\xda\xda\0\0" + bytes(4) + b"\x08\0"),
+    "PKTAP": (258, struct.pack("<III", 156, 1, 1).ljust(156, b"\0"), b""),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_frames_of_switches_and_taps_are_read(look: Look, name: str) -> None:
+    read = look(wrappings.framed(conversation(), *LINKS[name]))
+    assert facts(read) == PLAIN
+    assert read.file.ignored == {}
+
+
+def test_ip_over_infiniband_is_read(look: Look) -> None:
+    records = [
+        Record(record.time, bytes(40) + b"\x08\0\0\0" + record.data[14:], record.wire + 30)
+        for record in conversation().sorted()
+    ]
+    assert facts(look(frames.pcap(records, link=242))) == PLAIN
+
+
+OF_TSHARK = {
+    "VXLAN-GPE": wrapped(conversation(), wrappings.vxlan_gpe(7, 1)).pcap(),
+    "EtherIP": wrapped(conversation(), wrappings.within(97, b"\x30\0" + INNER)).pcap(),
+    "L2TP": wrapped(conversation(), wrappings.l2tp(2, b"\0\1\0\2")).pcap(),
+    "GRE in UDP": wrapped(conversation(), wrappings.within_udp(4754, b"\0\0\x08\0")).pcap(),
+    "MPLS in UDP": wrapped(conversation(), wrappings.within_udp(6635, LABEL)).pcap(),
+    **{
+        name: wrappings.framed(conversation(), *LINKS[name])
+        for name in ("PBB", "FabricPath", "NSH", "NSH with a frame", "PKTAP")
+    },
+}
+
+
+@pytest.mark.skipif(not shutil.which("tshark"), reason="tshark is missing")
+@pytest.mark.parametrize("name", OF_TSHARK)
+def test_tshark_finds_the_same_segments(tmp_path: Path, name: str) -> None:
+    """Without Broadcom's and Marvell's tags, which it knows in other files only."""
+    path = tmp_path / "made.pcap"
+    path.write_bytes(OF_TSHARK[name])
+    command = ["tshark", "-r", str(path), "-Y", "tcp", "-T", "fields", "-e", "frame.number"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert len(found) == flows.read(path).file.tcp_segments > 0
 
 
 @pytest.mark.parametrize(

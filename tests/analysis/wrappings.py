@@ -84,6 +84,30 @@ def gre(kind: int = 0x0800, marks: int = 0, fields: bytes = b"", head: bytes = b
     return within(47, struct.pack(">HH", marks, kind) + fields + head)
 
 
+LABEL = b"\0\1\1\x40"
+
+
+def vxlan_gpe(number: int, kind: int, head: bytes = b"") -> Wrap:
+    return within_udp(4790, bytes([12, 0, 0, kind]) + struct.pack(">I", number << 8) + head)
+
+
+def l2tp(marks: int = 0x4002, fields: bytes = b"\0\0" + b"\0\1\0\2") -> Wrap:
+    return within_udp(1701, struct.pack(">H", marks) + fields + b"\xff\3\0\x21")
+
+
+def framed(capture: MadeCapture, link: int, before: bytes, after: bytes = b"") -> bytes:
+    """A file of another link type: `before` each frame, or with `after` in place of its type."""
+    records = [
+        Record(
+            record.time,
+            (record.data[:12] + after + record.data[14:] if after else before + record.data),
+            record.wire + len(before) + len(after) - (2 if after else 0),
+        )
+        for record in capture.sorted()
+    ]
+    return frames.pcap(records, link=link)
+
+
 def wrapped(capture: MadeCapture, wrap: Wrap) -> MadeCapture:
     """The capture, an Ethernet one, with every packet wrapped."""
     made = MadeCapture(snaplen=capture.snaplen)

@@ -2,7 +2,8 @@
 //! numbers only).
 
 use crate::rare_links::{
-    before_wireless, cisco_hdlc, frame_relay, labels, netfilter_log, snap, wireless,
+    before_wireless, cisco_hdlc, frame_relay, labels, netfilter_log, over_infiniband, packet_tap,
+    service_header, snap, wireless,
 };
 
 /// Why a packet is no TCP segment for us. The position is its place in the counts; `NAMES` are
@@ -33,6 +34,8 @@ pub const NAMES: [&str; 9] = [
 ];
 
 const TAGS: usize = 8;
+/// EtherType, reserved bytes and the tag of DSA.
+const EXTENDED_DSA: usize = 8;
 /// The VLANs of a frame: twelve bits for each number, the innermost lowest. Of more than two the
 /// innermost two count; 0 is a tag that only has a priority.
 pub type Vlans = u32;
@@ -60,6 +63,17 @@ fn other_offset(link: u16, bytes: &[u8]) -> IpPlace {
     match link {
         1 => typed(bytes, 12),
         113 => typed(bytes, 14),
+        // Marvell's and Broadcom's tags of a switch's ports.
+        281 | 284 => typed(bytes, 16),
+        282 => typed(bytes, 4 + 12),
+        285 => typed(bytes, 12 + EXTENDED_DSA),
+        258 => {
+            let (link, at) = packet_tap(bytes).ok_or(Ignored::NotIp)?;
+            // A header within a header would be no capture of macOS.
+            let inner =
+                if link == 258 { Err(Ignored::LinkType) } else { ip_offset(link, &bytes[at..]) };
+            inner.map(|(place, vlans)| (place + at, vlans))
+        }
         276 => {
             if bytes.len() < 20 {
                 return Err(Ignored::NotIp);
@@ -81,6 +95,7 @@ fn untagged(link: u16, bytes: &[u8]) -> Result<usize, Ignored> {
         0 | 108 => loopback(bytes),
         9 | 50 => point_to_point(bytes, 0),
         104 => cisco_hdlc(bytes).ok_or(Ignored::NotIp),
+        242 => over_infiniband(bytes).ok_or(Ignored::NotIp),
         105 => wireless(bytes, 0).ok_or(Ignored::NotIp),
         107 => frame_relay(bytes).ok_or(Ignored::NotIp),
         127 => before_wireless(bytes, false).ok_or(Ignored::NotIp),
@@ -108,6 +123,23 @@ fn behind_tags(bytes: &[u8], mut at: usize, mut vlans: Vlans) -> IpPlace {
                 vlans = with_vlan(vlans, bytes, at - 2)?;
                 continue;
             }
+            // Provider backbone bridges (802.1ah), and Cisco's FabricPath: a frame within a frame.
+            0x88e7 => {
+                at += 2 + 4 + 12;
+                continue;
+            }
+            0x8903 => {
+                at += 2 + 2 + 12;
+                continue;
+            }
+            0xdada => {
+                at += EXTENDED_DSA;
+                continue;
+            }
+            0x894f => {
+                let (place, inner) = service_header(bytes, at + 2).ok_or(Ignored::NotIp)?;
+                return Ok((place, with_inner(vlans, inner)));
+            }
             0x8864 => point_to_point(bytes, at + 8),
             0x8847 | 0x8848 => labels(bytes, at + 2).ok_or(Ignored::NotIp),
             // A length: IEEE 802.3.
@@ -117,6 +149,15 @@ fn behind_tags(bytes: &[u8], mut at: usize, mut vlans: Vlans) -> IpPlace {
         return Ok((place?, vlans));
     }
     Err(Ignored::NotIp)
+}
+
+/// The innermost two VLANs of a frame within a frame.
+fn with_inner(vlans: Vlans, inner: Vlans) -> Vlans {
+    match inner {
+        0 => vlans,
+        1..=0xfff => (vlans << 12 | inner) & 0xff_ffff,
+        _ => inner,
+    }
 }
 
 fn with_vlan(vlans: Vlans, bytes: &[u8], at: usize) -> Result<Vlans, Ignored> {
@@ -139,7 +180,7 @@ fn loopback(bytes: &[u8]) -> Result<usize, Ignored> {
 }
 
 /// PPP (RFC 1661), with or without the two bytes of HDLC framing (RFC 1662).
-fn point_to_point(bytes: &[u8], at: usize) -> Result<usize, Ignored> {
+pub fn point_to_point(bytes: &[u8], at: usize) -> Result<usize, Ignored> {
     let at = if bytes.len() >= at + 2 && pair(bytes, at) == 0xff03 { at + 2 } else { at };
     match bytes.get(at..at + 2) {
         Some([0x00, 0x21]) | Some([0x00, 0x57]) => Ok(at + 2),

@@ -1,7 +1,7 @@
 //! Headers that few captures have between the link and IP: each function gives the place of the IP
 //! header in `bytes`, or None. Link types: https://www.tcpdump.org/linktypes.html.
 
-use crate::link_layer::pair;
+use crate::link_layer::{pair, typed, Vlans};
 
 const LABELS: usize = 16;
 /// Most attributes before the packet in a message of NFLOG.
@@ -20,6 +20,33 @@ pub fn labels(bytes: &[u8], at: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// A network service header (RFC 8300) in front of IP, Ethernet or MPLS, with the VLANs in that.
+pub fn service_header(bytes: &[u8], at: usize) -> Option<(usize, Vlans)> {
+    let head = bytes.get(at..at + 4)?;
+    let end = at + usize::from(head[1] & 0x3f) * 4;
+    match head[3] {
+        1 | 2 => version(bytes, end).map(|place| (place, 0)),
+        3 => typed(bytes, end + 12).ok(),
+        5 => labels(bytes, end).map(|place| (place, 0)),
+        _ => None,
+    }
+}
+
+/// IP over InfiniBand (RFC 4391): a global routing header, an EtherType and two reserved bytes.
+pub fn over_infiniband(bytes: &[u8]) -> Option<usize> {
+    matches!(pair(bytes.get(40..44)?, 0), 0x0800 | 0x86dd).then_some(44)
+}
+
+/// The header of macOS's pktap, which tells its length and the link type behind it.
+pub fn packet_tap(bytes: &[u8]) -> Option<(u16, usize)> {
+    let word = |at: usize| {
+        bytes.get(at..at + 4).map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
+    };
+    let (length, link) = (word(0)? as usize, word(8)?);
+    let is_whole = (12..=bytes.len()).contains(&length);
+    is_whole.then_some((u16::try_from(link).ok()?, length))
 }
 
 /// LLC with SNAP (RFC 1042).

@@ -4,10 +4,10 @@
 use crate::datagrams::{content, Datagram, Datagrams};
 use crate::fragments::Fragments;
 use crate::ip_layer::IpLayer;
-use crate::link_layer::{ip_offset, pair, typed, Ignored, IpPlace};
+use crate::link_layer::{ip_offset, pair, point_to_point, typed, Ignored, IpPlace};
 use crate::networks::{Networks, Path, Tunnel};
 use crate::packet_records::Record;
-use crate::rare_links::labels;
+use crate::rare_links::{labels, service_header};
 use crate::segment::{parse_ip, Ends, Segment};
 use crate::tcp_options::{number, RareFields};
 use std::borrow::Cow;
@@ -17,6 +17,8 @@ pub const TCP: u8 = 6;
 pub const UDP: u8 = 17;
 const GRE: u8 = 47;
 const AUTHENTICATION: u8 = 51;
+const ETHER_IP: u8 = 97;
+const MPLS: u8 = 137;
 
 /// The layer below a tunnel: where its IP header begins, its VLANs, and the tunnel's kind and
 /// number.
@@ -136,10 +138,16 @@ fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<Option<usize>
     let inner = match layer.protocol {
         4 | 41 => Inner { place: Ok((at, 0)), kind: within(bytes, layer.protocol), number: None },
         GRE => routing_encapsulation(bytes, at)?,
+        ETHER_IP => ether_ip(bytes, at)?,
+        MPLS => labelled(bytes, at),
         UDP => match pair(bytes.get(at..at + 8).ok_or(Ignored::CutOff)?, 2) {
             4789 | 8472 => vxlan(bytes, at + 8)?,
             6081 => geneve(bytes, at + 8)?,
             2152 => user_plane(bytes, at + 8)?,
+            1701 => layer_two(bytes, at + 8)?,
+            4754 => routing_encapsulation(bytes, at + 8)?,
+            4790 => generic_vxlan(bytes, at + 8)?,
+            6635 => labelled(bytes, at + 8),
             _ => return Ok(None),
         },
         _ => return Ok(None),
@@ -209,6 +217,50 @@ fn vxlan(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
     }
     let place = typed(bytes, at + 8 + 12);
     Ok(Inner { place, kind: "VXLAN", number: Some(number(head, 4) >> 8) })
+}
+
+/// VXLAN's generic extension (draft-ietf-nvo3-vxlan-gpe), which names what it carries.
+fn generic_vxlan(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let head = bytes.get(at..at + 8).ok_or(Ignored::CutOff)?;
+    let place = match (head[0] & 4 != 0, head[3]) {
+        (true, 1 | 2) => Ok((at + 8, 0)),
+        (true, 3) | (false, _) => typed(bytes, at + 8 + 12),
+        (true, 4) => service_header(bytes, at + 8).ok_or(Ignored::NotIp),
+        _ => return Err(Ignored::NotTcp),
+    };
+    Ok(Inner { place, kind: "VXLAN-GPE", number: Some(number(head, 4) >> 8) })
+}
+
+/// Labels of MPLS in UDP (RFC 7510) or in IP (RFC 4023).
+fn labelled(bytes: &[u8], at: usize) -> Inner {
+    let place = labels(bytes, at).map(|at| (at, 0)).ok_or(Ignored::NotIp);
+    Inner { place, kind: "MPLS", number: None }
+}
+
+/// Ethernet in IP (RFC 3378).
+fn ether_ip(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    match bytes.get(at..at + 2) {
+        Some([0x30, _]) => {
+            Ok(Inner { place: typed(bytes, at + 2 + 12), kind: "EtherIP", number: None })
+        }
+        _ => Err(Ignored::NotTcp),
+    }
+}
+
+/// Data of L2TP (RFC 2661), version 2 in UDP. Its numbers are others for each direction.
+fn layer_two(bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+    let marks = pair(bytes.get(at..at + 2).ok_or(Ignored::CutOff)?, 0);
+    if marks & 0x800f != 2 {
+        // A control message, or another version.
+        return Err(Ignored::NotTcp);
+    }
+    let mut end = at + 2 + 4;
+    end += if marks & 0x4000 != 0 { 2 } else { 0 } + if marks & 0x0800 != 0 { 4 } else { 0 };
+    if marks & 0x0200 != 0 {
+        end += 2 + usize::from(pair(bytes.get(end..end + 2).ok_or(Ignored::CutOff)?, 0));
+    }
+    let place = point_to_point(bytes, end).map(|at| (at, 0));
+    Ok(Inner { place, kind: "L2TP", number: None })
 }
 
 /// Geneve (RFC 8926).
