@@ -51,6 +51,7 @@ class Application:
         with network_namespace(self._pids[end]):
             made = socket.socket(socket.AF_INET, kind)
         made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # of the condition before
         if self.flow.congestion_control:
             made.setsockopt(socket.IPPROTO_TCP, _CONGESTION, self.flow.congestion_control.encode())
         return made
@@ -68,6 +69,7 @@ class Application:
         if not tcp:
             await asyncio.sleep(_deadline(self.flow))
         receiving.cancel()
+        self.listening.close()
         self._write()
 
     async def _until(self, instant: float) -> None:

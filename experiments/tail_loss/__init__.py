@@ -1,0 +1,60 @@
+"""Tail loss probes and RACK end short flows sooner that lose their last packets.
+
+README.md has the law of RFC 8985, and what was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiments.spec import (
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Headline,
+    LinkParameters,
+    Subject,
+    claim_of,
+    parameter,
+)
+from topologies.foundation.units import Duration, Rate, Share, Size
+from topologies.two_hosts import two_hosts
+
+METRIC = "exchange_p95_ms"
+_WITHOUT = (("net.ipv4.tcp_early_retrans", "0"), ("net.ipv4.tcp_recovery", "0"))
+CONDITIONS = (
+    Condition("without", "neither", _WITHOUT),
+    Condition("with", "TLP and RACK"),
+)
+
+
+@dataclass(frozen=True)
+class TailLossParameters(LinkParameters):
+    bw: Rate = parameter("20mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("20ms", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("3%", Share, "Packets lost at random towards the receiver.")
+    duration: Duration = parameter("400s", Duration, "Longest time of all flows.")
+    size: Size = parameter("14480B", Size, "Bytes of a flow: ten segments.")
+
+
+def experiment(parameters: TailLossParameters) -> ExperimentSpec:
+    """Ask again and again on one connection, so that no SYN is lost. Answers are not lost."""
+    there = parameters.channel()
+    back = replace(there, loss=Share(0))
+    traffic = f"users size={parameters.size} think=exp:300ms requests=300"
+    return ExperimentSpec(
+        name="tail_loss",
+        claim=claim_of(__doc__),
+        topology=two_hosts(there, back),
+        flows=(Flow("short", "h1", "h2", parameters.duration, traffic=traffic),),
+        conditions=CONDITIONS,
+        headline=Headline(
+            question="Do short flows that lose their last packets end sooner with TLP and RACK?",
+            metric=METRIC,
+            what="the 95th percentile of the completion times",
+            subject=Subject("with"),
+            direction="smaller",
+            against=Subject("without"),
+            repetitions=6,
+        ),
+    )
