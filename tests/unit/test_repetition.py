@@ -11,7 +11,7 @@ from shutil import copytree
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli import runs as verify_command
+from experiments.harness.cli import verify as verify_command
 from experiments.harness.running import verify as repetition
 from experiments.harness.running.session import Ended, RunRequest
 from experiments.harness.running.verify import RunToRepeat, repeat, require_same_lab, to_repeat

@@ -96,12 +96,15 @@ class PaperFigure:
         """All that is drawn, as CSV."""
         return paper.data_csv(self.group)
 
+    def files(self, stem: str, ending: str = "pdf") -> list[tuple[str, bytes]]:
+        """Return the figure and its data as names and contents."""
+        content = paper.paper_file(self.group, ending, self.size)
+        return [(f"{stem}.{ending}", content), (f"{stem}.csv", self.data.encode())]
+
     def save(self, file: Path | str) -> list[Path]:
         """Write a .pdf, .svg, .png or .pgf, and its data next to it as .csv."""
         place = Path(file)
-        ending = place.suffix.removeprefix(".")
-        content = paper.paper_file(self.group, ending, self.size)
-        return _written(place, [(place.name, content), (f"{place.stem}.csv", self.data.encode())])
+        return _written(place, self.files(place.stem, place.suffix.removeprefix(".")))
 
     def _repr_svg_(self) -> str:
         return paper.paper_file(self.group, "svg", self.size).decode()
@@ -123,11 +126,15 @@ class PaperTable:
         """The table as LaTeX, with the rules of booktabs."""
         return latex_table(self.listing)
 
+    def files(self, stem: str) -> list[tuple[str, bytes]]:
+        """Return both forms as names and contents."""
+        texts = (("tex", self.latex), ("csv", self.data))
+        return [(f"{stem}.{ending}", text.encode()) for ending, text in texts]
+
     def save(self, file: Path | str) -> list[Path]:
         """Write a .tex and a .csv next to it."""
         place = Path(file)
-        texts = (("tex", self.latex), ("csv", self.data))
-        return _written(place, [(f"{place.stem}.{end}", text.encode()) for end, text in texts])
+        return _written(place, self.files(place.stem))
 
     def _repr_html_(self) -> str:
         head, *rows = (

@@ -29,7 +29,6 @@ _PLACES = {
     "report": f"{_CLI}.machine:report",
     "analyze": f"{PREFIX}analysis.analyze.command:analyze",
     "compare": f"{_CLI}.runs:compare",
-    "verify": f"{_CLI}.runs:verify",
     "lab": f"{PREFIX}labs.cli.lab:lab",
     "grade": f"{PREFIX}labs.cli.lab:grade",
     "doctor": f"{_CLI}.machine:doctor",

@@ -26,7 +26,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "analyze": "Show what TCP did in a capture; --out FOLDER adds graphs and tables.",
         "compare": "Compare runs, or points of sweeps: settings, results, curves.",
         "figure": "Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.",
-        "verify": "Repeat a run of the lab kernel and compare all measured files byte by byte.",
+        "bundle": "Pack a run or sweep as an artefact that repeats and compares itself.",
+        "verify": "Repeat a run or sweep of the lab kernel and compare its files byte by byte.",
     },
     "Teach": {
         "lab": "Start a lab, do its runs, check and pack the answers.",

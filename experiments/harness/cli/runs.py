@@ -1,4 +1,4 @@
-"""`tcplab runs`, `compare`, `open` and `verify`: the store, its runs, and a run repeated."""
+"""`tcplab runs`, `compare` and `open`: the store and its runs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,6 @@ import testbed
 from experiments.harness.cli.commands import ClearGroup
 from experiments.harness.cli.completion import folders_of_runs
 from experiments.harness.cli.options import json_option, out_option, print_results
-from experiments.harness.cli.run import RunProgress
-from experiments.harness.running.lab import ready_lab
-from experiments.harness.running.request import RunRequest
-from experiments.harness.running.verify import (
-    Comparison,
-    RunToRepeat,
-    repeat,
-    require_same_lab,
-    to_repeat,
-)
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
@@ -186,46 +176,3 @@ def open_index(no_browser: bool, out: Path) -> None:
     click.echo(page)
     if not no_browser and not webbrowser.open(page.as_uri()):
         click.echo("No browser could be started: open that file in one.", err=True)
-
-
-_SHOWN = 5
-
-
-@click.command()
-@click.argument(
-    "folder", metavar="RUN", type=click.Path(path_type=Path), shell_complete=folders_of_runs
-)
-def verify(folder: Path) -> None:
-    """Repeat a run of the lab kernel and compare all measured files byte by byte.
-
-    Exits with 0 if identical. Otherwise it names the first packet that differs, and keeps the
-    repetition next to the run.
-    """
-    run = to_repeat(folder)
-    ready = ready_lab([run.spec.kernel])
-    require_same_lab(run, ready)
-    request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
-    with RunProgress(request) as progress:
-        comparison = repeat(run, ready, progress)
-    click.echo("\n".join(_lines(run, comparison)))
-    raise SystemExit(0 if comparison.same else 1)
-
-
-def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
-    seeds = f"{len(run.seeds)} {'seed' if len(run.seeds) == 1 else 'seeds'}"
-    if comparison.same:
-        return [
-            f"The same, byte by byte: all {comparison.files} files that the conditions of {seeds}"
-            " measured came out again as they are in the run."
-        ]
-    named = [f"{difference.sentence}." for difference in comparison.captures]
-    named += [f"{name} is another file." for name in comparison.others]
-    more = [f"... and {len(named) - _SHOWN} more files."] if len(named) > _SHOWN else []
-    other_code = "The code that runs in guests is another than the run's, which may explain it."
-    return [
-        f"Not the same: {len(named)} of {comparison.files} files differ.",
-        *named[:_SHOWN],
-        *more,
-        *([other_code] if run.has_other_code else []),
-        f"The repetition is kept in {comparison.kept}.",
-    ]

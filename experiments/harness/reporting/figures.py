@@ -8,6 +8,7 @@ from typing import cast
 
 from analysis.graphs.paper import PaperSize
 from analysis.pages.papers.figures import (
+    KINDS,
     QUANTITIES,
     FigureRequest,
     Kind,
@@ -18,7 +19,7 @@ from analysis.pages.papers.figures import (
 )
 from experiments.harness.reporting.studies import report_of
 
-__all__ = ["figure", "require_ending"]
+__all__ = ["KINDS", "figure", "require_ending"]
 
 
 def figure(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import count, zip_longest
 from pathlib import Path
@@ -71,29 +71,33 @@ class Comparison:
 
 def to_repeat(folder: Path) -> RunToRepeat:
     """Read the run in `folder`. Raises UsageError for one that cannot be repeated."""
-    manifest, written = (_read(folder, name) for name in ("manifest.json", "spec.json"))
+    manifest, written = (read_json(folder, name) for name in ("manifest.json", "spec.json"))
     if manifest.get("testbed") != "virtual":
         raise UsageError(
             "This run was made in real time: no run gives the same packets again.",
             "Only runs in the lab kernel are repeatable; see docs/concepts/verdict.md for others.",
         )
-    parts = {name: str(_part(manifest, name)) for name in ("kernel", "image")}
     return RunToRepeat(
         folder,
         _spec(written, manifest),
         _seeds(manifest),
         str(manifest.get("lab_digest")),
-        parts,
+        parts_of(manifest),
         str(manifest.get("code_digest")),
     )
 
 
-def _part(manifest: dict[str, Any], name: str) -> Any:
-    part = manifest.get(name)
-    return part.get("digest") if isinstance(part, dict) else None
+def parts_of(manifest: dict[str, Any]) -> dict[str, str]:
+    """Return the digests of kernel and image that a manifest names."""
+    parts = {name: manifest.get(name) for name in ("kernel", "image")}
+    return {
+        name: str(part.get("digest") if isinstance(part, dict) else None)
+        for name, part in parts.items()
+    }
 
 
-def _read(folder: Path, name: str) -> dict[str, Any]:
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Return the object in a file of a run or sweep. Raises UsageError."""
     try:
         content = json.loads(untrusted.text(folder, name))
     except (OSError, ValueError, RecursionError, untrusted.StrangeFile) as error:
@@ -124,12 +128,17 @@ def _seeds(manifest: dict[str, Any]) -> tuple[int, ...]:
 
 def require_same_lab(run: RunToRepeat, ready: Lab) -> None:
     """Raise TcplabError, which names what differs, unless this is the lab that made the run."""
-    if run.lab_digest == ready.digests["whole"]:
+    require_lab("run", run.lab_digest, run.parts, ready)
+
+
+def require_lab(what: str, whole: str, digests: Mapping[str, str], ready: Lab) -> None:
+    """Raise TcplabError, which names what differs, unless the lab has these digests."""
+    if whole == ready.digests["whole"]:
         return
-    names = [name for name, own in run.parts.items() if own != ready.digests[name]]
+    names = [name for name, own in digests.items() if own != ready.digests[name]]
     which = " and the ".join(names) or "lab"
     raise TcplabError(
-        f"The {which} of this tcplab {'are' if len(names) > 1 else 'is'} not what made the run.",
+        f"The {which} of this tcplab {'are' if len(names) > 1 else 'is'} not what made the {what}.",
         "Repeat it with the tcplab that made it, or bring its lab: ./tcplab image import.",
     )
 

@@ -1,0 +1,1 @@
+"""Artefacts of runs and sweeps for a paper's evaluation."""
