@@ -27,7 +27,12 @@ from topologies.foundation.errors import CommandError, TcplabError
 
 MARK = "made-by-tcplab"
 _EARLIER_MARK = "made-for"
-CONTAINED = {"python": (), "cluster": ("python",), "test": ("cluster", "python")}
+CONTAINED = {
+    "python": (),
+    "cluster": ("python",),
+    "docs": ("python",),
+    "test": ("cluster", "docs", "python"),
+}
 """Locks, and the smaller ones whose packages they have too."""
 _ALSO = {"test": ("build",)}
 _SHOWN = ("Downloading", "Building")
@@ -70,7 +75,8 @@ def make_ready(environment: Environment, lock: str, state: str) -> None:
         if not works(environment):
             create(environment)
         for stamp in place.glob("stamp-*"):
-            stamp.unlink()
+            if stamp.read_text() != state:  # locks of one state have the same versions
+                stamp.unlink()
         install(environment, lock)
         link_checkout(environment)
         for name in (*CONTAINED[lock], lock):
@@ -121,7 +127,7 @@ def create(environment: Environment) -> None:
 def install(environment: Environment, lock: str) -> None:
     """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
     _say("installing Python libraries")
-    if lock != "test" and (page := CODE / _MEANWHILE).exists():
+    if lock == "python" and (page := CODE / _MEANWHILE).exists():
         _say(f"to see packets meanwhile, open file://{page} in a browser")
     files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]
     wanted = [word for file in files for word in ("--requirement", file)]

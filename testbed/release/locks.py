@@ -37,8 +37,8 @@ def requirements() -> dict[str, list[str]]:
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]
     every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]
-    cluster = [*used, *extras["cluster"]]
-    return {"test": every, "python": used, "cluster": cluster, "build": building}
+    larger = {name: [*used, *extras[name]] for name in ("cluster", "docs")}
+    return {"test": every, "python": used, **larger, "build": building}
 
 
 def update(report: BuildReport) -> None:

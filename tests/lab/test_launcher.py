@@ -85,7 +85,7 @@ def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
         (("scheduler",), "cluster"),
         (("worker", "tcp://h:1"), "cluster"),
         (("sweep", "sack", "--scheduler", "tcp://h:1"), "cluster"),
-        (("docs", "--serve"), "test"),
+        (("docs", "--serve"), "docs"),
         (("lab", "start", "sack", "--student", "test"), "python"),
     ],
 )

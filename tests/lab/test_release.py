@@ -185,7 +185,7 @@ def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "To be built" in system.lab(["kernel"], "").said
 
 
-@pytest.mark.parametrize("name", ["test", "python", "cluster", "build"])
+@pytest.mark.parametrize("name", ["test", "python", "cluster", "docs", "build"])
 def test_every_python_package_is_locked_with_hashes(name: str) -> None:
     text = (lock_files.LOCKS / f"{name}.lock").read_text()
     pinned = {found.lower().replace("_", "-") for found, _ in _PINNED.findall(text)}
@@ -200,11 +200,16 @@ def test_every_python_package_is_locked_with_hashes(name: str) -> None:
 
 def test_the_locks_agree() -> None:
     """They are installed together."""
-    test, python, cluster, build = (
+    test, python, cluster, docs, build = (
         {*_PINNED.findall((lock_files.LOCKS / f"{name}.lock").read_text())}
-        for name in ("test", "python", "cluster", "build")
+        for name in ("test", "python", "cluster", "docs", "build")
     )
-    assert python | build <= test and python < cluster <= test
+    assert python | build <= test and python < cluster <= test and python < docs <= test
+
+
+def test_the_site_needs_no_tools_of_contributors() -> None:
+    names = {found for found, _ in _PINNED.findall((lock_files.LOCKS / "docs.lock").read_text())}
+    assert not names & {"mypy", "scipy", "dask", "distributed", "pytest", "ruff", "scapy"}
 
 
 @pytest.mark.virtual
