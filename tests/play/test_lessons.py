@@ -32,6 +32,8 @@ set: loss=1%
 ask: How many
   of them?
 choice: one
+because: It is
+  more.
 choice*: two
 look: window, rate
 expect: goodput < 5
@@ -54,9 +56,9 @@ def test_a_lesson_is_read_whole() -> None:
     assert "<em>this</em>" in lesson.intro
     assert (first.title, first.ask) == ("First", "How many of them?")
     assert "Before." in first.before and "After." in first.after
-    assert [(choice.text, choice.right) for choice in first.choices] == [
-        ("one", False),
-        ("two", True),
+    assert [(choice.text, choice.right, choice.because) for choice in first.choices] == [
+        ("one", False, "It is more."),
+        ("two", True, ""),
     ]
     assert first.look == ("window", "rate") and first.expect == "goodput < 5"
     assert first.settings == PlaySettings().as_data() | {
@@ -65,6 +67,13 @@ def test_a_lesson_is_read_whole() -> None:
         "loss": "1%",
     }
     assert second.settings == first.settings | {"loss": "0%"} and second.keep and not second.ask
+
+
+def test_each_wrong_choice_has_an_explanation_that_no_other_has() -> None:
+    for lesson in LESSONS:
+        for step in lesson.steps:
+            given = [choice.because for choice in step.choices if not choice.right]
+            assert all(given) and len(set(given)) == len(given), (lesson.name, step.title)
 
 
 @pytest.mark.parametrize(
@@ -77,16 +86,18 @@ def test_a_lesson_is_read_whole() -> None:
         ("bw=5mbit", "bw=5b", 3, "bits or bytes"),
         ("bw=5mbit", "speed=5mbit", 3, "speed"),
         ("bw=5mbit", "5mbit", 3, "missing '=' in '5mbit'"),
-        ("## First", "# First", 26, "no run to keep"),
+        ("## First", "# First", 28, "no run to keep"),
         ("```play\nset: loss=1%", "```\nset: loss=1%", 7, "0 blocks"),
         ("set: loss=1%", "set: loss=200%", 12, "loss"),
-        ("look: window, rate", "look: windows", 17, "no graph windows"),
+        ("look: window, rate", "look: windows", 19, "no graph windows"),
         ("choice*: two", "choice: two", 11, "not exactly one choice"),
         ("ask: How many\n  of them?\n", "", 11, "no question"),
-        ("choice: one\nchoice*: two\n", "", 13, "the question has no answer"),
+        ("choice: one\nbecause: It is\n  more.\nchoice*: two\n", "", 13, "question has no answer"),
         ("choice: one", "choice one", 15, "not understood"),
         ("set: loss=1%", "keep: yes", 12, "no run to keep"),
-        ("set: loss=0%\nkeep: yes\n```\n", "set: loss=0%", 24, "not closed"),
+        ("choice: one\nbecause", "because", 15, "follows no wrong choice"),
+        ("choice: one", "choice*: one", 16, "follows no wrong choice"),
+        ("set: loss=0%\nkeep: yes\n```\n", "set: loss=0%", 26, "not closed"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +27,22 @@ GRAPHS = ("window", "rate", "trip", "flight", "sequence")
 _LARGEST = 1 << 18
 _RULE, _FENCE, _END = "---", "```play", "```"
 _LINE = re.compile(r"([a-z]+)(\*?):\s*(.*)")
-_TITLE, _STEP = ("title", "minutes", "labs", "start"), ("set", "keep", "seeds", "ask", "choice")
+_TITLE, _STEP = (
+    ("title", "minutes", "labs", "start"),
+    ("set", "keep", "seeds", "ask", "choice", "because"),
+)
+_OF_CHOICES = ("choice", "because")
 _IN_STEP = (*_STEP, "answer", "look", "expect")
 _SETTING = re.compile(r"(\w+)=(\"[^\"]*\"|\S+)")
 
 
 @dataclass(frozen=True)
 class LessonChoice:
-    """One prediction to choose."""
+    """One prediction to choose; `because` explains why it is wrong."""
 
     text: str
     right: bool
+    because: str = ""
 
 
 @dataclass(frozen=True)
@@ -158,10 +163,8 @@ class _Reader:
         if not closed:
             raise self._wrong(fence + 1, "the block is not closed", "Close it with ```.")
         written = self._fields(fence + 1, closed[0], _IN_STEP)
-        words = {field.name: field for field in written if field.name != "choice"}
-        choices = tuple(
-            LessonChoice(field.text, field.marked) for field in written if field.name == "choice"
-        )
+        words = {field.name: field for field in written if field.name not in _OF_CHOICES}
+        choices = self._choices(written)
         self._check(words, choices, fence + 1, later)
         texts = defaultdict(str, {name: field.text for name, field in words.items()})
         answer, _, unit = texts["answer"].partition(" ")
@@ -179,6 +182,20 @@ class _Reader:
             expect=texts["expect"],
             line=head + 1,
         )
+
+    def _choices(self, written: list[_Field]) -> tuple[LessonChoice, ...]:
+        """Return the choices; `because` belongs to the wrong choice on the line before."""
+        choices = list[LessonChoice]()
+        for before, field in zip([None, *written], written, strict=False):
+            if field.name == "choice":
+                choices.append(LessonChoice(field.text, field.marked))
+            elif field.name == "because":
+                if before is None or before.name != "choice" or before.marked:
+                    raise self._wrong(
+                        field.line, "`because` follows no wrong choice", "Put it below one."
+                    )
+                choices[-1] = replace(choices[-1], because=field.text)
+        return tuple(choices)
 
     def _check(
         self, words: dict[str, _Field], choices: tuple[LessonChoice, ...], line: int, later: bool

@@ -128,8 +128,9 @@ export class Tour {
     const mine = this.predictions[this.at];
     const line = element("p", { className: "verdict" });
     if (step.choices.length && mine !== undefined) {
-      const isRight = step.choices[Number(mine)].right;
-      line.textContent = isRight ? "As you predicted." : "Not what you predicted: look why.";
+      const { right, because } = step.choices[Number(mine)];
+      const wrong = `Not what you predicted. ${because || "Look why."}`;
+      line.textContent = right ? "As you predicted." : wrong;
     } else if (step.answer && mine !== undefined) {
       const value = this.measures[step.answer];
       const was = Number(value.toPrecision(3));
