@@ -9,239 +9,15 @@ it sees to the sender by the round trip of the handshake (core/src/sender_view.r
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
 
-from analysis.analyze import short_numbers
-from analysis.analyze.facts import ConnectionFacts, DirectionFacts
-
-_MILLISECOND = 10**6
-_MOST = 0.35
-"""A cause of less than this share of the time is not what makes a connection slow."""
-_QUEUE = 5 * _MILLISECOND
-"""A shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
-_BLOATED = 100 * _MILLISECOND
-_DISTURBING = 0.6
-"""A sender that queues does so within this part of its longest queue before a loss."""
-_POLICED = 2.2
-"""Lost packets for each event: random losses come alone."""
-_PERSISTENT = 0.08
-"""A path that loses this part of the packets at random is rare; a policer does."""
-_SHORT = 0.25
-"""The share that is enough for slow start, whose gaps between rounds are no limit's."""
-_SILENCE = 3 * 10**9
-"""A hole that is not filled for so long stays open."""
-_SLOW = 0.4
-"""A window that its reader empties carries more than this part of its size in a round trip."""
-_SCALING = "req_1323_ws/ts"
-
-
-class Cause(StrEnum):
-    """Causes of slowness; the values are the words of `--json`."""
-
-    UNANSWERED = "no answer"
-    REFUSED = "refused"
-    LOST_SYN = "lost SYN"
-    BLACK_HOLE = "MTU black hole"
-    RESET = "reset"
-    WINDOW = "receive window"
-    UNSCALED = "window without scale"
-    CLOSED = "zero window"
-    LOSS = "random loss"
-    POLICER = "policer"
-    TIMEOUT = "time-outs"
-    BLOAT = "bufferbloat"
-    LINK = "link rate"
-    START = "slow start"
-    REORDERING = "reordering"
-    DELAYED_ACK = "delayed ACKs"
-    SERVER = "server"
-    CLIENT = "client"
-    PAUSES = "sender pauses"
-    UNKNOWN = "cannot tell"
-
-
-@dataclass(frozen=True)
-class SlownessVerdict:
-    """A cause with its evidence; `share` is of the time that `whole` names."""
-
-    cause: Cause
-    because: str
-    remedy: str = ""
-    share: float | None = None
-    whole: str = "busy time"
-    packets: tuple[int, int] = (0, 0)
-    confidence: str = "high"
-
-    @property
-    def sentence(self) -> str:
-        """The line for the terminal and the page."""
-        begin = {
-            Cause.UNKNOWN: "Cannot tell: ",
-            Cause.LINK: "No fault found: ",
-            Cause.RESET: "Broken off: ",
-        }
-        evidence = "; ".join(self._evidence)
-        text = begin.get(self.cause, "Slow because: ") + self.because
-        text += f" ({evidence})." if evidence else "."
-        return f"{text} Try: {self.remedy}." if self.remedy else text
-
-    @property
-    def _evidence(self) -> list[str]:
-        share = (
-            "" if self.share is None else f"{short_numbers.share(self.share, 1)} of {self.whole}"
-        )
-        first, last = self.packets
-        several = f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
-        doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
-        return [part for part in (share, several if first else "", doubt) if part]
-
-    @property
-    def data(self) -> dict[str, object]:
-        """Members for --json."""
-        return {
-            "cause": str(self.cause),
-            "sentence": self.sentence,
-            "share": self.share,
-            "share_of": self.whole,
-            "packets": list(self.packets) if self.packets[0] else None,
-            "confidence": self.confidence,
-            "remedy": self.remedy or None,
-        }
-
-
-@dataclass(frozen=True)
-class Signs:
-    """Quantities of a connection that rules compare; times in nanoseconds.
-
-    `main` is the direction with more payload.
-    """
-
-    facts: ConnectionFacts
-    main: DirectionFacts
-
-    @property
-    def is_far(self) -> bool:
-        """True if the way to the sender is a large part of the round trip."""
-        return self.main.place in ("receiver", "middle")
-
-    @property
-    def trip(self) -> int:
-        """The shortest round trip that is known; 0 if none is."""
-        row = self.facts.row
-        whole = (row["handshake_outer"] or 0) + (row["handshake_inner"] or 0)
-        measured = 0 if self.is_far else self.main["rtt_min"] or 0
-        return min(filter(None, (whole, measured)), default=0)
-
-    @property
-    def time(self) -> int:
-        """Busy time, and time in which an end had to answer or the sender paused."""
-        return max(self.busy + self.server + self.client + self.pauses, 1)
-
-    @property
-    def busy(self) -> int:
-        return int(self.main["busy"]) - self._unproved
-
-    @property
-    def server(self) -> int:
-        """Time that the main sender took for its answers."""
-        return int(self.main["answer_time"])
-
-    @property
-    def client(self) -> int:
-        """Time that the other end took until it sent again."""
-        return int(self.main.back("answer_time"))
-
-    @property
-    def pauses(self) -> int:
-        """Idle time of the sender within its data."""
-        held = int(self.main["delayed_ack_time"])
-        idle = int(self.main["limited_application"]) - held
-        return max(idle - self.server - self.client, 0)
-
-    @property
-    def closed(self) -> int:
-        return min(int(self.main.back("zero_window_time")), self.windowed)
-
-    @property
-    def windowed(self) -> int:
-        return int(self.main["limited_receiver"])
-
-    @property
-    def allowed(self) -> float:
-        """Bit/s that the largest window allows in the shortest round trip; 0 if unknown."""
-        return 8e9 * int(self.main.back("max_win_adv")) / self.trip if self.trip else 0.0
-
-    @property
-    def reads_slowly(self) -> bool:
-        """True if a window limits the sender to far less than its largest size would."""
-        reached = 8e9 * self.main.carried / max(self.windowed + self.congested + self.timeouts, 1)
-        return reached < _SLOW * self.allowed
-
-    @property
-    def congested(self) -> int:
-        """Time that the network limited, without waits for timers."""
-        return max(int(self.main["limited_network"]) - self.timeouts - self._unproved, 0)
-
-    @property
-    def timeouts(self) -> int:
-        """Time of waits for the retransmission timer."""
-        return self._waits - self._unproved
-
-    @property
-    def _waits(self) -> int:
-        # In the middle both the waits and the retransmissions that end them are counted.
-        return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
-
-    @property
-    def _unproved(self) -> int:
-        """Pauses behind a full segment, far from the sender: without a loss they are no waits."""
-        return self._waits if self.is_far and not self.main["loss_events"] else 0
-
-    @property
-    def needless(self) -> int:
-        """Retransmissions of what had arrived, by the sender's signs or the receiver's reports."""
-        return max(int(self.main["retransmissions_spurious"]), int(self.main.back("dsacks")))
-
-    @property
-    def lost(self) -> int:
-        """Segments that were repaired, as far as the capture shows."""
-        return self.repairs + int(self.main["losses_repaired"])
-
-    @property
-    def repairs(self) -> int:
-        """Retransmissions that are not known to be needless."""
-        needless = int(self.main["retransmissions_spurious"])
-        needless += int(self.main["retransmissions_fastopen"])
-        return int(self.main["retransmissions"]) - needless
-
-    def queueing(self, percent: int) -> int:
-        """Return how much longer than the shortest so many percent of the round trips are.
-
-        In the middle the queue is before or behind the capture.
-        """
-        before = (self.main[f"queueing_p{percent}"] or 0) if self.is_far else 0
-        measures = not self.is_far or self.main.place == "middle" or not before
-        if not measures or self.main["rtt_min"] is None:
-            return int(before)
-        return max(int(self.main[f"rtt_p{percent}"]) - int(self.main["rtt_min"]), int(before))
-
-    def packets(self, name: str) -> tuple[int, int]:
-        """Return the first and last packet of a limit or of other evidence."""
-        return int(self.main[f"{name}_first"]), int(self.main[f"{name}_last"])
-
-    @property
-    def has_queue(self) -> bool:
-        return self.queueing(95) >= max(_QUEUE, self.trip // 8)
-
-    @property
-    def loses_at_random(self) -> bool:
-        """True if the delay before losses is not that of a full queue."""
-        delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
-        if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
-            return False  # one loss in a queue that stands all the time proves little
-        return not self.has_queue or (delay is not None and delay < most)
-
+from analysis.analyze import (
+    verdict_network,
+    verdict_opening,
+    verdict_programs,
+    verdict_receiver,
+)
+from analysis.analyze.facts import ConnectionFacts
+from analysis.analyze.verdict_signs import Cause, Signs, SlownessVerdict
 
 Rule = Callable[[Signs], SlownessVerdict | None]
 
@@ -254,226 +30,11 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
             return found
     found_of = [found for rule in RULES if (found := rule(signs))]
     best = max(found_of, key=_weight, default=_unknown(signs))
-    return (_reset(signs) if best.cause in _FAULTLESS else None) or best
+    return (verdict_opening.reset(signs) if best.cause in _FAULTLESS else None) or best
 
 
 def _weight(found: SlownessVerdict) -> float:
     return found.share or 0.0
-
-
-def _unanswered(signs: Signs) -> SlownessVerdict | None:
-    row = signs.facts.row
-    if row["total_packets_b2a"] or not row["syns_a2b"] or row["actual_data_pkts_a2b"]:
-        return None
-    times = short_numbers.counted(int(row["syns_a2b"]), "SYN")
-    why = f"no answer came to {times} in {short_numbers.seconds(signs.facts.duration)}"
-    return SlownessVerdict(Cause.UNANSWERED, why, "a firewall's rules, and the server's address")
-
-
-def _refused(signs: Signs) -> SlownessVerdict | None:
-    row = signs.facts.row
-    is_reset = row["syns_a2b"] and row["resets_sent_b2a"] and not row["syns_b2a"]
-    if not is_reset or row["actual_data_pkts_a2b"]:
-        return None
-    why = f"the server refused the connection by a reset from port {row['port_b']}"
-    return SlownessVerdict(Cause.REFUSED, why, "start the server, or use its port")
-
-
-def _lost_syn(signs: Signs) -> SlownessVerdict | None:
-    row = signs.facts.row
-    waited = (row["connect_time"] or 0) - signs.trip
-    share = waited / max(signs.facts.duration, 1)
-    if row["syns_a2b"] + row["syns_b2a"] < 3 or share < _MOST:
-        return None
-    why = (
-        f"a SYN or its answer was lost: the connection opened {short_numbers.seconds(waited)} late"
-    )
-    return SlownessVerdict(
-        Cause.LOST_SYN, why, "the path's losses, or the server's backlog", share, "all time"
-    )
-
-
-def _black_hole(signs: Signs) -> SlownessVerdict | None:
-    main = signs.main
-    again, missing = int(main["max_#_retrans"]), main.carried - int(main["bytes_acknowledged"])
-    if missing <= 0 or main["bytes_acknowledged"] > 2 * max(main["mss"], 1):
-        return None
-    is_seen = again >= 3 and main["retransmissions_rto"] >= 3
-    is_hole = signs.is_far and main.back("sacks_sent") and signs.facts.duration > _SILENCE
-    if not is_seen and not is_hole:
-        return None
-    proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
-    why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
-    remedy = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1"
-    return SlownessVerdict(
-        Cause.BLACK_HOLE, why, remedy, packets=signs.packets("loss"), confidence="medium"
-    )
-
-
-def _reset(signs: Signs) -> SlownessVerdict | None:
-    row = signs.facts.row
-    resetting = [way for way in signs.facts.directions if way["resets_sent"] and not way["fins"]]
-    if row["complete"] != "reset" or len(resetting) != 1:
-        return None
-    carried = short_numbers.size(signs.main.carried)
-    why = f"{resetting[0].source} reset the connection after {carried}, without a close"
-    return SlownessVerdict(Cause.RESET, why, "the program there, or a firewall between")
-
-
-def _window(signs: Signs) -> SlownessVerdict | None:
-    time, main = signs.windowed - signs.closed, signs.main
-    if time < _MOST * signs.time or signs.reads_slowly:
-        return None
-    window, trip = int(main.back("max_win_adv")), short_numbers.milliseconds(signs.trip)
-    is_known = main["options_known"] and main.back("options_known")
-    is_scaled = all(ask.startswith("Y") for ask in (main[_SCALING], main.back(_SCALING)))
-    allowed = short_numbers.rate(signs.allowed) if signs.trip else "no more"
-    why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
-    cause = Cause.WINDOW
-    remedy = "a larger receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)"
-    if is_known and not is_scaled:
-        cause, remedy = Cause.UNSCALED, "window scaling at both ends"
-        why += ", for windows are not scaled"
-    packets = signs.packets("limited_receiver")
-    return SlownessVerdict(cause, why, remedy, time / signs.time, packets=packets)
-
-
-def _closed(signs: Signs) -> SlownessVerdict | None:
-    time = signs.windowed if signs.reads_slowly else signs.closed
-    if time < _MOST * signs.time:
-        return None
-    closed = short_numbers.seconds(signs.closed)
-    why = f"the receiver's program reads too slowly: its window was closed for {closed}"
-    if not signs.closed:
-        why = "the receiver's program reads too slowly: its window is nearly full"
-    packets = signs.packets("limited_receiver")
-    return SlownessVerdict(
-        Cause.CLOSED, why, "the receiving program", time / signs.time, packets=packets
-    )
-
-
-def _timeouts(signs: Signs) -> SlownessVerdict | None:
-    time = signs.timeouts
-    if time < _MOST * signs.time:
-        return None
-    why = f"the sender waited {short_numbers.seconds(time)} for its retransmission timer"
-    remedy = "the path's losses; SACK, RACK-TLP"
-    packets = signs.packets("loss" if signs.main["loss_first"] else "limited_network")
-    return SlownessVerdict(Cause.TIMEOUT, why, remedy, time / signs.time, packets=packets)
-
-
-def _losses(signs: Signs) -> SlownessVerdict | None:
-    share, events = signs.congested / signs.time, int(signs.main["loss_events"])
-    if share < _MOST or not events or not signs.loses_at_random or _is_reordering(signs):
-        return None
-    lost = short_numbers.counted(signs.lost, "segment")
-    part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
-    packets = signs.packets("loss")
-    is_steady = signs.lost > _PERSISTENT * int(signs.main["actual_data_pkts"])
-    if signs.lost > _POLICED * events or is_steady:
-        bursts = short_numbers.counted(events, "burst")
-        why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
-        remedy = "a lower sending rate (pacing), or the policer's burst size"
-        return SlownessVerdict(
-            Cause.POLICER, why, remedy, share, packets=packets, confidence="medium"
-        )
-    why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
-    return SlownessVerdict(Cause.LOSS, why, "the path's errors; BBR", share, packets=packets)
-
-
-def _is_reordering(signs: Signs) -> bool:
-    """Return whether overtaken packets explain what looks like losses.
-
-    Where data arrives, originals that overtook each other prove it. A sender shows it by episodes
-    in which every retransmission was needless. After a time-out one repair is needed and those
-    behind it are not (go-back-N), so they prove little.
-    """
-    overtaken, events = int(signs.main["reordered"]), int(signs.main["loss_events"])
-    if overtaken > int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"]):
-        return True
-    by_timer = signs.timeouts * 10 > signs.congested
-    return signs.needless >= 3 and 2 * signs.lost < events and not by_timer
-
-
-def _reordering(signs: Signs) -> SlownessVerdict | None:
-    share = signs.congested / signs.time
-    overtaken, needless = int(signs.main["reordered"]), signs.needless
-    if share < _MOST or overtaken + needless < 3 or not _is_reordering(signs):
-        return None
-    proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
-    if not overtaken:
-        proof = f"{short_numbers.counted(needless, 'retransmission')} repaired no loss"
-    why = f"the path reorders packets, which the sender takes for losses: {proof}"
-    return SlownessVerdict(
-        Cause.REORDERING, why, "one path for each flow", share, packets=signs.packets("loss")
-    )
-
-
-def _queue(signs: Signs) -> SlownessVerdict | None:
-    share, queued = signs.congested / signs.time, signs.queueing(50)
-    if share < _MOST or not signs.has_queue or _losses(signs) or _is_reordering(signs):
-        return None
-    packets, delay = signs.packets("limited_network"), short_numbers.milliseconds(queued)
-    if queued >= max(_BLOATED, signs.trip):
-        trip = short_numbers.milliseconds(signs.trip)
-        why = f"a queue adds {delay} to the round trip of {trip}"
-        return SlownessVerdict(
-            Cause.BLOAT, why, "fq_codel or cake at the slowest link", share, packets=packets
-        )
-    reached = short_numbers.rate(signs.main["rate"])
-    why = f"the link's rate of {reached} is reached, with a queue of {delay}"
-    return SlownessVerdict(Cause.LINK, why, "", share, packets=packets)
-
-
-def _start(signs: Signs) -> SlownessVerdict | None:
-    share = signs.congested / signs.time
-    if share < _SHORT or signs.main["loss_events"] or signs.has_queue:
-        return None
-    size = short_numbers.size(signs.main.carried)
-    why = f"{size} end while the congestion window still grows, or the sender paces itself"
-    packets = signs.packets("limited_network")
-    return SlownessVerdict(
-        Cause.START, why, "longer connections", share, packets=packets, confidence="low"
-    )
-
-
-def _delayed(signs: Signs) -> SlownessVerdict | None:
-    waits = max((signs.main, signs.facts.directions[1]), key=lambda way: way["delayed_ack_time"])
-    time, number = int(waits["delayed_ack_time"]), int(waits["delayed_ack_waits"])
-    if number < 2 or time < _MOST * signs.time:
-        return None
-    each = short_numbers.milliseconds(time // number)
-    why = f"small writes wait for delayed ACKs: {number:,} times, {each} each (Nagle's algorithm)"
-    packets = int(waits["delayed_ack_first"]), int(waits["delayed_ack_last"])
-    return SlownessVerdict(
-        Cause.DELAYED_ACK, why, "TCP_NODELAY, or one write for each message",
-        min(time / signs.time, 1.0), "all time", packets,
-    )  # fmt: skip
-
-
-def _answering(signs: Signs) -> SlownessVerdict | None:
-    way, other = signs.main, signs.facts.directions[1]
-    found = [(signs.server, Cause.SERVER, way), (signs.client, Cause.CLIENT, other)]
-    time, cause, who = max(found, key=lambda each: each[0])
-    if time < _MOST * signs.time:
-        return None
-    number = int(who["answers"])
-    times = [short_numbers.milliseconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
-    name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
-    why = f"{name} ({who.source}) took {times[0]} (95 %: {times[1]}) for each of {number:,} turns"
-    slowest = int(who["answer_slowest"])
-    return SlownessVerdict(
-        cause, why, "the program there", time / signs.time, "all time", (slowest, slowest)
-    )
-
-
-def _pauses(signs: Signs) -> SlownessVerdict | None:
-    if signs.pauses < _MOST * signs.time or signs.main["delayed_ack_time"] > signs.pauses:
-        return None
-    why = f"the sending program ({signs.main.source}) paused between its writes"
-    packets = signs.packets("limited_idle")
-    share = signs.pauses / signs.time
-    return SlownessVerdict(Cause.PAUSES, why, "the program there", share, "all time", packets)
 
 
 def _unknown(signs: Signs) -> SlownessVerdict:
@@ -491,18 +52,23 @@ def _unknown(signs: Signs) -> SlownessVerdict:
     return SlownessVerdict(Cause.UNKNOWN, why)
 
 
-OPENING: tuple[Rule, ...] = (_unanswered, _refused, _lost_syn, _black_hole)
+OPENING: tuple[Rule, ...] = (
+    verdict_opening.unanswered,
+    verdict_opening.refused,
+    verdict_opening.lost_syn,
+    verdict_opening.black_hole,
+)
 _FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
 RULES: tuple[Rule, ...] = (
-    _closed,
-    _window,
-    _timeouts,
-    _losses,
-    _reordering,
-    _queue,
-    _start,
-    _delayed,
-    _answering,
-    _pauses,
+    verdict_receiver.closed,
+    verdict_receiver.window,
+    verdict_network.timeouts,
+    verdict_network.losses,
+    verdict_network.reordering,
+    verdict_network.queue,
+    verdict_network.start,
+    verdict_programs.delayed,
+    verdict_programs.answering,
+    verdict_programs.pauses,
 )

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 
 from analysis.__main__ import main
 from analysis.analyze.facts import connection
-from analysis.analyze.verdict import Cause, SlownessVerdict, verdict
+from analysis.analyze.verdict import verdict
+from analysis.analyze.verdict_signs import Cause, SlownessVerdict
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST
 from tests.analysis.looking import Look, only_connection

@@ -1,0 +1,225 @@
+"""Causes of slowness, and the quantities of a connection that rules compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from analysis.analyze import short_numbers
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts
+
+_QUEUE = 5 * 10**6
+"""A shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
+_DISTURBING = 0.6
+"""A sender that queues does so within this part of its longest queue before a loss."""
+_SLOW = 0.4
+"""A window that its reader empties carries more than this part of its size in a round trip."""
+MOST = 0.35
+"""A cause of less than this share of the time is not what makes a connection slow."""
+
+
+class Cause(StrEnum):
+    """Causes of slowness; the values are the words of `--json`."""
+
+    UNANSWERED = "no answer"
+    REFUSED = "refused"
+    LOST_SYN = "lost SYN"
+    BLACK_HOLE = "MTU black hole"
+    RESET = "reset"
+    WINDOW = "receive window"
+    UNSCALED = "window without scale"
+    CLOSED = "zero window"
+    LOSS = "random loss"
+    POLICER = "policer"
+    TIMEOUT = "time-outs"
+    BLOAT = "bufferbloat"
+    LINK = "link rate"
+    START = "slow start"
+    REORDERING = "reordering"
+    DELAYED_ACK = "delayed ACKs"
+    SERVER = "server"
+    CLIENT = "client"
+    PAUSES = "sender pauses"
+    UNKNOWN = "cannot tell"
+
+
+@dataclass(frozen=True)
+class SlownessVerdict:
+    """A cause with its evidence; `share` is of the time that `whole` names."""
+
+    cause: Cause
+    because: str
+    remedy: str = ""
+    share: float | None = None
+    whole: str = "busy time"
+    packets: tuple[int, int] = (0, 0)
+    confidence: str = "high"
+
+    @property
+    def sentence(self) -> str:
+        """The line for the terminal and the page."""
+        begin = {
+            Cause.UNKNOWN: "Cannot tell: ",
+            Cause.LINK: "No fault found: ",
+            Cause.RESET: "Broken off: ",
+        }
+        evidence = "; ".join(self._evidence)
+        text = begin.get(self.cause, "Slow because: ") + self.because
+        text += f" ({evidence})." if evidence else "."
+        return f"{text} Try: {self.remedy}." if self.remedy else text
+
+    @property
+    def _evidence(self) -> list[str]:
+        share = (
+            "" if self.share is None else f"{short_numbers.share(self.share, 1)} of {self.whole}"
+        )
+        first, last = self.packets
+        several = f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
+        doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
+        return [part for part in (share, several if first else "", doubt) if part]
+
+    @property
+    def data(self) -> dict[str, object]:
+        """Members for --json."""
+        return {
+            "cause": str(self.cause),
+            "sentence": self.sentence,
+            "share": self.share,
+            "share_of": self.whole,
+            "packets": list(self.packets) if self.packets[0] else None,
+            "confidence": self.confidence,
+            "remedy": self.remedy or None,
+        }
+
+
+@dataclass(frozen=True)
+class Signs:
+    """Quantities of a connection that rules compare; times in nanoseconds.
+
+    `main` is the direction with more payload.
+    """
+
+    facts: ConnectionFacts
+    main: DirectionFacts
+
+    @property
+    def is_far(self) -> bool:
+        """True if the way to the sender is a large part of the round trip."""
+        return self.main.place in ("receiver", "middle")
+
+    @property
+    def trip(self) -> int:
+        """The shortest round trip that is known; 0 if none is."""
+        row = self.facts.row
+        whole = (row["handshake_outer"] or 0) + (row["handshake_inner"] or 0)
+        measured = 0 if self.is_far else self.main["rtt_min"] or 0
+        return min(filter(None, (whole, measured)), default=0)
+
+    @property
+    def time(self) -> int:
+        """Busy time, and time in which an end had to answer or the sender paused."""
+        return max(self.busy + self.server + self.client + self.pauses, 1)
+
+    @property
+    def busy(self) -> int:
+        return int(self.main["busy"]) - self._unproved
+
+    @property
+    def server(self) -> int:
+        """Time that the main sender took for its answers."""
+        return int(self.main["answer_time"])
+
+    @property
+    def client(self) -> int:
+        """Time that the other end took until it sent again."""
+        return int(self.main.back("answer_time"))
+
+    @property
+    def pauses(self) -> int:
+        """Idle time of the sender within its data."""
+        held = int(self.main["delayed_ack_time"])
+        idle = int(self.main["limited_application"]) - held
+        return max(idle - self.server - self.client, 0)
+
+    @property
+    def closed(self) -> int:
+        return min(int(self.main.back("zero_window_time")), self.windowed)
+
+    @property
+    def windowed(self) -> int:
+        return int(self.main["limited_receiver"])
+
+    @property
+    def allowed(self) -> float:
+        """Bit/s that the largest window allows in the shortest round trip; 0 if unknown."""
+        return 8e9 * int(self.main.back("max_win_adv")) / self.trip if self.trip else 0.0
+
+    @property
+    def reads_slowly(self) -> bool:
+        """True if a window limits the sender to far less than its largest size would."""
+        reached = 8e9 * self.main.carried / max(self.windowed + self.congested + self.timeouts, 1)
+        return reached < _SLOW * self.allowed
+
+    @property
+    def congested(self) -> int:
+        """Time that the network limited, without waits for timers."""
+        return max(int(self.main["limited_network"]) - self.timeouts - self._unproved, 0)
+
+    @property
+    def timeouts(self) -> int:
+        """Time of waits for the retransmission timer."""
+        return self._waits - self._unproved
+
+    @property
+    def _waits(self) -> int:
+        # In the middle both the waits and the retransmissions that end them are counted.
+        return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
+
+    @property
+    def _unproved(self) -> int:
+        """Pauses behind a full segment, far from the sender: without a loss they are no waits."""
+        return self._waits if self.is_far and not self.main["loss_events"] else 0
+
+    @property
+    def needless(self) -> int:
+        """Retransmissions of what had arrived, by the sender's signs or the receiver's reports."""
+        return max(int(self.main["retransmissions_spurious"]), int(self.main.back("dsacks")))
+
+    @property
+    def lost(self) -> int:
+        """Segments that were repaired, as far as the capture shows."""
+        return self.repairs + int(self.main["losses_repaired"])
+
+    @property
+    def repairs(self) -> int:
+        """Retransmissions that are not known to be needless."""
+        needless = int(self.main["retransmissions_spurious"])
+        needless += int(self.main["retransmissions_fastopen"])
+        return int(self.main["retransmissions"]) - needless
+
+    def queueing(self, percent: int) -> int:
+        """Return how much longer than the shortest so many percent of the round trips are.
+
+        In the middle the queue is before or behind the capture.
+        """
+        before = (self.main[f"queueing_p{percent}"] or 0) if self.is_far else 0
+        measures = not self.is_far or self.main.place == "middle" or not before
+        if not measures or self.main["rtt_min"] is None:
+            return int(before)
+        return max(int(self.main[f"rtt_p{percent}"]) - int(self.main["rtt_min"]), int(before))
+
+    def packets(self, name: str) -> tuple[int, int]:
+        """Return the first and last packet of a limit or of other evidence."""
+        return int(self.main[f"{name}_first"]), int(self.main[f"{name}_last"])
+
+    @property
+    def has_queue(self) -> bool:
+        return self.queueing(95) >= max(_QUEUE, self.trip // 8)
+
+    @property
+    def loses_at_random(self) -> bool:
+        """True if the delay before losses is not that of a full queue."""
+        delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
+        if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
+            return False  # one loss in a queue that stands all the time proves little
+        return not self.has_queue or (delay is not None and delay < most)
