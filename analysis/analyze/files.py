@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import heapq
 import io
 import json
@@ -58,11 +59,23 @@ def _listed(entries: Iterator[object], indent: int | None, margin: int) -> Itera
     yield "[]" if before[0] == "[" else f"{outer}]"
 
 
-FORMATS = ("html", "csv", "json", "parquet", "packets", "events", "png", "svg")
+FORMATS = (
+    "html",
+    "csv",
+    "json",
+    "parquet",
+    "ndjson",
+    "directions",
+    "packets",
+    "events",
+    "png",
+    "svg",
+)
 """What --write takes, in the order of its description.
 
-html is graphs.html; csv, json and parquet are connections.csv, .json and .parquet; packets is
-packets.parquet; events is events.csv; png and svg are pictures.
+html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .parquet and .ndjson;
+directions is directions.csv; packets is packets.parquet; events is events.csv; png and svg are
+pictures.
 """
 USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg"})
@@ -145,12 +158,37 @@ def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, pag
         yield "connections.json", map(str.encode, json_pieces(data, indent=1))
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
+    yield from _plain(reading, wanted)
     if "packets" in wanted and packets is not None:
         yield "packets.parquet", _parquet(packets)
     if "events" in wanted and packets is not None:
         from analysis.analyze import events
 
         yield "events.csv", map(str.encode, events.table(reading).csv_parts())
+
+
+def _plain(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
+    """Yield the tables whose names need no quoting."""
+    from analysis.analyze import plain_tables
+
+    capture = of_reading(reading)
+    if "ndjson" in wanted:
+        yield "connections.ndjson", map(str.encode, plain_tables.connections(capture))
+    if "directions" in wanted:
+        yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
+
+
+def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines of a table, its head first; a file of no rows is empty."""
+    text = io.StringIO()
+    for at, row in enumerate(rows):
+        writer = csv.DictWriter(text, row, lineterminator="\n")
+        if not at:
+            writer.writeheader()
+        writer.writerow(row)
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
 
 
 def _parquet(table: ColumnTable) -> bytes:
