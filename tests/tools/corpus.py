@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from analysis.tabular.column_table import ColumnTable
 
 from analysis import flows
 from analysis.flows.events import events
+from analysis.tabular.table import ColumnTable
 from tests.tools import agreement
 from topologies.foundation.errors import CommandError, TcplabError
 
