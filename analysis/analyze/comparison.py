@@ -16,7 +16,8 @@ from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
 from analysis.analyze.facts import connection
 from analysis.analyze.listed import ListedCapture
-from analysis.analyze.verdict import Cause, Signs, verdict
+from analysis.analyze.verdict import verdict
+from analysis.analyze.verdict_signs import Cause, Signs
 from topologies.foundation.errors import TcplabError
 
 _ALIKE = 1.25
