@@ -19,6 +19,7 @@ from topologies.discipline_parameters import (
     require_order,
 )
 from topologies.disciplines import Discipline, Red, Settings
+from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Count, Duration, Frequency, Packets, Share, Size
 
 _256TH = 1e6 / 256  # of a hertz
@@ -144,6 +145,7 @@ class Dualpi2(Discipline):
         ),
         Setting("coupling_factor", Count, "Square-root law against linear one.", "1", "255"),
         Setting("step_thresh", Duration, "Wait from which L4S packets are marked.", "1us", "1s"),
+        Setting("step_packets", Packets, "L4S packets from which more are marked.", "1", "1000000"),
         Setting("min_qlen_step", Packets, "Shortest queue with that step.", "0", "1000000"),
         Setting(
             "classic_protection",
@@ -165,6 +167,7 @@ class Dualpi2(Discipline):
         "tupdate": (4, "=I"),
         "alpha": (5, "=I"),
         "beta": (6, "=I"),
+        "step_packets": (7, "=I"),
         "step_thresh": (8, "=I"),
         "min_qlen_step": (9, "=I"),
         "coupling_factor": (10, "=B"),
@@ -173,6 +176,15 @@ class Dualpi2(Discipline):
         "classic_protection": (13, "=B"),
         "ecn": (14, "=B"),
     }
+
+    def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
+        if {"step_thresh", "step_packets"} <= {name for name, _ in given}:
+            raise UsageError(
+                "dualpi2 has one step, in time or in packets.",
+                "Leave out step_thresh or step_packets.",
+            )
+        return super().words(queue, frame, rate, given)
+
     counters = (
         *("prob", "delay_c", "delay_l", "packets_in_c", "packets_in_l", "maxq"),
         *("ecn_mark", "step_marks", "credit", "memory_used", "max_memory_used", "memory_limit"),

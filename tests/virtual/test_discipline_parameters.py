@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,8 @@ VALUES = {
     "beta": "19",
     "classic_protection": "15%",
 }
+LINK = Channel(Rate.parse("10mbit"), queue=Packets(100))
+ALONE = "step_packets"  # dualpi2 has one step, which step_thresh sets in time
 KINDS = {Size: "9000B", Rate: "3mbit", Share: "20%"}
 
 
@@ -57,14 +60,18 @@ def value(managed: Discipline, each: Setting | Choice) -> str:
 
 def network() -> TopologySpec:
     channels = [
-        Channel(
-            Rate.parse("10mbit"),
-            queue=Packets(100),
+        replace(
+            LINK,
             discipline=name,
-            settings=tuple((each.name, value(managed, each)) for each in managed.parameters),
+            settings=tuple(
+                (each.name, value(managed, each))
+                for each in managed.parameters
+                if each.name != ALONE
+            ),
         )
         for name, managed in disciplines().items()
     ]
+    channels.append(replace(LINK, discipline="dualpi2", settings=((ALONE, "4"),)))
     hosts = [Node(f"h{number}", "host") for number in range(len(channels))]
     links = (Link("s1", host.name, channel) for host, channel in zip(hosts, channels, strict=True))
     return TopologySpec("each", (*hosts, Node("s1", "switch")), tuple(links))

@@ -109,7 +109,7 @@ class KernelVersion:
 
 ACCURATE_ECN = "accurate ECN"
 """A need of flows (tcp_ecn=3)."""
-_ACCURATE_SINCE = "6.18"
+_ACCURATE_SINCE = "7.0"
 
 
 @cache
