@@ -67,7 +67,8 @@ def as_script(data: dict[str, Any]) -> str:
 
 def latest(graphs: Iterable[Graph]) -> float:
     """Return the latest time of graphs over time, in ns."""
-    layers = (layer for graph in graphs if graph.over_time for layer in graph.layers)
+    drawn = (layer for graph in graphs if graph.over_time for layer in graph.layers)
+    layers = (layer for layer in drawn if len(layer))
     return max(
         (float(np.max(layer.x if layer.end is None else layer.end)) for layer in layers),
         default=0.0,

@@ -19,6 +19,7 @@ from analysis.graphs import ladder, mark_rows, timelines, views, webpage
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
 from analysis.graphs.pictures import write_pictures
+from analysis.graphs.stored import latest
 from analysis.records.socket_samples import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
@@ -321,3 +322,13 @@ def test_any_beginning_of_a_capture_gives_graphs(
     )
     if count == 12 and not whole_way:
         assert len(write_pictures(cut, tmp_path)) >= 4
+
+
+def test_a_layer_without_marks_has_no_latest_time(
+    lossy: tuple[graphs.Capture, graphs.Capture],
+) -> None:
+    graph = _graph(lossy, "queue_time")
+    empty = replace(graph.layers[0], x=graph.layers[0].x[:0], y=graph.layers[0].y[:0], end=None)
+    with_empty = replace(graph, layers=(*graph.layers, empty))
+    assert latest([with_empty]) == latest([graph]) > 0
+    assert latest([replace(graph, layers=(empty,))]) == 0
