@@ -135,7 +135,8 @@ class _PgfRenderer(RendererPgf):
 
 
 _PGF = (
-    "%% A figure by tcplab. In the preamble: \\usepackage{pgf}. In the text: \\input{FILE.pgf}\n"
+    "%% A figure by tcplab. In the preamble: \\usepackage{pgf}\\usepackage[strings]{underscore}\n"
+    "%% In the text: \\input{FILE.pgf}\n"
     "\\begingroup\\makeatletter\\def\\mathdefault#1{#1}\\sffamily\\scriptsize\n"
     "\\begin{pgfpicture}\n"
     "\\pgfpathrectangle{\\pgfpointorigin}{\\pgfqpoint{%fin}{%fin}}\n"
