@@ -6,9 +6,9 @@ from analysis.analyze import short_numbers
 from analysis.analyze.verdict_signs import MOST, Cause, Signs, SlownessVerdict
 
 _BLOATED = 100 * 10**6
-_POLICED = 2.2
+_POLICED = 1.75
 """Lost packets for each event: random losses come alone."""
-_PERSISTENT = 0.08
+_PERSISTENT = 0.05
 """A path that loses this part of the packets at random is rare; a policer does."""
 _SHORT = 0.25
 """The share that is enough for slow start, whose gaps between rounds are no limit's."""
@@ -28,11 +28,13 @@ def losses(signs: Signs) -> SlownessVerdict | None:
     share, events = signs.congested / signs.time, int(signs.main["loss_events"])
     if share < MOST or not events or not signs.loses_at_random or _is_reordering(signs):
         return None
+    if events == 1 and signs.timeouts >= MOST * signs.time:
+        return None  # the sender slows down after the time-out
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
     is_steady = signs.lost > _PERSISTENT * int(signs.main["actual_data_pkts"])
-    if signs.lost > _POLICED * events or is_steady:
+    if is_steady or (signs.is_direct and signs.lost > _POLICED * events):
         bursts = short_numbers.counted(events, "burst")
         why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
         remedy = "a lower sending rate (pacing), or the policer's burst size"
@@ -54,13 +56,14 @@ def _is_reordering(signs: Signs) -> bool:
     if overtaken > int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"]):
         return True
     by_timer = signs.timeouts * 10 > signs.congested
-    return signs.needless >= 3 and 2 * signs.lost < events and not by_timer
+    is_needless = signs.needless >= 3 or (signs.needless and not signs.lost)
+    return bool(is_needless and 2 * signs.lost < events and not by_timer)
 
 
 def reordering(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
     overtaken, needless = int(signs.main["reordered"]), signs.needless
-    if share < MOST or overtaken + needless < 3 or not _is_reordering(signs):
+    if share < MOST or not _is_reordering(signs):
         return None
     proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
     if not overtaken:

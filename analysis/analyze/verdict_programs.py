@@ -37,7 +37,10 @@ def answering(signs: Signs) -> SlownessVerdict | None:
 
 
 def pauses(signs: Signs) -> SlownessVerdict | None:
-    if signs.pauses < MOST * signs.time or signs.main["delayed_ack_time"] > signs.pauses:
+    if (
+        signs.pauses < max(MOST * signs.time, 2 * signs.trip)
+        or signs.main["delayed_ack_time"] > signs.pauses
+    ):
         return None
     why = f"the sending program ({signs.main.source}) paused between its writes"
     packets = signs.packets("limited_idle")

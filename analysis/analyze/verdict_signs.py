@@ -214,7 +214,16 @@ class Signs:
 
     @property
     def has_queue(self) -> bool:
-        return self.queueing(95) >= max(_QUEUE, self.trip // 8)
+        """True if packets wait in a queue, if only before a loss."""
+        # In the middle a repair that is under way makes this delay too long.
+        before = 0 if self.main.place == "middle" else int(self.main["loss_delay"] or 0)
+        longest = max(self.queueing(95), before)
+        return longest >= max(_QUEUE, self.trip // 8)
+
+    @property
+    def is_direct(self) -> bool:
+        """True if packets hardly ever wait."""
+        return self.queueing(95) < _QUEUE
 
     @property
     def loses_at_random(self) -> bool:

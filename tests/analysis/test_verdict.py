@@ -170,3 +170,33 @@ def test_full_segments_before_pauses_are_no_time_outs_without_a_loss(look: Look)
             flow.a.send(1.0 + turn + TRIP + place * 1e-3, 1460)
             flow.b.ack(1.0 + turn + TRIP + place * 1e-3)
     assert judged(look, flow).cause == Cause.CLIENT
+
+
+def test_a_single_round_trip_is_no_pause(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    flow.a.send(TRIP, 100)
+    for place in range(4):
+        flow.b.send(TRIP + 0.001 + place * 1e-4, FULL - 200)
+        flow.a.ack(2 * TRIP + 0.002 + place * 1e-4)
+    assert judged(look, flow).cause != Cause.PAUSES
+
+
+def test_bursts_of_losses_without_a_queue_are_a_policer(look: Look) -> None:
+    flow, at = MadeCapture().flow().open(rtt=TRIP), 1.0
+    for _episode in range(5):
+        at = rounds(flow, at, 4)
+        first = flow.a.next
+        flow.a.burst(at, 10, size=FULL)
+        flow.b.ack(at + TRIP, to=first + 4 * FULL)
+        for place in range(4):
+            flow.b.ack(
+                at + TRIP + place * 1e-3,
+                to=first + 4 * FULL,
+                sacks=[(first + 8 * FULL, first + 10 * FULL)],
+            )
+        for place in range(4, 8):
+            flow.a.send(at + TRIP + 0.004, FULL, seq=first + place * FULL)
+        flow.b.ack(at + 2 * TRIP + 0.004)
+        at += 2 * TRIP + 0.01
+    found = judged(look, flow)
+    assert found.cause == Cause.POLICER and "20 segments" in found.because
