@@ -45,15 +45,17 @@ class NetworkOptions:
 
     `project` is a folder that programs see and may write to, for the guest alone; `folders` are
     more that they see. `root` is an unpacked system that they see instead of this computer's.
-    `sysctls` are of all hosts. `clock` is the time at the start, in ISO 8601.
-    `patience` are wall seconds that an order may take. With cpu="host" computing takes virtual time
-    as it takes this computer's, so no run repeats another.
+    `sysctls` are of all hosts. `captures` are interfaces of switches and routers, such as r1-eth1,
+    that are captured as hosts are. `clock` is the time at the start, in ISO 8601. `patience` are
+    wall seconds that an order may take. With cpu="host" computing takes virtual time as it takes
+    this computer's, so no run repeats another.
     """
 
     project: Path | str = field(default_factory=Path.cwd)
     folders: tuple[Path | str, ...] = ()
     root: Path | str | None = None
     sysctls: Mapping[str, str] = field(default_factory=dict)
+    captures: tuple[str, ...] = ()
     kernel: str = DEFAULT
     clock: str = CLOCK
     memory_mib: int = 1024
@@ -111,7 +113,7 @@ def _running(
 ) -> Iterator[Network]:
     project = Path(options.project).resolve()
     folders = folders_for(project, map(Path, options.folders), options.root)
-    spec = DrivenSpec(topology, folders.for_guest, tuple(options.sysctls.items()))
+    spec = DrivenSpec(topology, folders.for_guest, tuple(options.sysctls.items()), options.captures)
     ready = _lab(options.kernel)
     archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
     with claimed_processor() as processor:

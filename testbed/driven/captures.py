@@ -19,11 +19,16 @@ _TURNS = 100  # given to tcpdump at most
 
 
 @contextmanager
-def captured(live: LiveNetwork, job: JobContext) -> Iterator[dict[str, int]]:
-    """Capture on each host until the block ends; yields the process of each capture's file."""
+def captured(
+    live: LiveNetwork, job: JobContext, also: tuple[str, ...] = ()
+) -> Iterator[dict[str, int]]:
+    """Capture on each host, and on the interfaces `also`, until the block ends.
+
+    Yields the process of each capture's file.
+    """
     started = {}
     for port in live.topology.ports:
-        if live.topology.kind(port.node) == "host":
+        if port.name in also or live.topology.kind(port.node) == "host":
             said = job.work / f"{port.name}.tcpdump.txt"
             command = f"tcpdump -Z root -n -p -i {port.name} -B 8192 --immediate-mode -U --nano -w"
             words = [*command.split(), str(job.work / f"{port.name}.pcap")]

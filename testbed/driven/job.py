@@ -37,11 +37,15 @@ _LISTENS = "0A"  # TCP_LISTEN in /proc/net/tcp
 
 @dataclass(frozen=True)
 class DrivenSpec:
-    """A network to drive, and what its programs see. All hosts are captured."""
+    """A network to drive, and what its programs see.
+
+    All hosts are captured, and the interfaces of `captures`.
+    """
 
     topology: TopologySpec
     folders: HostFolders
     sysctls: tuple[tuple[str, str], ...] = ()
+    captures: tuple[str, ...] = ()
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -61,7 +65,7 @@ def perform(data: Any, job: JobContext) -> None:
         for host in hosts:
             make_root(host, live.pid(host), spec.folders)
             live.set_sysctls(host, {**_LOOPBACK, **dict(spec.sysctls)})
-        with captured(live, job) as captures:
+        with captured(live, job, spec.captures) as captures:
             live.shape()
             network = DrivenNetwork(live, job, captures)
             try:

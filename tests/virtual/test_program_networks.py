@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from analysis.flows import read
 from experiments.programs.link import channel
 from experiments.programs.network import Network
 from experiments.programs.start import NetworkOptions, started
@@ -59,11 +60,13 @@ def serving(topology: TopologySpec, server: str = "h2", **options: Any) -> Itera
 
 
 def test_hosts_reach_each_other_over_ipv6_by_name(ready_lab) -> None:
-    with serving(chain(2, NEAR)) as network:
+    with serving(chain(2, NEAR), captures=("r1-eth1",)) as network:
         ipv4, ipv6 = (network.h1.call(seen_as, "h2", kind) for kind in (False, True))
         assert (ipv4[0], ipv6[0]) == ("10.0.0.1", "fd00::1")
         assert ipv6[2] == pytest.approx(ipv4[2], abs=0.001)
         assert len(network.capture("h1").connections) == 2
+        on_the_way = read(network.out / "r1-eth1.pcap").connections
+        assert on_the_way["vantage"].to_list() == ["middle", "middle"]
 
 
 def test_a_pulled_cable_takes_the_carrier_and_a_plugged_one_brings_it_back(ready_lab) -> None:
