@@ -8,8 +8,6 @@ from analysis.analyze.verdict_signs import MOST, Cause, Signs, SlownessVerdict
 _BLOATED = 100 * 10**6
 _POLICED = 1.75
 """Lost packets for each event: random losses come alone."""
-_PERSISTENT = 0.05
-"""A path that loses this part of the packets at random is rare; a policer does."""
 _SHORT = 0.25
 """The share that is enough for slow start, whose gaps between rounds are no limit's."""
 
@@ -33,8 +31,7 @@ def losses(signs: Signs) -> SlownessVerdict | None:
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
-    is_steady = signs.lost > _PERSISTENT * int(signs.main["actual_data_pkts"])
-    if is_steady or (signs.is_direct and signs.lost > _POLICED * events):
+    if signs.is_direct and signs.lost > _POLICED * events:
         bursts = short_numbers.counted(events, "burst")
         why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
         remedy = "a lower sending rate (pacing), or the policer's burst size"

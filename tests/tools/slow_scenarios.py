@@ -65,7 +65,7 @@ def _closed(draw: Random) -> Transfer:
 
 
 def _loss(draw: Random) -> Transfer:
-    link = _link(draw, (30, 90), 2, loss=f"{draw.uniform(0.5, 2):.2f}%")
+    link = _link(draw, (30, 90), 2, loss=f"{draw.uniform(0.5, 5):.2f}%")
     return Transfer(link, {"bytes": 4_000_000}, control=draw.choice(("cubic", "reno", "htcp")))
 
 
