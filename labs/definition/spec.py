@@ -199,7 +199,7 @@ class Question:
 
 
 ValueSource = Literal[
-    "iperf", "datagrams", "counters", "sockets", "queues", "frames", "connections"
+    "iperf", "datagrams", "exchanges", "counters", "sockets", "queues", "frames", "connections"
 ]
 
 

@@ -86,6 +86,7 @@ def _minutes_of(question: Question) -> float:
 _SOURCES: dict[ValueSource, str] = {
     "iperf": r"\.(?:server|client)\.txt",
     "datagrams": r"\bdatagrams?\b.*\.server\.txt|\.server\.txt.*\bdatagrams?\b",
+    "exchanges": r"exchanges\.json",
     "counters": r"counters\.json",
     "sockets": r"sockets\.jsonl",
     "queues": r"qdiscs\.json",

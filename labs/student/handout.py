@@ -142,15 +142,21 @@ def _drawn(network: TopologySpec, words: Mapping[str, Any]) -> str:
 
 
 def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
-    shown = flows if len(flows) <= _MOST_FLOWS else flows[:2]
-    for flow in shown:
-        iperf = "udp" if flow.rate else "data" if flow.amount else "tcp"
-        kind = "programs" if flow.program else iperf
-        what = flow.rate or flow.amount or flow.duration
-        own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
-        yield words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port) + own
-    if len(shown) < len(flows):
-        yield words["more"].format(len(flows) - len(shown))
+    alike = [flow for flow in flows if not flow.traffic]
+    shown = alike if len(alike) <= _MOST_FLOWS else alike[:2]
+    yield from (_flow(flow, words) for flow in shown)
+    if len(shown) < len(alike):
+        yield words["more"].format(len(alike) - len(shown))
+    yield from (_flow(flow, words) for flow in flows if flow.traffic)
+
+
+def _flow(flow: Flow, words: Mapping[str, Any]) -> str:
+    iperf = "udp" if flow.rate else "data" if flow.amount else "tcp"
+    kind = "traffic" if flow.traffic else "programs" if flow.program else iperf
+    what = flow.traffic.split()[0] if flow.traffic else flow.rate or flow.amount or flow.duration
+    own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
+    sentence: str = words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
+    return sentence + own
 
 
 def answer_kind(lab: LabSpec, question: Question, words: Mapping[str, Any]) -> str:

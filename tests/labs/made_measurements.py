@@ -125,6 +125,16 @@ def _marked(run: str, repeated: float, marks: float, total: float) -> dict[Place
     return counts | named | measured(run, "as_set", **rates)
 
 
+def _home(run: str, ping: float, late: float) -> dict[Place, float]:
+    return measured(
+        run,
+        "home",
+        ping__exchange_p50_ms=ping,
+        web__exchange_p50_ms=900.0,
+        call__late_percent=late,
+    )
+
+
 def _varied_delay() -> dict[Place, float]:
     counts = measured("varied", "cubic", path__lost=0.0, path__dropped=0.0, run__reorderings=900.0)
     rates = {"steady": 94e3, "varied": 1200.0, "counting": 1e4, "patient": 5e4}
@@ -209,6 +219,15 @@ LABS = {
             {("managed", "together", "run.total_goodput_kbit_s"): 5000.0},
         ),
         right={"which_record": {"least"}, "who_suffers": {"call"}},
+    ),
+    "bufferbloat_home": MadeLab(
+        _home("busy", 500.0, 95.0) | _home("router", 510.0, 96.0),
+        (
+            {("busy", "home", "call.late_percent"): 5.0},
+            {("router", "home", "ping.exchange_p50_ms"): 40.0},
+        ),
+        right={"where": {"modem"}},
+        wrong={"where": {"router", "server"}},
     ),
     "ecn_and_red": MadeLab(
         _marked("dropping", 50.0, 0.0, 5700.0) | _marked("marking", 1.0, 45.0, 5720.0),

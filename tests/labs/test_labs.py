@@ -202,6 +202,13 @@ def test_a_handout_tells_the_channel_once_and_no_round_trip_that_is_asked() -> N
     assert "when no packet waits" in fairness and "when no packet waits" not in first_look
 
 
+def test_a_handout_names_the_applications_next_to_many_flows() -> None:
+    lab = catalogue.find("bufferbloat_home")
+    handout = handout_text(lab, variant(COURSE, lab, "ann"))
+    assert "and 2 more flows like the last; an application of kind `ping` from h1 to h2" in handout
+    assert "kind `users` from h1 to h2 (flow `web`, port 6003)" in handout
+
+
 def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) -> None:
     findings = [f"{finding.where}: {finding.text}" for finding in check(assignment)]
     assert "sack: this run is not there yet: ./tcplab lab run" in findings

@@ -16,7 +16,11 @@ MOST_UNEVEN = 5.0
 """Percent of the points that a variant may give over another to the same kind of student."""
 
 _TRIP = "(2 * delay + {} * 8 * 1514 / bw) * 1000 within 20%"
-RULES = {"ecn_and_red": {"trip_rule": (_TRIP.format("(queue / 6 + 4)"), _TRIP.format("queue"))}}
+_SHAPED = "(1.5 / shape if shape < 1 else 0.65 * queue)"
+RULES = {
+    "ecn_and_red": {"trip_rule": (_TRIP.format("(queue / 6 + 4)"), _TRIP.format("queue"))},
+    "bufferbloat_home": {"ping_rule": (_TRIP.format(_SHAPED), _TRIP.format("0.65 * queue"))},
+}
 """Rules of forecasts: one that understands the network, and one that is wrong about it."""
 
 

@@ -12,7 +12,7 @@ from experiments.harness.definition.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
-WITHOUT_A_CLAIM = ("playground", "own_transport")  # what the live page and a lab run
+WITHOUT_A_CLAIM = ("playground", "own_transport", "home_uplink")  # of the live page and of labs
 PACKAGES = ("topologies", "testbed", "analysis", "experiments")
 NOT_FOR_STUDIES = (
     "analysis.pages",

@@ -1,0 +1,1 @@
+"""The lab about bufferbloat at home."""
