@@ -4,7 +4,7 @@ Keys are those of analysis.measures.metrics (server.rate, nstat.TcpRetransSegs,
 sender.rexmt_data_pkts, pauses.total, ...), FLOW.METRIC for each flow, and run.METRIC for all flows
 with the columns of a sweep.
 
-Evidence has the keys of labs.measuring.events.
+Evidence has the keys of analysis.measures.evidence.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from analysis.measures.evidence import EVENTS, PREFIX, frame_values, line_values
 from analysis.measures.metrics import columns, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
 from analysis.records.socket_samples import by_port
-from labs.measuring.events import EVENTS, PREFIX, frame_values, line_values
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from analysis.measures.evidence import PREFIX
 from analysis.tabular.table import ColumnTable, TableColumn
 from labs.definition import catalogue
 from labs.definition.answers import read_sheet
@@ -21,7 +22,6 @@ from labs.definition.assignment import (
     variant_from,
 )
 from labs.definition.runs import run_folder
-from labs.measuring.events import PREFIX
 from labs.measuring.measures import Values, values_of
 from labs.student.hand_in import check as check
 from labs.student.hand_in import pack as pack

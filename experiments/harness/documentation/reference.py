@@ -20,6 +20,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import testbed
 from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
+from analysis.measures.evidence import EVENTS
 from analysis.measures.metrics import columns, measures, terms
 from experiments.harness.definition.catalogue import Experiment, catalogue
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
@@ -46,9 +47,10 @@ _EXAMPLES: tuple[Any, ...] = (
     Flow("flow1", "h1", "h2", _MINUTE, Size.parse("64KiB"), interval=Duration.parse("1s")),
 )
 """Specs with a value in each field that has bounds."""
+_TABLES = ("sweep", "measures", "events", "connections", "tcptrace", "packets")
 _SINGLE = (
     *("units", "experiment-spec", "topology-spec", "disciplines"),
-    *(f"columns/{name}" for name in ("sweep", "measures", "connections", "tcptrace", "packets")),
+    *(f"columns/{name}" for name in _TABLES),
 )
 """Templates of one page each."""
 
@@ -64,6 +66,7 @@ def reference(root: click.Group, program: str) -> dict[str, str]:
         "metrics": columns().values(),
         "measures": measures(),
         "terms": terms().values(),
+        "events": EVENTS,
         "ours": OURS,
         "tcptrace": TCPTRACE,
         "packets": PACKETS,

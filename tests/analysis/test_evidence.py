@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from analysis import flows
-from labs.measuring.events import EVENTS, PREFIX, events, frame_values
+from analysis.measures.evidence import EVENTS, PREFIX, events, frame_values
 from tests.analysis.captures import MadeCapture
 from tests.analysis.frames import ACK, CWR, ECE
 
