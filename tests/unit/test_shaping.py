@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from testbed.guest.shaping import commands, compare
+from testbed.guest.shaping import FRAME, burst, commands, compare
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel
@@ -122,3 +122,18 @@ def test_queues_of_bytes_hold_that_many_full_frames_of_their_network(
     rows[3]["options"] = {field: 8 * each}
     with pytest.raises(TcplabError, match="50 packets was asked for, the kernel has 8 packets"):
         compare("s1-eth2", channel, rows, frame=9014)
+
+
+@pytest.mark.parametrize(("rate", "size"), [("1mbit", 2 * FRAME), ("1gbit", 31_250)])
+def test_a_burst_is_two_frames_or_what_the_rate_carries_for_a_late_timer(
+    rate: str, size: int
+) -> None:
+    assert burst(Channel(bandwidth=Rate.parse(rate))) == size
+
+
+def test_a_processing_time_is_a_delay_that_varies_in_whole_microseconds() -> None:
+    channel = Channel(Rate.parse("3mbit"), processing=Share.parse("100%"))
+    half = channel.processing_time.base // 2
+    assert half % 1000  # of the 4 ms of a full frame
+    (netem,) = (line for line in commands("s1-eth2", channel) if "netem" in line)
+    assert f"delay {half // 1000}.000us {half // 1000}.000us" in netem

@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
+from topologies.foundation.units import (
+    WHOLE,
+    Duration,
+    Frequency,
+    Packets,
+    Quantity,
+    Rate,
+    Share,
+    Size,
+)
 
 KINDS: list[type[Quantity]] = [Rate, Duration, Share, Size, Packets]
 
@@ -21,6 +30,11 @@ KINDS: list[type[Quantity]] = [Rate, Duration, Share, Size, Packets]
         (Duration, "40ms", 40 * 10**6),
         (Duration, "0.5s", 5 * 10**8),
         (Duration, "30min", 1800 * 10**9),
+        (Duration, "2h", 7200 * 10**9),
+        (Frequency, "0.16Hz", 160_000),
+        (Packets, "3p", 3),
+        (Size, "2MiB", 2 << 20),
+        (Size, "3GiB", 3 << 30),
         (Share, "10%", 10**9),
         (Share, "0.000001%", 100),
         (Share, "100%", WHOLE.base),
