@@ -97,7 +97,7 @@ CASES = {
     "Redis, redis-cli": MatrixCase(
         "redis-server --port 7000 --protected-mode no --save ''",
         "redis-cli -h h2 -p 7000 set a b && redis-cli -h h2 -p 7000 get a &&"
-        " redis-benchmark -h h2 -p 7000 -n 20 -c 1 -t set,get -q",
+        " redis-benchmark -h h2 -p 7000 -n 20 -c 4 -t set,get -q",
         ("redis-server", "redis-benchmark"),
     ),
     "tokio": MatrixCase(

@@ -135,7 +135,11 @@ def test_the_packets_are_the_same_with_pauses_and_in_the_other_sandbox(
     assert len(once[0]) == 2 and "20 answers" in once[1]
 
 
-@pytest.mark.parametrize("ask", ["os.sched_yield()", "time.monotonic()"])
+WRITABLE = "__import__('select').select([], [sys.stderr], [])"
+SPINS = ["os.sched_yield()", "time.monotonic()", WRITABLE, "os.getpid()"]
+
+
+@pytest.mark.parametrize("ask", SPINS)
 def test_a_program_that_asks_again_and_again_moves_time_alike(
     ready_lab, project: Path, ask: str
 ) -> None:
