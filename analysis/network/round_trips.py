@@ -203,7 +203,7 @@ def _of_flow(
     if full > 1 - LIMITED:
         measured += f"; the link was in use for {percent(min(full, 1.0))}"
         return CheckFinding(SENDER_KIND, place, "the network", measured, CheckOutcome.GOOD)
-    idle = _idle(busy)
+    idle = 0.0 if flow.traffic else _idle(busy)  # an application pauses as it was asked to
     what, share = max(shares.items(), key=lambda pair: pair[1])
     sentence = f"{flow.name} was held back by {what} for {percent(share)} of its time, not by the"
     sentence += " network: its throughput is the buffer's (net.ipv4.tcp_wmem, tcp_rmem)."

@@ -40,7 +40,7 @@ class RunFlow(Struct, frozen=True):
     """An iperf connection, or one of a `program`; `port` is the receiver's.
 
     One with a `rate` is of UDP. One with a `window` was given socket buffers (iperf -w), which are
-    meant to limit it.
+    meant to limit it. `traffic` is what an application sent instead; calls and pings are of UDP.
     """
 
     name: str = "flow1"
@@ -53,12 +53,13 @@ class RunFlow(Struct, frozen=True):
     duration: str = ""
     congestion_control: str = ""
     program: Any = None
+    traffic: str = ""
 
     @property
     def protocol(self) -> str:
         if isinstance(self.program, dict):
             return "udp" if self.program.get("protocol") == "udp" else "tcp"
-        return "udp" if self.rate else "tcp"
+        return "udp" if self.rate or self.traffic.startswith(("call", "ping")) else "tcp"
 
     @property
     def windowed(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +105,21 @@ def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> No
     # A wrong delay or rate is seen by what counts the packets at the link, too.
     assert wrong.keys() - kinds <= {queues.BOUND, queues.FULL, round_trips.KIND}
     assert len(verdict.reasons) == len(wrong)
+
+
+@pytest.mark.parametrize(("flow", "expected"), [({}, CARE), ({"traffic": "users"}, GOOD)])
+def test_pauses_are_as_asked_only_of_an_application(
+    flow: dict[str, str], expected: Usability, tmp_path: Path
+) -> None:
+    folder = MadeNetwork(flow=flow).write(tmp_path)
+    samples = folder / TRIAL / "h1.sockets.jsonl"
+    halved = re.sub(
+        r'"busy_us": ([\d.]+)',
+        lambda found: f'"busy_us": {float(found[1]) / 2}',
+        samples.read_text(),
+    )
+    samples.write_text(halved)
+    assert judged(folder).verdict == expected
 
 
 def test_a_packet_that_is_under_way_as_the_captures_end_is_no_loss(tmp_path: Path) -> None:
