@@ -19,6 +19,7 @@ from analysis.rendering import page_files
 from topologies.foundation.errors import UsageError
 
 if TYPE_CHECKING:
+    from analysis.graphs import PageAnswer
     from analysis.tabular.table import ColumnTable
 
 
@@ -226,14 +227,13 @@ def write_graphs(
         notes = [
             f"{label}: {sentence}"
             for label, reading in readings
-            for sentence in (*_verdicts(reading), *doubts(of_reading(reading)))
+            for sentence in doubts(of_reading(reading))
         ]
         count = max(len(reading.connection_table) for _, reading in readings)
         # The page itself states its limit.
         notes += not_drawn(count, GRAPHS & set(wanted) - {"html"})
-        page_files.write(
-            folder, [("graphs.html", graphs.page(title, captures, notes=notes).encode())], _COMMAND
-        )
+        text = graphs.page(title, captures, answers=_answers(readings), notes=notes)
+        page_files.write(folder, [("graphs.html", text.encode())], _COMMAND)
         written.append(folder / "graphs.html")
     pictures = [word for word in ("png", "svg") if word in wanted]
     if pictures:
@@ -242,11 +242,19 @@ def write_graphs(
     return written
 
 
-def _verdicts(reading: Reading) -> Iterator[str]:
-    """Yield the verdicts on the connections with most data, for the top of the page."""
-    found = map(connection, of_reading(reading).rows())  # one at a time: a row takes 10 kB
-    for facts in heapq.nlargest(_JUDGED, found, key=lambda facts: facts.carried):
-        yield f"Connection {facts.number}: {verdict(facts).sentence}"
+def _answers(readings: Sequence[tuple[str, Reading]]) -> list[PageAnswer]:
+    """Return the verdicts on the connections with most data, each named if there are several."""
+    from analysis.graphs import PageAnswer
+
+    answers = []
+    for label, reading in readings:
+        found = map(connection, of_reading(reading).rows())  # one at a time: a row takes 10 kB
+        for facts in heapq.nlargest(_JUDGED, found, key=lambda facts: facts.carried):
+            names = [label] * (len(readings) > 1)
+            names += [f"connection {facts.number}"] * (len(reading.connection_table) > 1)
+            found_of = verdict(facts)
+            answers.append(PageAnswer(", ".join(names), found_of.reason, found_of.advice))
+    return answers
 
 
 def labels(paths: Sequence[Path]) -> list[str]:

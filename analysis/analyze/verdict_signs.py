@@ -57,7 +57,17 @@ class SlownessVerdict:
 
     @property
     def sentence(self) -> str:
-        """The line for the terminal and the page."""
+        """The line for the terminal."""
+        return f"{self.reason} {self.advice}".rstrip()
+
+    @property
+    def advice(self) -> str:
+        """The remedy as a sentence; empty without one."""
+        return f"Try: {self.remedy}." if self.remedy else ""
+
+    @property
+    def reason(self) -> str:
+        """The cause and its evidence as a sentence."""
         begin = {
             Cause.UNKNOWN: "Cannot tell: ",
             Cause.LINK: "No fault found: ",
@@ -65,8 +75,7 @@ class SlownessVerdict:
         }
         evidence = "; ".join(self._evidence)
         text = begin.get(self.cause, "Slow because: ") + self.because
-        text += f" ({evidence})." if evidence else "."
-        return f"{text} Try: {self.remedy}." if self.remedy else text
+        return text + (f" ({evidence})." if evidence else ".")
 
     @property
     def _evidence(self) -> list[str]:

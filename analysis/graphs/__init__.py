@@ -7,6 +7,6 @@ A file a graph turns packets into layers of marks (`Graph`); two renderers draw 
 """
 
 from analysis.graphs.capture import Capture
-from analysis.graphs.webpage import page
+from analysis.graphs.webpage import PageAnswer, page
 
-__all__ = ["Capture", "page"]
+__all__ = ["Capture", "PageAnswer", "page"]

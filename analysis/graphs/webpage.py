@@ -1,6 +1,7 @@
 """All graphs as one HTML file that needs neither a network nor a server."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,13 +24,23 @@ FINE_SEGMENTS = 100_000
 """Segments up to which times are kept to the nanosecond; with more, to the microsecond."""
 
 
+@dataclass(frozen=True)
+class PageAnswer:
+    """Verdict on a connection, for the top of the page; `subject` is empty for the only one."""
+
+    subject: str
+    reason: str
+    advice: str
+
+
 def page(
     title: str,
     captures: Sequence[Capture],
     samples: Samples | None = None,
+    answers: Sequence[PageAnswer] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return the page's text, `notes` above the graphs.
+    """Return the page's text, `answers` as its headline and `notes` above the graphs.
 
     `samples` of the senders' sockets are by connection number of the first capture. With two
     captures of the same traffic (the first two) the ladder has slanted arrows, and there are
@@ -37,8 +48,8 @@ def page(
     """
     data = document(captures, samples)
     stage = data.pop("stage")
-    context = {"title": title, "notes": [*notes, *data["notes"]], "data": as_script(data)}
-    context["stage"] = stage
+    context = {"title": title, "data": as_script(data), "stage": stage}
+    context |= {"answers": answers, "notes": [*notes, *data["notes"]]}
     return page_files.render("packets/page.html", context)
 
 

@@ -99,6 +99,17 @@ def test_the_first_line_and_json_have_the_verdict(tmp_path: Path) -> None:
     assert " ".join(found["sentence"].split())[:60] in " ".join(output.split())
 
 
+def test_the_page_has_the_verdict_as_its_headline(tmp_path: Path) -> None:
+    flow = windows(MadeCapture().flow(scales=(None, None)).open(rtt=TRIP), False)
+    path = flow.capture.write(tmp_path)
+    result = CliRunner().invoke(main, ["analyze", str(path), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "out" / "graphs.html").read_text(encoding="utf-8")
+    headline, advice = text.index('<p class="headline">Slow because'), text.index("<p>Try: ")
+    assert text.index("<h1>") < headline < advice < text.index('id="graphs"')
+    assert "Connection 1" not in text[headline:advice]
+
+
 def rounds(flow: MadeFlow, begin: float, number: int = 20) -> float:
     """Let a send bursts whose ACKs come a round trip later; return the end."""
     for at in (begin + index * TRIP for index in range(number)):
