@@ -53,8 +53,15 @@ def merged(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -
         _question(question, written[question["id"]], f"{place}: {question['id']}")
         for question in structure["questions"]
     ]
-    _same(dict.fromkeys(texts, 0), [*_OF_LAB, "questions"], place)
-    return {**structure, **{name: texts[name] for name in _OF_LAB}, "questions": questions}
+    board = structure.get("leaderboard")
+    _same(texts, [*_OF_LAB, "questions", *(["leaderboard"] if board else [])], place)
+    ranked = {"leaderboard": {**board, "text": texts["leaderboard"]}} if board else {}
+    return {
+        **structure,
+        **{name: texts[name] for name in _OF_LAB},
+        **ranked,
+        "questions": questions,
+    }
 
 
 def _question(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:

@@ -174,10 +174,14 @@ class HiddenResult:
 
 @dataclass(frozen=True)
 class TestedProgram:
-    """A program on a hidden network: which tests it passed, by id, and why it failed the next."""
+    """A program on a hidden network: which tests it passed, by id, and why it failed the next.
+
+    `score` is the network's part of the leaderboard.
+    """
 
     passed: tuple[str, ...]
     reason: str = ""
+    score: float = 0.0
 
 
 _LAZY_WIDTHS = (0.1, 0.25, 0.5, 1.0)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
+from labs.definition.leaderboard import Leaderboard
 from labs.definition.written import unit_named
 from topologies.foundation.errors import UsageError
 
@@ -105,10 +106,11 @@ class Range:
 
 @dataclass(frozen=True)
 class ProgramTest:
-    """A test of a program on each hidden network: `value` (CONDITION/KEY) within limits.
+    """A test of a program on each hidden network: `value` within limits.
 
-    The limits are expressions in the parameters of the network (labs.definition.forecast). Tests
-    are stages: one counts if those before it are passed.
+    The value is a CONDITION/KEY, or share(...) or jain(...) of several: the first over the sum, and
+    Jain's fairness index. The limits are expressions in the parameters of the network
+    (labs.definition.forecast). Tests are stages: one counts if those before it are passed.
     """
 
     id: str
@@ -208,9 +210,8 @@ class LabRun:
     """A run to do: an experiment with `settings` (NAME=VALUE) and the student's values of `varies`.
 
     `module` says that it loads the module that is handed in, `program` that hosts run the programs
-    that are handed in. A run with `chosen` has settings that
-    the student chooses from these, one of them if `one` is true and else all; `example` is a choice
-    that is good.
+    that are handed in. A run with `chosen` has settings that the student chooses from these, one of
+    them if `one` is true and else all; `example` is a choice that is good.
     """
 
     name: str
@@ -247,6 +248,7 @@ class LabSpec:
     reads: tuple[ValueSource, ...] = ()
     asks_for_round_trip: bool = False
     language: str = "en"
+    leaderboard: Leaderboard | None = None
 
     def __post_init__(self) -> None:
         for sentence in self._problems():
@@ -269,6 +271,10 @@ class LabSpec:
                 yield f"{question.id} is about a run that is not there."
             if question.kind == "design" and not runs[question.run].chosen:
                 yield f"the run of {question.id} has no settings to choose."
+        if (board := self.leaderboard) and board.needs not in {
+            test.id for each in self.questions if each.id == board.question for test in each.tests
+        }:
+            yield f"its leaderboard needs '{board.needs[:40]}', which is no test of its question."
 
     @property
     def points(self) -> int:

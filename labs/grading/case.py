@@ -136,6 +136,8 @@ class Case:
     refused: str = ""
     tested: TestedPrograms = field(default_factory=dict)
     """Results of programs on hidden networks, by question."""
+    pseudonym: str = ""
+    """The name on the leaderboard."""
     compared: dict[str, list[Difference]] = field(default_factory=dict)
     authentic: dict[str, bool] = field(default_factory=dict)
     runs: dict[str, list[Values]] = field(default_factory=dict)

@@ -22,6 +22,7 @@ from labs.grading import canvas, gradescope, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
 from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.intake_report import INTAKE
+from labs.grading.leaderboard import draw_pseudonyms, leaderboard_page
 from labs.grading.pages import GradedClass
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
@@ -49,6 +50,7 @@ def files_of(lab: LabSpec, case: Case) -> CaseFiles:
         case.folder,
         person=case.person,
         variant=case.variant,
+        pseudonym=case.pseudonym,
         digest=case.digest,
         refused=case.refused,
     )
@@ -126,6 +128,7 @@ def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]
     sentences for the instructor.
     """
     # Pages first: the tables name each hand-in that could not be rendered.
+    draw_pseudonyms(graded_class.course, graded_class.lab, graded_class.cases)
     files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
     rendered = dict(files)
     tables = _tables(graded_class, given)
@@ -206,6 +209,9 @@ def _pages(
     yield "report.json", as_json([rendered[case].report for case in graded_class.cases])
     yield "class.html", pages.class_page(graded_class, names)
     yield "reading.html", pages.reading_page(graded_class, names)
+    if graded_class.lab.leaderboard:
+        course, lab, cases = graded_class.course, graded_class.lab, graded_class.cases
+        yield "leaderboard.html", leaderboard_page(course, lab, cases)
     for case in graded_class.cases:
         yield f"feedback/{names[case]}.html", rendered[case].feedback
         yield f"gradescope/{names[case]}.json", rendered[case].results

@@ -14,6 +14,7 @@ from labs.definition.answers import OwnParts
 from labs.definition.assignment import ANSWERS, Course, variant
 from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all
+from labs.grading.leaderboard import pseudonyms
 from labs.measuring.ranges import carry_programs
 from labs.student.hand_in import check, pack
 from labs.student.handout import start
@@ -79,3 +80,5 @@ def test_a_program_earns_its_points_on_hidden_networks(tmp_path: Path) -> None:
     grades = grade_all(ClassRequest(tmp_path / "class", lab, course, tmp_path / "grades"))
     page = next((grades / "feedback").glob("*.html")).read_text()
     assert "24 of 24 tests passed" in page
+    (name,) = pseudonyms(course, lab, ["ann"]).values()
+    assert name in page and name in (grades / "leaderboard.html").read_text()
