@@ -154,6 +154,10 @@ RULES: tuple[tuple[str, Holds], ...] = (
     (r"^One repetition\.$|, 1 repetition$", lambda run: run.seeds == 1),
     (r"^[A-Z][\w -]+, \d+ repetitions$|A line joins the values", lambda run: run.seeds > 1),
     (r"The thick mark is the median", lambda run: run.seeds > 1),
+    (r"[Cc]ourse over all seeds|bands: all of them", lambda run: run.seeds > 1),
+    (r"[Gg]oodput over the seeds|^A box is the middle half", lambda run: run.seeds > 1),
+    (r"the socket's smoothed round trip", lambda run: run.has("*.sockets.jsonl")),
+    (r"^The mark is the median\.$", lambda run: run.has("*.sockets.jsonl")),
     (r"in the median", lambda run: run.sampled),
     (r"^The median throughput", ALWAYS),
     # captures, samples and folders

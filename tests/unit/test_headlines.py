@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from analysis.measures.expressions import parse
-from analysis.measures.metrics import metric
+from analysis.measures.metrics import is_metric, metric
 from analysis.reporting.claims import claim_of_run
 from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.definition.grid import single
@@ -31,10 +31,10 @@ def test_every_study_asks_a_question_and_names_a_measure_that_is_declared(study:
         assert report_of(study).verdict is not claim_of_run
         return
     assert headline.question.endswith("?")
-    if "[" in headline.metric or " " in headline.metric:
-        parse(headline.metric)
-    else:
+    if is_metric(headline.metric):
         assert metric(headline.metric).key == headline.metric
+    else:
+        parse(headline.metric)
 
 
 @pytest.mark.parametrize("study", STUDIES)
