@@ -109,4 +109,9 @@ def _print_server(server: ServerTimes, console: Console) -> None:
 def _percentiles(times: Sequence[int], *percents: int) -> str:
     if not times:
         return short_numbers.NOTHING
-    return " / ".join(short_numbers.digits(percentile(times, each) / _NS) for each in percents)
+    return " / ".join(_milliseconds(percentile(times, each)) for each in percents)
+
+
+def _milliseconds(time: int) -> str:
+    """Return three digits, or two places below a millisecond: wider figures leave their column."""
+    return f"{time / _NS:.2f}" if time < _NS else short_numbers.digits(time / _NS)

@@ -83,7 +83,7 @@ def queue(signs: Signs) -> SlownessVerdict | None:
             Cause.BLOAT, why, "fq_codel or cake at the slowest link", share, packets=packets
         )
     reached = short_numbers.rate(signs.main["rate"])
-    why = f"the link's rate of {reached} is reached, with a queue of {delay}"
+    why = f"the link's rate is reached, {reached} on average, with a queue of {delay}"
     return SlownessVerdict(Cause.LINK, why, "", share, packets=packets)
 
 
