@@ -58,6 +58,10 @@ class Application:
 
     async def run(self, begin: float) -> None:
         """Send and receive until the flow's time and its last exchange are over."""
+        with self.listening:  # the next condition binds its port
+            await self._run(begin)
+
+    async def _run(self, begin: float) -> None:
         self.start = begin + self.flow.start.seconds
         tcp = self.flow.protocol == "tcp"
         receiving = asyncio.create_task(self._accept() if tcp else self._datagrams())
@@ -69,7 +73,6 @@ class Application:
         if not tcp:
             await asyncio.sleep(_deadline(self.flow))
         receiving.cancel()
-        self.listening.close()
         self._write()
 
     async def _until(self, instant: float) -> None:
@@ -208,13 +211,9 @@ def _deadline(flow: Flow) -> float:
 
 
 def work(applications: list[Application], begin: float, _stop: Stop) -> None:
-    """Run all applications to their ends, after which the next condition binds their ports."""
+    """Run all applications to their ends."""
 
     async def all_of_them() -> None:
         await asyncio.gather(*(each.run(begin) for each in applications))
 
-    try:
-        asyncio.run(all_of_them())
-    finally:
-        for each in applications:
-            each.listening.close()
+    asyncio.run(all_of_them())
