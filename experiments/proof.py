@@ -286,7 +286,8 @@ def _loss(
     if handed_down is None:
         most = least
     share = channel.mean_loss.fraction
-    width = _CHANCE * math.sqrt(entered * share * (1 - share) * _clustering(channel))
+    clustering = channel.bursts.clustering if channel.bursts else 1.0
+    width = _CHANCE * math.sqrt(entered * share * (1 - share) * clustering)
     middle = entered * share
     lowest, highest = max(0, math.floor(middle - width)), math.ceil(middle + width)
     lost = (
@@ -306,14 +307,6 @@ def _loss(
             + (f", {_HANDED_DOWN}" if handed_down is not None else "")
         ),
     }
-
-
-def _clustering(channel: Channel) -> float:
-    if not channel.gemodel:
-        return 1.0
-    from topologies.loss_model import gemodel  # late: an import moves packets
-
-    return gemodel(channel.gemodel).clustering
 
 
 def _growth(before: list[ProofRow], after: list[ProofRow], handle: str) -> dict[str, int]:

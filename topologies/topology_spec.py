@@ -11,11 +11,14 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from topologies.disciplines import discipline
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
+
+if TYPE_CHECKING:
+    from topologies.loss_model import GilbertElliott
 
 NodeKind = Literal["host", "switch", "router"]
 
@@ -60,13 +63,18 @@ class Channel:
     gemodel: str = ""
 
     @property
+    def bursts(self) -> GilbertElliott | None:
+        """The model of `gemodel`, if there is one."""
+        if not self.gemodel:
+            return None
+        from topologies.loss_model import gemodel  # late: an import moves packets
+
+        return gemodel(self.gemodel)
+
+    @property
     def mean_loss(self) -> Share:
         """The share of packets that the delay line loses in the long run."""
-        if self.gemodel:
-            from topologies.loss_model import gemodel  # late: an import moves packets
-
-            return gemodel(self.gemodel).mean
-        return self.loss
+        return self.bursts.mean if self.bursts else self.loss
 
     @property
     def processing_time(self) -> Duration:
@@ -107,14 +115,13 @@ class Channel:
             )
 
     def _check_gemodel(self) -> None:
-        from topologies.loss_model import gemodel
-
         if self.loss.base:
             raise UsageError(
                 f"A link cannot lose {self.loss} and follow a gemodel.",
                 "Leave out one of loss and gemodel: netem has one model of loss.",
             )
-        object.__setattr__(self, "gemodel", gemodel(self.gemodel).text)
+        if self.bursts:
+            object.__setattr__(self, "gemodel", self.bursts.text)
 
 
 def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:

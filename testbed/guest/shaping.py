@@ -41,16 +41,13 @@ import struct
 import sys
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.guest.rtnetlink import NetlinkRequest, queueing, queues_found
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
 from topologies.topology_spec import SHORTEST_DELAY, Channel, HostReordering
-
-if TYPE_CHECKING:
-    from topologies.loss_model import GilbertElliott
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on
@@ -95,8 +92,8 @@ def commands(
     line += f" {microseconds(jitter)}" if jitter.base else ""
     line += f" rate {_IN_ORDER}" if channel.processing_time.base else ""
     loss = f" loss {channel.loss}" if channel.loss.base else ""
-    if channel.gemodel:
-        loss = f" loss {_gemodel(channel).words}"
+    if channel.bursts:
+        loss = f" loss {channel.bursts.words}"
     rate = (
         f"rate {channel.bandwidth.base}bit"
         f" burst {_LINE if is_line else burst(channel, frame, of_host)}"
@@ -225,17 +222,11 @@ def compare(
     ]
 
 
-def _gemodel(channel: Channel) -> GilbertElliott:
-    from topologies.loss_model import gemodel  # late: an import moves packets
-
-    return gemodel(channel.gemodel)
-
-
 def _bursts(interface: str, channel: Channel, netem: dict[str, Any]) -> list[InterfaceSetting]:
     """Compare each share of the model of losses in bursts with what tc shows."""
-    if not channel.gemodel:
+    model, found = channel.bursts, netem.get("loss-gemodel", {})
+    if not model:
         return []
-    model, found = _gemodel(channel), netem.get("loss-gemodel", {})
     asked = {"p": model.p, "r": model.r, "1-h": model.bad, "1-k": model.good}
     return [
         checked(interface, f"gemodel {name}", share, _share(found.get(name, 0)), _DRAW)
