@@ -51,7 +51,7 @@ class _Tried:
         self.targets.add(hash((host, port)))
         names = self.open if kind == Attempt.HALF_OPEN else self.named
         if len(names) <= _NAMED:
-            names[_end(host, port)] = None
+            names[short_numbers.end(host, port)] = None
 
 
 def attempts(capture: ListedCapture) -> tuple[list[int], list[str]]:
@@ -120,7 +120,3 @@ def _listed(names: dict[str, None]) -> str:
     """Return the first names in brackets; empty without any."""
     shown = list(names)[:_NAMED]
     return f" ({', '.join([*shown, *(['...'] if len(names) > _NAMED else [])])})" if shown else ""
-
-
-def _end(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

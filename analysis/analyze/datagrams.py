@@ -67,11 +67,6 @@ def _round_trips(flow: Row) -> list[str]:
 
 
 def _ends(flow: Row) -> str:
-    a, b = (
-        f"[{flow[f'host_{end}']}]:{flow[f'port_{end}']}"
-        if ":" in flow[f"host_{end}"]
-        else f"{flow[f'host_{end}']}:{flow[f'port_{end}']}"
-        for end in "ab"
-    )
+    a, b = (short_numbers.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
     identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
     return f"{a} \N{RIGHTWARDS ARROW} {b}{identifier}"

@@ -198,5 +198,4 @@ def _direction(row: Row, source: str, target: str) -> DirectionFacts:
 
 
 def _end(row: Row, end: str) -> str:
-    host = row[f"host_{end}"]
-    return f"[{host}]:{row[f'port_{end}']}" if ":" in host else f"{host}:{row[f'port_{end}']}"
+    return short_numbers.end(row[f"host_{end}"], row[f"port_{end}"])

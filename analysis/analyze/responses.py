@@ -96,8 +96,7 @@ def _print_server(server: ServerTimes, console: Console) -> None:
         short_numbers.seconds(sum(idle)) if idle else short_numbers.NOTHING,
     ]
     console.print(Text(_line(*cells)))
-    host = f"[{server.server}]" if ":" in server.server else server.server
-    parts = [f"{host}:{server.port}"]
+    parts = [short_numbers.end(server.server, server.port)]
     if missing := len(server.rows) - server.answered:
         parts.append(f"{missing:,} without an answer")
     if slowest := server.slowest:

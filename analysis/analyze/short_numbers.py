@@ -23,6 +23,11 @@ def listed(several: Sequence[str]) -> str:
     return " and ".join([*([", ".join(several[:-1])] if several[:-1] else []), *several[-1:]])
 
 
+def end(host: str, port: int) -> str:
+    """Return address and port, an IPv6 address in brackets."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def size(octets: int) -> str:
     """Bytes, decimal: `1.23 MB`."""
     return _scaled(octets, "B")
