@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, is_disk_full
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -47,7 +46,7 @@ def _put(path: Path, content: Content) -> None:
 
 def _remedy(error: OSError, command: str) -> str:
     again = f"./tcplab {command}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if is_disk_full(error):
         return f"Free some space, then: {again}"
     return f"Name a folder that you may write to: {again} --out FOLDER"
 

@@ -28,7 +28,7 @@ from labs.grading.archives import (
 )
 from labs.grading.unpacking import LARGEST_ARCHIVE
 from labs.measuring.contained import Allowance, contained_as
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import TcplabError, UsageError, is_disk_full
 
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000
@@ -112,10 +112,9 @@ def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
                     problems[str(index)] = _problem(opened, Path(target), member.size)
     except OSError as error:
         problem = f"The download cannot be unpacked: {error.strerror}."
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         remedy = (
             "Free space, or set TMPDIR."
-            if full
+            if is_disk_full(error)
             else "Check that you may read it, and write to TMPDIR."
         )
         raise TcplabError(problem, remedy) from None

@@ -7,7 +7,6 @@ limited size. All are checked like cache entries before any is installed.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import stat
@@ -20,11 +19,10 @@ from pathlib import Path
 
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, is_disk_full
 
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _GZIP = b"\x1f\x8b"
 _OF_LAB = f"{cache.BROUGHT_BY}/brought/"
 
@@ -47,8 +45,9 @@ def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
                     archive.add(recipe.place / name, file_name, recursive=False, filter=_plain)
     except OSError as error:
         problem = f"{file} cannot be written: {error.strerror}."
-        is_full = error.errno in _FULL
-        remedy = "Free space there." if is_full else "Choose a folder that you may write to."
+        remedy = (
+            "Free space there." if is_disk_full(error) else "Choose a folder that you may write to."
+        )
         raise TcplabError(problem, remedy) from error
 
 
@@ -125,7 +124,7 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
                     raise _refused(file, f"{name!r} does not belong there")
                 _copy(archive, member, remaining.pop(name))
     except _BROKEN as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
+        if isinstance(error, OSError) and is_disk_full(error):
             raise TcplabError(
                 f"{file} does not fit on the disk of {cache.folder()}, which is unchanged.",
                 "Free some space, or set TCPLAB_CACHE to a folder on another disk.",

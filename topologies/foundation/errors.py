@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 
 class TcplabError(Exception):
     """A failure with a `remedy` for the reader; the program ends with `exit_code`."""
@@ -35,3 +37,8 @@ class CommandError(TcplabError):
     def __reduce__(self) -> tuple[type, tuple[str, int, str, str]]:
         """For copies between processes, which by default have `args` only."""
         return type(self), self._made_of
+
+
+def is_disk_full(error: OSError) -> bool:
+    """Return whether a disk or a quota is used up, so that space is the remedy."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
