@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from labs.definition.key import Key, Numbers, Variables, calculated, factor_of, full_packets
+from labs.definition.key import Key, Variables, calculated, factor_of, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 
 TOGETHER, TRIP, TOTAL = "together", "tcp1.rtt_median_ms", "run.total_goodput_kbit_s"
 
 
-def packets_waiting(answers: Numbers, variables: Variables) -> float:
-    """Full packets that the link sends in the time that a packet waits."""
-    path = 2 * variables["long.delay"].base / 1e6
-    return full_packets(answers["trip_long"] - path, variables["long.bw"])
-
-
-DERIVED = {"factor": factor_of("trip_long", "trip_managed"), "packets_waiting": packets_waiting}
+DERIVED = {
+    "factor": factor_of("trip_long", "trip_managed"),
+    "packets_waiting": packets_waiting("trip_long", "long."),
+}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

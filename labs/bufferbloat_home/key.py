@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labs.definition.key import Key, Numbers, Variables, calculated, full_packets
+from labs.definition.key import Key, Variables, calculated, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 
 HOME, PING = "home", "ping.exchange_p50_ms"
@@ -10,13 +10,7 @@ WEB, LATE = "web.exchange_p50_ms", "call.late_percent"
 UPLOADS = tuple(f"upload{number}.goodput_kbit_s" for number in range(1, 5))
 
 
-def packets_waiting(answers: Numbers, variables: Variables) -> float:
-    """Full packets that the uplink sends in the time that a probe waits."""
-    path = 2 * variables["delay"].base / 1e6
-    return full_packets(answers["ping_busy"] - path, variables["bw"])
-
-
-DERIVED = {"packets_waiting": packets_waiting}
+DERIVED = {"packets_waiting": packets_waiting("ping_busy")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:

@@ -31,6 +31,19 @@ def full_packets(milliseconds: float, rate: Quantity) -> float:
     return milliseconds / 1000 * rate.base / (8 * FULL_PACKET)
 
 
+def packets_waiting(trip: str, run: str = "") -> Derived:
+    """Return how the full packets are calculated that the link sends while a packet waits.
+
+    `trip` is the answer with the round trip in ms; delay and rate are parameters of the `run`.
+    """
+
+    def calculate(answers: Numbers, variables: Variables) -> float:
+        path = 2 * variables[f"{run}delay"].base / 1e6
+        return full_packets(answers[trip] - path, variables[f"{run}bw"])
+
+    return calculate
+
+
 def ratio(value: float, other: float) -> float:
     """Return the larger over the smaller."""
     return max(value, other) / min(value, other)

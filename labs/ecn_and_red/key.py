@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from labs.definition.key import Key, Numbers, Variables, calculated, first, full_packets
+from labs.definition.key import Key, Variables, calculated, first, full_packets, packets_waiting
 from labs.measuring.measures import MeasuredRun, Runs
 
 ALL, TRIP, TOTAL = "as_set", "flow1.rtt_median_ms", "run.total_goodput_kbit_s"
@@ -10,13 +10,7 @@ REPEATED, MARKS = "nstat.TcpRetransSegs", "run.marks"
 SENDER, RECEIVER = f"{ALL}/h1-eth0", f"{ALL}/h2-eth0"
 
 
-def packets_waiting(answers: Numbers, variables: Variables) -> float:
-    """Full packets that the link sends in the time that a packet waits."""
-    path = 2 * variables["delay"].base / 1e6
-    return full_packets(answers["trip"] - path, variables["bw"])
-
-
-DERIVED = {"packets_waiting": packets_waiting}
+DERIVED = {"packets_waiting": packets_waiting("trip")}
 
 
 def key(runs: Runs, variables: Variables) -> Key:
