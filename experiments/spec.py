@@ -23,7 +23,7 @@ DEFAULT_KERNEL = "7.2"
 # block is cut.
 SNAPLEN = 128
 _RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
-_FULL_FRAME = 1514  # bytes
+FULL_FRAME = 1514  # bytes
 LONGEST = Duration.parse("24h")
 _OF_DATAGRAMS = ("call", "ping")
 
@@ -428,7 +428,7 @@ class ExperimentSpec:
             (self.topology.bottleneck(flow.sender, flow.receiver).bandwidth, flow.duration)
             for flow in self.flows
         )
-        frames = max(rate.base * duration.seconds / (8 * _FULL_FRAME) for rate, duration in ways)
+        frames = max(rate.base * duration.seconds / (8 * FULL_FRAME) for rate, duration in ways)
         return int(1.5 * frames * (SNAPLEN + _RECORD)) * len(self.captures) * len(self.conditions)
 
     def __post_init__(self) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from experiments.harness.definition.parameters import DrawnPhases, require_choice, require_count
 from experiments.spec import (
     CONGESTION_CONTROLS,
+    FULL_FRAME,
     Condition,
     ExperimentSpec,
     Flow,
@@ -25,7 +26,6 @@ from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.topology_spec import Channel
 
 METRIC = "(goodput[bbr] / goodput)@30s.."
-_FRAME_BITS = 1514 * 8
 _LEAST_PROBE, _PROBE_PERIOD = 0.2, 10.0  # s: bbr_probe_rtt_mode_ms, bbr_min_rtt_win_sec
 
 
@@ -46,7 +46,7 @@ class BbrShareParameters(DrawnPhases):
     @property
     def queue(self) -> Packets:
         """Packets of the bottleneck's queue."""
-        product = self.bw.base * 2 * self.delay.seconds / _FRAME_BITS
+        product = self.bw.base * 2 * self.delay.seconds / (8 * FULL_FRAME)
         return Packets(max(1, round(self.buffer.base * product)))
 
     @property

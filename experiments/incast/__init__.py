@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiments.harness.definition.parameters import DrawnPhases, require_count
-from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Subject, claim_of, parameter
+from experiments.spec import (
+    FULL_FRAME,
+    Condition,
+    ExperimentSpec,
+    Flow,
+    Headline,
+    Subject,
+    claim_of,
+    parameter,
+)
 from topologies.dumbbell import dumbbell
 from topologies.foundation.units import Count, Duration, Packets, Rate, Size
 from topologies.topology_spec import Channel
@@ -38,7 +47,7 @@ class IncastParameters(DrawnPhases):
     @property
     def ideal(self) -> float:
         """Milliseconds that the link needs for all blocks."""
-        return 8e3 * self.senders.base * self.block.base * 1514 / 1448 / self.bw.base
+        return 8e3 * self.senders.base * self.block.base * FULL_FRAME / 1448 / self.bw.base
 
 
 def experiment(parameters: IncastParameters) -> ExperimentSpec:

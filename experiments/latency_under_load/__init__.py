@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from experiments.harness.definition.parameters import DrawnPhases, require_count
 from experiments.spec import (
+    FULL_FRAME,
     Condition,
     ExperimentSpec,
     Flow,
@@ -25,7 +26,6 @@ from topologies.foundation.units import Count, Duration, Packets, Rate
 from topologies.topology_spec import Channel
 
 METRIC = "exchange_p50_ms[ping]"
-_FRAME_BITS = 1514 * 8
 _TARGETS = {"codel": 5.0, "pie": 15.0}
 """Milliseconds that the queue tends to: RFC 8289, section 4.4, and RFC 8033, section 4.1."""
 
@@ -46,7 +46,7 @@ class LatencyUnderLoadParameters(DrawnPhases):
     @property
     def frame(self) -> float:
         """Milliseconds of a full frame on the link."""
-        return 1e3 * _FRAME_BITS / self.bw.base
+        return 8e3 * FULL_FRAME / self.bw.base
 
     @property
     def wait(self) -> float:
