@@ -36,7 +36,7 @@ CONTAINED = {
 """Locks, and the smaller ones whose packages they have too."""
 _ALSO = {"test": ("build",)}
 _SHOWN = ("Downloading", "Building")
-_MEANWHILE = "docs/bufferbloat.html"
+MEANWHILE = CODE / "docs/bufferbloat.html"
 """Real packets to look at while a first start installs."""
 
 
@@ -127,8 +127,8 @@ def create(environment: Environment) -> None:
 def install(environment: Environment, lock: str) -> None:
     """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
     _say("installing Python libraries")
-    if lock == "python" and (page := CODE / _MEANWHILE).exists():
-        _say(f"to see packets meanwhile, open file://{page} in a browser")
+    if lock == "python" and MEANWHILE.exists():
+        _say(f"to see packets meanwhile, open file://{MEANWHILE} in a browser")
     files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]
     wanted = [word for file in files for word in ("--requirement", file)]
     if uv := shutil.which("uv"):

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from experiments.harness.documentation import recorded
-from experiments.harness.documentation.recorded import KEPT, NAME, QUEUES
+from experiments.harness.documentation.recorded import NAME, QUEUES, kept_again
 from experiments.harness.running.lab import ready_lab
+from testbed.lab.environment import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 
 LINK = ("2mbit", "10ms", "0%")
@@ -49,12 +50,17 @@ def median_ms(sentence: str) -> float:
 
 @pytest.mark.browser
 def test_the_file_of_a_first_start_shows_a_call_that_waits(page: Page) -> None:
-    assert KEPT.stat().st_size < 500_000
-    page.open(KEPT)
+    assert MEANWHILE.stat().st_size < 500_000
+    page.open(MEANWHILE)
     waits = [median_ms(choose(page, "queue", queue)) for queue in QUEUES[1:]]
     assert min(waits) == waits[0] and max(waits) == waits[-1] > 5 * waits[0]
     assert page.run("document.querySelectorAll('#settings input:disabled').length") == 4
     assert page.complaints == []
+
+
+def test_the_file_of_a_first_start_has_the_scripts_of_today() -> None:
+    remedy = "type: python -m experiments.harness.documentation.recorded"
+    assert MEANWHILE.read_text(encoding="utf-8") == kept_again(), remedy
 
 
 @pytest.mark.virtual

@@ -16,7 +16,6 @@ from experiments.harness.cli import main
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.options import FOLDER
 from experiments.harness.documentation.gallery import PROGRAM, gallery_page, made, pictures
-from experiments.harness.documentation.recorded import recorded
 from experiments.harness.documentation.reference import manual, reference
 from experiments.harness.documentation.site import build
 from experiments.harness.running.lab import ready_lab
@@ -57,6 +56,8 @@ def write_site(out: Path, with_pictures: bool) -> None:
     """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
     files: dict[str, Path] = {}
     if with_pictures:
+        from experiments.harness.documentation.recorded import recorded
+
         lab = ready_lab()
         program = [sys.executable, "-P", "-m", main.__name__]
         files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))

@@ -2,8 +2,8 @@
 
 A download and a call share one link. A piece has the runs that differ in their queue alone; the
 page loads a piece when its settings are chosen. The cache keeps pieces by a digest of the grid, the
-lab and the code. docs/bufferbloat.html, for a site without runs and for a first start, is a copy of
-the site's recorded/bufferbloat.html: one file, with the first piece alone.
+lab and the code. A site without runs, and a first start, have one file with the first piece alone,
+which comes with the code. Run as a program, this module puts today's scripts into it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from analysis.rendering import page_files
 from analysis.traffic.packets import arrivals, sightings
 from experiments.harness.running.seed import carry_seed, judge, limits_for
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
-from testbed.host.naming import CODE
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest, fingerprint
+from testbed.lab.environment import MEANWHILE
 from testbed.lab.ready import Lab
 from testbed.recipes import cache
 from topologies.foundation import untrusted
@@ -39,8 +39,7 @@ from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 
-NAME = "bufferbloat.html"
-KEPT = CODE / "docs" / NAME
+NAME = MEANWHILE.name
 LINKS = tuple(product(("2mbit", "10mbit"), ("10ms", "50ms"), ("0%", "1%")))
 """Rate, delay and loss."""
 ALGORITHMS = ("cubic", "reno", "bbr")
@@ -49,6 +48,7 @@ _LENGTH = Duration.parse("4s")
 _DOWNLOAD, _CALL = 5001, 5002
 _SEED = 1
 _WALL_SECONDS = 300.0
+_FIRST_RUNS = '<script type="application/json" id="recorded-first">'
 _ALONE = "This file has one link; the site that ./tcplab docs builds has the other settings."
 
 
@@ -107,6 +107,12 @@ def page_of(first: str, names: Iterable[str], note: str = "") -> str:
         "note": note,
     }
     return page_files.render("recorded.html", {"grid": as_script(grid), "first": first})
+
+
+def kept_again() -> str:
+    """Return the page that comes with the code, with its runs in today's templates."""
+    _, _, rest = MEANWHILE.read_text(encoding="utf-8").partition(_FIRST_RUNS)
+    return page_of(rest.partition("</script>")[0], [_FIRST.name], _ALONE)
 
 
 def _unique(values: Iterable[str]) -> list[str]:
@@ -203,3 +209,7 @@ def _calls(folder: Path) -> Columns:
     place = arrivals(sent, came)
     times = np.append(came.time, -1)
     return {"sent": sent.time, "arrived": times[place], "length": sent.length.astype(np.int64)}
+
+
+if __name__ == "__main__":
+    MEANWHILE.write_text(kept_again(), encoding="utf-8")

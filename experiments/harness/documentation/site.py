@@ -18,9 +18,9 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from experiments.harness.documentation.recorded import NAME
 from experiments.harness.documentation.reference import rendered
 from testbed.host.naming import CODE
+from testbed.lab.environment import MEANWHILE
 from testbed.release.archive import called, python_module
 from topologies.foundation.errors import CommandError, TcplabError
 
@@ -101,7 +101,7 @@ def _sources(generated: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Pa
 def _with_stage(front: str) -> str:
     """Put the recorded stage below the first paragraph."""
     title, first, rest = front.split("\n\n", 2)
-    return "\n\n".join((title, first, rendered("front.md.j2", page=NAME), rest))
+    return "\n\n".join((title, first, rendered("front.md.j2", page=MEANWHILE.name), rest))
 
 
 def _with_links(
