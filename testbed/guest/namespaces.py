@@ -22,6 +22,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 @contextmanager
 def network_namespace(pid: int) -> Iterator[None]:
     """Move the calling thread into the network namespace of process `pid`. Raises OSError."""
+    if pid == os.getpid():  # /proc would lead where the main thread is now, perhaps to a host
+        yield
+        return
     # /proc/thread-self is younger than Linux 3.13.
     home = os.open(f"/proc/self/task/{_libc.gettid()}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -1,7 +1,8 @@
 """Fields of the link, by names such as link.discipline and link.target, for every study.
 
 The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
-channel, and the parameters of its discipline.
+channel, and the parameters of its discipline. `link.trace` gives the way of each flow's data rates
+over time (experiments.harness.definition.trace).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from experiments.harness.definition.trace import PACKAGED, with_trace
 from experiments.spec import ExperimentSpec
 from topologies.discipline_parameters import close_to
 from topologies.disciplines import Discipline, discipline, disciplines
@@ -22,7 +24,8 @@ from topologies.topology_spec import Channel, Link
 PREFIX = "link."
 DISCIPLINE = "link.discipline"
 _HINTS = typing.get_type_hints(Channel)
-_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"}
+_TRACE = "trace"
+_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"} | {_TRACE}
 
 
 class _Levels(Protocol):
@@ -36,6 +39,8 @@ class _Levels(Protocol):
 def meant(name: str) -> tuple[type, str]:
     """Return the type of a field of the link, and a sentence about it. Raises UsageError."""
     field = name.removeprefix(PREFIX)
+    if field == _TRACE:
+        return str, f"Rates over time: a trace of Mahimahi, or {' or '.join(PACKAGED)}."
     if field in _FIELDS:
         return _HINTS[field], f"Field of the link: {field}."
     named = [each for one in disciplines().values() for each in one.parameters]
@@ -56,6 +61,9 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
     `lenient` leaves out parameters that the discipline lacks.
     """
     fields = {name.removeprefix(PREFIX): value for name, value in chosen.items()}
+    trace = fields.pop(_TRACE, "")
+    if trace and "bandwidth" in fields:
+        raise UsageError("A link has a trace and a bandwidth.", "Leave out one of both.")
     own = {name: from_data(_HINTS[name], fields[name]) for name in fields if name in _FIELDS}
     given = {name: value for name, value in fields.items() if name not in _FIELDS}
     shaped = bottlenecks(spec)
@@ -75,7 +83,8 @@ def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) ->
         for change in spec.changes
     )
     topology = replace(spec.topology, links=links)
-    return replace(spec, topology=topology, changes=changes)
+    made = replace(spec, topology=topology, changes=changes)
+    return with_trace(made, trace) if trace else made
 
 
 def _changed(
