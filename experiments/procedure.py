@@ -16,7 +16,7 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
-from experiments.proof import evidence
+from experiments.proof import ROUTES, evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
 from experiments.transfers import READY, check_alive, hosts_of, receive_kib, transfer
 from testbed.guest.job_entry import JobContext
@@ -112,6 +112,7 @@ def _measure(
     hosts = hosts_of(spec)
     settings = HOST_SYSCTLS | dict(condition.sysctls)
     sysctls = {host: live.set_sysctls(host, settings | spec.ecn_sysctls(host)) for host in hosts}
+    _set_initial_windows(spec, condition, live, folder)
     live.rewind()
     before = _readout(live, hosts)
     reordered = live.reorderings()
@@ -132,6 +133,16 @@ def _measure(
         folder / "evidence.json",
         {"sysctls": sysctls, "warnings": warnings, **evidence(condition, spec, folder)},
     )
+
+
+def _set_initial_windows(
+    spec: ExperimentSpec, condition: Condition, live: LiveNetwork, folder: Path
+) -> None:
+    """Set or reset the initial window, if any condition has one."""
+    if any(each.initial_window for each in spec.conditions):
+        window = condition.initial_window
+        routes = {host: live.set_initial_window(host, window) for host in hosts_of(spec)}
+        _write(folder / ROUTES, routes)
 
 
 def _folder(condition: Condition, job: JobContext) -> Path:

@@ -23,6 +23,8 @@ from topologies.topology_spec import MOST_PACKETS, Channel, HostReordering, Port
 
 CHANGES = "changes.json"
 """A row for each change of the link: its port, when it was (s), and the port's qdiscs before."""
+ROUTES = "routes.json"
+"""The lines of `ip route show` of each host, if a condition has an initial window."""
 _SYNS = "tcp[tcpflags] & tcp-syn != 0"
 _PORTS = re.compile(r"\.(\d+) > \S+\.(\d+): Flags")
 _NEGOTIATED, _WITHOUT_CONNECTION = "sack", ("SYN-SENT", "SYN-RECV")
@@ -44,12 +46,30 @@ def evidence(condition: Condition, spec: ExperimentSpec, folder: Path) -> dict[s
     A condition that names proofs of which none can be looked at did not hold.
     """
     named = [row for proof in condition.proofs for row in _PROOFS[proof.kind](proof, spec, folder)]
-    named += _own_congestion_controls(spec, folder)
+    named += _initial_windows(condition, folder) + _own_congestion_controls(spec, folder)
     proofs = named + _losses(spec, folder) + reorderings(spec, folder)
     return {
         "held": bool(named or not condition.proofs) and all(row["held"] for row in proofs),
         "proofs": proofs,
     }
+
+
+def _initial_windows(condition: Condition, folder: Path) -> list[ProofRow]:
+    """Prove from its routes that every host begins with the condition's window."""
+    window = condition.initial_window
+    if window is None:
+        return []
+    words = f"initcwnd {window}"
+    return [
+        {
+            "claim": f"{host} begins with {window} segments",
+            "expected": words,
+            "observed": lines or ["it has no route"],
+            "held": bool(lines) and all(f" {words} " in f"{line} " for line in lines),
+            "source": f"{ROUTES} (ip route show)",
+        }
+        for host, lines in json.loads((folder / ROUTES).read_text()).items()
+    ]
 
 
 def _sack_permitted(proof: Proof, spec: ExperimentSpec, folder: Path) -> list[ProofRow]:

@@ -25,6 +25,7 @@ SNAPLEN = 128
 _RECORD = 16  # bytes in front of each packet in a capture, pcap-savefile(5)
 FULL_FRAME = 1514  # bytes
 LONGEST = Duration.parse("24h")
+_LARGEST_INITIAL_WINDOW = 1000
 _OF_DATAGRAMS = ("call", "ping")
 
 
@@ -299,12 +300,25 @@ class Proof:
 
 @dataclass(frozen=True)
 class Condition:
-    """One setting of all hosts for the flows. `sysctls` override the baseline, name by name."""
+    """One setting of all hosts for the flows. `sysctls` override the baseline, name by name.
+
+    With an `initial_window` connections begin with so many segments instead of ten: initcwnd of all
+    routes (ip-route(8)), read back as proof.
+    """
 
     name: str
     label: str
     sysctls: tuple[tuple[str, str], ...] = ()
     proofs: tuple[Proof, ...] = ()
+    initial_window: Packets | None = None
+
+    def __post_init__(self) -> None:
+        window = self.initial_window
+        if window is not None and not 1 <= window.base <= _LARGEST_INITIAL_WINDOW:
+            raise UsageError(
+                f"An initial window of {window} segments is not possible.",
+                f"Choose 1 to {_LARGEST_INITIAL_WINDOW}.",
+            )
 
 
 @dataclass(frozen=True)

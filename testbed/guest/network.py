@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -34,6 +35,7 @@ from testbed.guest.shaping import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Packets
 from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
 
 try:
@@ -41,6 +43,7 @@ try:
 except ImportError:  # no Mininet: reported when a network is built, not when this is imported
     nodes = None  # type: ignore[assignment]
 
+_INITIAL = re.compile(r" initcwnd \d+")
 _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
@@ -110,6 +113,18 @@ class LiveNetwork:
             )
         (self.absent_sysctls if actual is None else self.shared_sysctls).add(name)
         return actual
+
+    def set_initial_window(self, host: str, window: Packets | None) -> list[str]:
+        """Set initcwnd of all routes of a host, or the kernel's own; the routes as read back."""
+        lines = (_INITIAL.sub("", line) for line in self._routes(host))
+        asked = f" initcwnd {window}" if window else ""
+        changes = "\n".join(f"route change {line}{asked}" for line in lines)
+        self.output(host, ["ip", "-batch", "-"], changes)
+        return self._routes(host)
+
+    def _routes(self, host: str) -> list[str]:
+        lines = self.output(host, ["ip", "route", "show"]).splitlines()
+        return [line.strip() for line in lines]
 
     def counters(self, node: str) -> dict[str, int]:
         """Return the node's own TCP, UDP and IP counters, named as nstat(8) names them."""

@@ -10,7 +10,9 @@ import pytest
 
 from experiments.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
-from topologies.foundation.units import Duration, Rate, Share
+from testbed.guest.network import LiveNetwork
+from topologies.foundation.errors import UsageError
+from topologies.foundation.units import Duration, Packets, Rate, Share
 from topologies.topology_spec import Channel
 from topologies.two_hosts import two_hosts
 
@@ -37,6 +39,47 @@ def counted(folder: Path, left: int, lost: int, overflowed: int = 0) -> None:
     before, after = rows(100, 50, 5), rows(100 + left, 50 + lost, 5 + overflowed)
     readings = {"before": dict.fromkeys(PORTS, before), "after": dict.fromkeys(PORTS, after)}
     (folder / "qdiscs.json").write_text(json.dumps(readings))
+
+
+@pytest.mark.parametrize(
+    "routes, held",
+    [
+        (["10.0.0.0/16 dev h1-eth0 scope link initcwnd 3"], True),
+        (["10.0.0.0/16 dev h1-eth0 initcwnd 3", "10.1.0.0/16 via 10.0.0.2 initcwnd 3 "], True),
+        (["10.0.0.0/16 dev h1-eth0 initcwnd 3", "10.1.0.0/16 via 10.0.0.2"], False),
+        (["10.0.0.0/16 dev h1-eth0 initcwnd 32"], False),
+        ([], False),
+    ],
+)
+def test_all_routes_prove_the_initial_window(tmp_path: Path, routes: list[str], held: bool) -> None:
+    (tmp_path / "routes.json").write_text(json.dumps({"h1": routes}))
+    condition = Condition("from_3", "from 3", initial_window=Packets(3))
+    counted(tmp_path, 1000, 0)
+    assert evidence(condition, spec("0%"), tmp_path)["held"] is held
+
+
+@pytest.mark.parametrize("window", [0, 1001])
+def test_an_impossible_initial_window_is_refused(window: int) -> None:
+    with pytest.raises(UsageError, match="initial window"):
+        Condition("none", "none", initial_window=Packets(window))
+
+
+def test_a_route_keeps_all_but_its_initial_window() -> None:
+    route = "10.0.0.0/16 dev h1-eth0 proto kernel scope link src 10.0.0.1"
+    typed: list[str] = []
+
+    class Routes(LiveNetwork):
+        def output(self, node: str, command: list[str], text: str = "") -> str:
+            typed.append(text)
+            return "" if text else f"{route} initcwnd 3 \n"
+
+    live = Routes(two_hosts(Channel(Rate.parse("1mbit"))), None)
+    live.set_initial_window("h1", Packets(10))
+    live.set_initial_window("h1", None)
+    assert [text.strip() for text in typed if text] == [
+        f"route change {route} initcwnd 10",
+        f"route change {route}",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ PUBLISHED_ORDER = (
 LAWS = (
     "bbr_share",
     "incast",
+    "initial_window",
     "l4s_coexistence",
     "latency_under_load",
     "tail_loss",
