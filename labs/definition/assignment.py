@@ -34,16 +34,22 @@ name = {name}
 secret = {secret}
 # true: runs in real time (vagrant up) are accepted although they cannot be repeated.
 native = false
+# true: students without a hand-in get zero points; otherwise their cells are empty.
+zero_if_missing = false
 """
 
 
 @dataclass(frozen=True)
 class Course:
-    """A course. `native` accepts runs in real time, which cannot be repeated, without a look."""
+    """A course. `native` accepts runs in real time, which cannot be repeated, without a look.
+
+    `zero_if_missing` exports zero points for students of the roster without a hand-in.
+    """
 
     name: str
     secret: str
     native: bool = False
+    zero_if_missing: bool = False
 
 
 SELF_STUDY = Course("self-study", "the secret of self-study is known to everybody")

@@ -71,6 +71,7 @@ class State(StrEnum):
     LOOK = "look"
     MARKED_BY_HAND = "marked by hand"
     COULD_NOT_GRADE = "could not grade"
+    NOT_HANDED_IN = "not handed in"
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class Case:
     trials: dict[str, ScriptTrial] = field(default_factory=dict)
     """Results of scripts, by question."""
     refused: str = ""
+    absent: bool = False
+    """True for a student of the roster without a hand-in."""
     tested: TestedPrograms = field(default_factory=dict)
     """Results of programs on hidden networks, by question."""
     pseudonym: str = ""
@@ -183,14 +186,16 @@ class Case:
 
     @property
     def state(self) -> State:
+        if self.absent:
+            return State.NOT_HANDED_IN
         if self.refused:
             return State.MARKED_BY_HAND if self.marks else State.COULD_NOT_GRADE
         return State.LOOK if self.flags else State.GRADED
 
     @property
     def points(self) -> float | None:
-        """The points so far; None if it could not be graded."""
-        if self.state is State.COULD_NOT_GRADE:
+        """The points so far; None if it could not be graded, or there is no hand-in."""
+        if not self.marks and self.state in (State.COULD_NOT_GRADE, State.NOT_HANDED_IN):
             return None
         return round(sum(mark.points or 0.0 for mark in self.marks), 2)
 

@@ -188,9 +188,11 @@ def file_names(cases: Sequence[Case]) -> dict[Case, str]:
 
 def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTable]:
     """Return every table by its name; one that would have no row is empty and not written."""
-    lab, students = graded_class.lab, exported_points(graded_class.cases)
+    lab, cases, absent = graded_class.lab, graded_class.cases, graded_class.absent
+    zeros = [case for case in absent if case.final is not None]
+    students = exported_points([*cases, *zeros])
     made = {
-        "grades.csv": grades(lab, graded_class.cases),
+        "grades.csv": grades(lab, [*cases, *absent]),
         INTAKE: table(*graded_class.report.table()),
         "moodle.csv": "" if given.worksheet else moodle.own_worksheet(lab, students),
         "canvas.csv": canvas.own_gradebook(lab, students),

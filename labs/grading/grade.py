@@ -103,8 +103,9 @@ def grade_all(request: ClassRequest) -> Path:
                 apply_overrides(case, lab, overrides)
                 apply_acceptances(case, acceptances)
         report = report_on(intake, counting)
+        people = () if request.submitters else request.people  # Gradescope sends one hand-in
         graded_class = GradedClass(
-            lab, request.course, request.people, cases, overrides, acceptances, report
+            lab, request.course, people, cases, overrides, acceptances, report
         )
         for notice in [*files.write(out, graded_class, request.given), *report.terminal_lines()]:
             watch.note(notice)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from labs.definition.assignment import Course
@@ -12,6 +14,7 @@ from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
 from labs.grading.case import AnswerMark, Case, State, Verdict, exported_points
 from labs.grading.decisions import REST, Acceptances, Overrides
+from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
 from labs.grading.roster import Person
 from labs.grading.shared_work import SimilarSentences, similar_sentences
@@ -31,6 +34,22 @@ class GradedClass:
     overrides: Overrides = field(default_factory=Overrides)
     acceptances: Acceptances = field(default_factory=Acceptances)
     report: DownloadReport = EMPTY_REPORT
+
+    @cached_property
+    def absent(self) -> list[Case]:
+        """A case for each student of the roster without a hand-in.
+
+        Zero points wait while a hand-in of an unknown owner may belong to them.
+        """
+        handed_in = {case.student for case in self.cases}
+        owners_known = all(case.person or case.variant for case in self.cases)
+        zero = AnswerMark(REST, "", "", 0.0, Verdict.EMPTY, "There is no hand-in.")
+        marks = [zero] if self.course.zero_if_missing and owners_known else []
+        return [
+            Case(HandIn(Path(), ""), Path(), person=each, marks=list(marks), absent=True)
+            for each in self.people
+            if each.id not in handed_in
+        ]
 
     def unknown_students(self) -> list[str]:
         """Return the students in files of decisions who have no hand-in."""
@@ -78,14 +97,14 @@ def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
 
 def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     """Return the page of the class: points, answers, flags and frequent mistakes."""
-    lab, cases = graded_class.lab, graded_class.cases
-    handed_in = {case.student for case in cases}
+    lab, cases, absent = graded_class.lab, graded_class.cases, graded_class.absent
     return render(
         "class.html",
         {
             "lab": lab,
             "course": graded_class.course,
-            "cases": sorted(cases, key=lambda case: case.student),
+            "cases": cases,
+            "rows": sorted([*cases, *absent], key=lambda case: case.student),
             "names": names,
             "states": Counter(case.state for case in cases),
             "points": _points(lab, cases),
@@ -93,9 +112,9 @@ def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
             "looks": [(case, flag) for case in cases for flag in case.flags],
             "misunderstood": list(_misunderstood(lab, cases)),
             "open": sum(len(case.open) for case in cases),
-            "missing": [each for each in graded_class.people if each.id not in handed_in],
+            "missing": [case.student for case in absent],
             "refused": [case for case in cases if case.refused],
-            "finals": {entry.case: entry.points for entry in exported_points(cases)},
+            "finals": {entry.case: entry.points for entry in exported_points([*cases, *absent])},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
             "received": graded_class.report,
         },
