@@ -177,4 +177,15 @@ def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory:
     chromium.open(shared, address="?lecture#t=0.5")
     assert chromium.run("tcplabStage.then(({ stage }) => stage.time)") == 0.5
     assert chromium.run("document.documentElement.className") == "lecture"
+    assert chromium.run(_CLICK_IN_THE_MIDDLE) == pytest.approx(0, abs=0.02)
     assert chromium.complaints == []
+
+
+_CLICK_IN_THE_MIDDLE = """tcplabStage.then(({ board, stage }) => {
+  const plot = board.plots[0];
+  const box = plot.canvas.getBoundingClientRect();
+  const frame = plot.current;
+  const clientX = box.left + (frame.x + frame.width / 2) * plot.size;
+  plot.canvas.dispatchEvent(new MouseEvent("click", { clientX, clientY: box.top + 99 }));
+  return stage.time - (frame.left + frame.right) / 2;
+})"""

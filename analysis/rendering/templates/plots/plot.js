@@ -1,4 +1,5 @@
-{# One graph: a canvas with axes, a legend, and the marks in between. #}
+{# One graph: a canvas with axes, a legend, and the marks in between. A `size` above 1 magnifies
+   it, for a projector; a frame's pixels are those before. #}
 
 const MARGIN = { left: 62, right: 14, top: 22, bottom: 36 };
 const HEIGHT = 260;
@@ -66,6 +67,7 @@ class Plot {
       ready: [],
       make: null,
       wide: 0,
+      size: graph.size || 1,
     });
     this.take(graph.layers);
     this.build();
@@ -143,9 +145,13 @@ class Plot {
   }
 
   get width() {
-    if (!paper.forced) return this.wide;
+    if (!paper.forced) return this.wide / this.size;
     if (this.section.closest(".answer .many")) return PAPER_WIDTH / 3;
     return this.section.closest(".answer, .many") ? PAPER_WIDTH / 2 : PAPER_WIDTH;
+  }
+
+  point(event) {
+    return [event.offsetX / this.size, event.offsetY / this.size];
   }
 
   // What is seen, and where: places of a canvas that is `whole` pixels wide.
@@ -214,8 +220,8 @@ class Plot {
     if (this.playhead.hidden) return;
     if (this.cursor.hidden) this.legend.showValues(at);
     Object.assign(this.playhead.style, {
-      left: `${frame.X(at)}px`,
-      height: `${frame.y + frame.height}px`,
+      left: `${frame.X(at) * this.size}px`,
+      height: `${(frame.y + frame.height) * this.size}px`,
     });
   }
 
@@ -246,7 +252,7 @@ class Plot {
   }
 
   pen(frame) {
-    const ratio = paper.forced ? 2 : Math.max(1, window.devicePixelRatio || 1);
+    const ratio = paper.forced ? 2 : this.size * Math.max(1, window.devicePixelRatio || 1);
     const [width, height] = [this.width, frame.height + MARGIN.top + MARGIN.bottom];
     const [across, down] = [width * ratio, height * ratio].map(Math.floor);
     const pen = this.canvas.getContext("2d");
@@ -254,8 +260,8 @@ class Plot {
     // A canvas that gets a size, even its own, gets new memory.
     if (this.canvas.width !== across || this.canvas.height !== down) {
       Object.assign(this.canvas, { width: across, height: down });
-      this.canvas.style.height = `${height}px`;
-      this.cursor.style.height = `${height - MARGIN.bottom}px`;
+      this.canvas.style.height = `${height * this.size}px`;
+      this.cursor.style.height = `${(height - MARGIN.bottom) * this.size}px`;
     }
     pen.scale(ratio, ratio);
     return pen;

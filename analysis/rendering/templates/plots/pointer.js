@@ -13,18 +13,19 @@ function listen(plot, tooltip) {
   const fingers = new Map();
   let pressed = null;
   canvas.addEventListener("pointerdown", (event) => {
-    pressed = [event.offsetX, event.offsetY];
+    pressed = plot.point(event);
     plot.scrubs = isScrub(plot, event);
     if (event.isTrusted) canvas.setPointerCapture(event.pointerId);
-    fingers.set(event.pointerId, [event.offsetX, event.offsetY]);
+    fingers.set(event.pointerId, pressed);
   });
   canvas.addEventListener("click", (event) => {
     // The end of a drag is no click on a mark.
-    const [x, y] = pressed || [event.offsetX, event.offsetY];
-    if (Math.hypot(event.offsetX - x, event.offsetY - y) >= STILL) return;
+    const [across, down] = plot.point(event);
+    const [x, y] = pressed || [across, down];
+    if (Math.hypot(across - x, down - y) >= STILL) return;
     tooltip.show(plot, event); // a finger has not pointed before
     tooltip.pick(plot);
-    if (plot.span.onPlayhead) plot.span.onPlayhead(plot.current.time(event.offsetX));
+    if (plot.span.onPlayhead) plot.span.onPlayhead(plot.current.time(across));
   });
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => fingers.delete(event.pointerId));
@@ -44,11 +45,11 @@ function onWheel(plot, event) {
   event.preventDefault();
   const factor = 1.0015 ** (event.deltaY || event.deltaX);
   if (!event.shiftKey) {
-    plot.span.zoom(factor, frame.place(event.offsetX));
+    plot.span.zoom(factor, frame.place(plot.point(event)[0]));
     return;
   }
   const axis = plot.graph.y;
-  const [around, low, high] = [frame.value(event.offsetY), frame.low, frame.high].map((value) =>
+  const [around, low, high] = [frame.value(plot.point(event)[1]), frame.low, frame.high].map((value) =>
     toScale(axis, value),
   );
   plot.height = [around - (around - low) * factor, around + (high - around) * factor].map((at) =>
@@ -81,7 +82,7 @@ function onMove(plot, fingers, event, tooltip) {
     tooltip.show(plot, event);
     return;
   }
-  const now = [event.offsetX, event.offsetY];
+  const now = plot.point(event);
   const other = [...fingers].find(([id]) => id !== event.pointerId);
   fingers.set(event.pointerId, now);
   if (other) pinch(plot, before[0], now[0], other[1][0]);
@@ -93,7 +94,7 @@ function onMove(plot, fingers, event, tooltip) {
 function isScrub(plot, event) {
   const { span, current } = plot;
   if (!span.onPlayhead || !plot.graph.overTime) return false;
-  return span.isWhole || Math.abs(current.X(span.playhead) - event.offsetX) < NEAR;
+  return span.isWhole || Math.abs(current.X(span.playhead) - plot.point(event)[0]) < NEAR;
 }
 
 function drag(plot, right, down) {

@@ -12,18 +12,20 @@ class Tooltip {
   show(plot, event) {
     if (!plot.current) return;
     const shown = plot.layers.filter((layer) => !layer.hidden && layer.x.length);
-    this.line(plot, event.offsetX);
-    this.say(plot, nearest(shown.reverse(), plot.current, event.offsetX, event.offsetY));
+    const [x, y] = plot.point(event);
+    this.line(plot, x);
+    this.say(plot, nearest(shown.reverse(), plot.current, x, y));
   }
 
   say(plot, mark) {
     this.mark = mark;
     plot.ring.hidden = this.box.hidden = !mark;
     if (!mark) return;
-    Object.assign(plot.ring.style, { left: `${mark.x}px`, top: `${mark.y}px` });
+    const [across, down] = [mark.x * plot.size, mark.y * plot.size];
+    Object.assign(plot.ring.style, { left: `${across}px`, top: `${down}px` });
     this.box.textContent = description(mark, plot.graph, plot.current).join("\n");
     const canvas = plot.canvas.getBoundingClientRect();
-    const [x, y] = [canvas.left + mark.x, canvas.top + mark.y];
+    const [x, y] = [canvas.left + across, canvas.top + down];
     const isBeside = x + 16 + this.box.offsetWidth < window.innerWidth;
     const left = isBeside ? x + 16 : x - this.box.offsetWidth - 16;
     const lowest = window.innerHeight - this.box.offsetHeight - 4;
@@ -62,8 +64,8 @@ class Tooltip {
     for (const other of plot.span.plots) {
       other.legend.showValues(place);
       const left = leftMargin(other.graph, other.width);
-      other.cursor.hidden = x < left || x > other.box.clientWidth - MARGIN.right;
-      other.cursor.style.left = `${x}px`;
+      other.cursor.hidden = x < left || x > other.width - MARGIN.right;
+      other.cursor.style.left = `${x * other.size}px`;
     }
   }
 

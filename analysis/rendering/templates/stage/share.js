@@ -1,10 +1,11 @@
 // A shared stage: its graphs are drawn from its own packets. #t=0.25 sets the time; ?lecture fills
 // a projector, and PageDown and PageUp, which presenters send, go from repair to repair.
 
-const LECTURE_PLOT = 420; // px
+const LECTURE_SIZE = 5 / 3; // 12 px become 20
+const LECTURE_PLOT = 180; // px, before they are magnified
 const SHARED_PLOT = 300;
 
-function sharedGraph(model, at, height) {
+function sharedGraph(model, at, isLecture) {
   const { data, acks, isAgain } = model;
   const every = Array.from(data.sent.keys());
   const bars = (places, words, look) => ({
@@ -21,7 +22,8 @@ function sharedGraph(model, at, height) {
     title: model.label || "Time and sequence",
     caption: "Each packet is a stroke: its bytes, when it was sent.",
     overTime: true,
-    height,
+    height: isLecture ? LECTURE_PLOT : SHARED_PLOT,
+    size: isLecture ? LECTURE_SIZE : 1,
     x: { label: "time since the first packet", unit: "s" },
     y: { label: "bytes since the start", unit: "B", range: [0, 1.05 * highest] },
     layers: [
@@ -80,9 +82,8 @@ async function showShared() {
   document.documentElement.classList.toggle("lecture", isLecture);
   const models = await storedModels(JSON.parse(document.getElementById("stage-data").textContent));
   const board = new PlotBoard(document.getElementById("graphs"));
-  const height = isLecture ? LECTURE_PLOT : SHARED_PLOT;
   const shown = isLecture ? models.slice(0, 2) : models;
-  const graphs = shown.map((model, at) => sharedGraph(model, at, height));
+  const graphs = shown.map((model, at) => sharedGraph(model, at, isLecture));
   const end = Math.max(...models.map((model) => model.end));
   await board.show(graphs, [0, end]);
   const stage = new Stage(document.getElementById("stage"), board);

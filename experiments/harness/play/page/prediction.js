@@ -28,7 +28,7 @@ export function listenToDrawing(plot, isAsking, moved) {
     const drawn = isAsking(plot);
     if (!drawn || !plot.current || (event.type === "pointermove" && !event.buttons)) return;
     event.stopImmediatePropagation();
-    const value = Math.max(0, plot.current.value(event.offsetY)) / drawn.scale;
+    const value = Math.max(0, plot.current.value(plot.point(event)[1])) / drawn.scale;
     moved(Number(value.toPrecision(DIGITS)));
   };
   for (const kind of ["pointerdown", "pointermove"]) {
