@@ -60,6 +60,12 @@ function answerOf(model) {
     `The download gets ${rate}.`;
 }
 
+// The live page with the same link, where every value can be chosen.
+function commandOf({ rate, delay, loss, queue, sender }) {
+  const settings = new URLSearchParams({ bw: rate, delay, loss, queue, flows: sender });
+  return `./tcplab play '#${settings}'`;
+}
+
 // The range is that of all queues, so that a drag moves the dots and not the axis.
 function callGraph(model, models) {
   const calls = callsOf(model).filter((at) => !model.isLost(at));
@@ -126,6 +132,7 @@ async function showRecorded() {
   let turn = 0;
   const show = async () => {
     const mine = (turn += 1);
+    document.getElementById("command").textContent = commandOf(chosen);
     try {
       const models = await pieceOf(chosen);
       if (mine !== turn) return;

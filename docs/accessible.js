@@ -1,0 +1,22 @@
+// What a screen reader and keys lack in the theme: names of landmarks, and focus of wide tables.
+// The theme adds buttons and tables' frames after the page is there.
+
+function name(element, label) {
+  if (element.getAttribute("aria-label") === label) return;
+  element.removeAttribute("aria-labelledby");
+  element.setAttribute("aria-label", label);
+}
+
+function complete() {
+  for (const [at, list] of document.querySelectorAll("nav.md-nav[data-md-level]").entries()) {
+    const title = list.querySelector(":scope > .md-nav__title");
+    name(list, `${title ? title.textContent.trim() : "Pages"}, list ${at + 1}`);
+  }
+  for (const [at, buttons] of document.querySelectorAll("nav.md-code__nav").entries()) {
+    name(buttons, `Buttons of example ${at + 1}`);
+  }
+  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+}
+
+complete();
+new MutationObserver(complete).observe(document.body, { childList: true, subtree: true });
