@@ -1,5 +1,5 @@
-// What a screen reader and keys lack in the theme: names of landmarks, and focus of wide tables.
-// The theme adds buttons and tables' frames after the page is there.
+// What a screen reader and keys lack in the theme: names of landmarks, focus of what scrolls, and
+// corners of tables that are no headings. The theme adds buttons and frames of tables later.
 
 function name(element, label) {
   if (element.getAttribute("aria-label") === label) return;
@@ -15,7 +15,12 @@ function complete() {
   for (const [at, buttons] of document.querySelectorAll("nav.md-code__nav").entries()) {
     name(buttons, `Buttons of example ${at + 1}`);
   }
-  for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
+  for (const wide of document.querySelectorAll(".md-typeset__scrollwrap, pre > code")) {
+    wide.tabIndex = 0;
+  }
+  for (const corner of document.querySelectorAll("th:empty")) {
+    corner.replaceWith(document.createElement("td"));
+  }
 }
 
 complete();

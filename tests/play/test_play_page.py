@@ -383,6 +383,20 @@ def test_a_lesson_asks_before_it_runs(chromium: Page) -> None:
         assert "lesson=loss&step=2" in live.run("location.hash")
 
 
+def test_the_run_before_does_not_stand_with_the_next_question(chromium: Page) -> None:
+    lessons = tuple(each for each in all_lessons() if each.name == "cubic-and-reno")
+    with opened(chromium, offer=PageOffer(lessons, "cubic-and-reno")) as live:
+        live.click(".option:nth-of-type(1) input")
+        live.click("#tour .question .main")
+        live.until("document.querySelector('.verdict')")
+        live.until_shown()
+        assert live.counts()["window"]
+        live.click("#tour .ways .main")
+        live.until("tcplabPlay.play.tour.isAsking")
+        live.page.settle()
+        assert live.counts()["window"] == {}
+
+
 ROLES = ("slider", "textbox", "combobox", "checkbox", "button", "spinbutton", "radio", "img")
 
 

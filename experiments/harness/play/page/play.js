@@ -154,13 +154,13 @@ class Play {
         return [run.number, ...graph.kinds.map((kind) => run.versions[kind]), band].join(".");
       });
       const line = this.predictionIn(graph.key);
-      const isAsked = this.tour.isAsking && Boolean(line);
-      const drawn = [...mark, this.moved, this.compared, isAsked, line && line.value].join();
+      const isHidden = this.tour.isAsking && (Boolean(line) || !this.tour.step.keep);
+      const drawn = [...mark, this.moved, this.compared, isHidden, line && line.value].join();
       if (graph.drawn === drawn || !(views.length || line)) continue;
       graph.drawn = drawn;
       const own = line && line.value !== undefined ? [predictionLayer(line)] : [];
-      // What an earlier run gave would tell the answer.
-      const layers = () => (isAsked ? [] : layersOf(graph.key, views));
+      // An earlier run would tell the answer, or mislead; one that is kept is what one starts from.
+      const layers = () => (isHidden ? [] : layersOf(graph.key, views));
       this.board.update(graph.key, () => [...layers(), ...own]);
     }
     this.showSpan();
