@@ -3,11 +3,11 @@
 
 const MARGIN = { left: 62, right: 14, top: 22, bottom: 36 };
 const HEIGHT = 260;
-// Pixels of a plot on paper: what an A4 page holds at the size of its text.
+{# Pixels of a plot on paper: what an A4 page holds at the size of its text. #}
 const PAPER_WIDTH = 700;
 
-// A range of x that several graphs share; a double click brings back `whole`. Zooming ends at
-// `narrowest`. Of a logarithmic axis it is of logarithms.
+{# A range of x that several graphs share; a double click brings back `whole`. Zooming ends at
+   `narrowest`. Of a logarithmic axis it is of logarithms. #}
 class SharedRange {
   constructor(left, right, narrowest = 1e-6) {
     this.narrowest = narrowest;
@@ -36,7 +36,7 @@ class SharedRange {
     if (this.onChange) this.onChange();
   }
 
-  // Zooms by `factor` so that `around` stays where it is.
+  {# Zooms by `factor` so that `around` stays where it is. #}
   zoom(factor, around) {
     this.set(around - (around - this.left) * factor, around + (this.right - around) * factor);
   }
@@ -73,7 +73,7 @@ class Plot {
     this.build();
   }
 
-  // Layers that are to be made are made when they are first asked for, which may be never.
+  {# Layers that are to be made are made when they are first asked for, which may be never. #}
   get layers() {
     if (this.make) {
       this.take(this.make());
@@ -89,14 +89,15 @@ class Plot {
     for (const layer of this.ready) layer.hidden = hidden.has(layer.words);
   }
 
-  // The canvas stands in the page's own section of that id if there is one, else in a new one.
+  {# The canvas stands in the page's own section of that id if there is one, else in a new one. #}
   build() {
     const { key, title, caption, y } = this.graph;
     const made = document.getElementById(key);
     this.section = made || element("section", { id: key, className: "graph" });
     this.box = made ? made.querySelector(".plot") : element("div", { className: "plot" });
     this.canvas = element("canvas", { tabIndex: 0 });
-    this.canvas.setAttribute("aria-label", [title || y.label, caption].filter(Boolean).join(". "));
+    const name = title || y.label || document.title;
+    this.canvas.setAttribute("aria-label", [name, caption].filter(Boolean).join(". "));
     this.canvas.setAttribute("role", "img");
     this.cursor = element("div", { className: "cursor", hidden: true });
     this.ring = element("div", { className: "ring", hidden: true });
@@ -112,13 +113,13 @@ class Plot {
     this.section.append(this.finest, downloads(this));
   }
 
-  // Other layers in the same graph, as a live page has them; a zoom stays as it is.
+  {# Other layers in the same graph, as a live page has them; a zoom stays as it is. #}
   update(make) {
     this.make = make;
     this.drawSoon();
   }
 
-  // Columns that are places in `columns` are decoded; typed columns are taken as they are.
+  {# Columns that are places in `columns` are decoded; typed columns are taken as they are. #}
   async load(columns) {
     for (const layer of this.layers) {
       for (const [name, place] of Object.entries(layer.columns || {}))
@@ -134,7 +135,7 @@ class Plot {
     this.loaded = true;
   }
 
-  // Draws before the next frame of the screen, once for any number of calls.
+  {# Draws before the next frame of the screen, once for any number of calls. #}
   drawSoon() {
     if (this.waiting) return;
     this.waiting = true;
@@ -154,7 +155,7 @@ class Plot {
     return [event.offsetX / this.size, event.offsetY / this.size];
   }
 
-  // What is seen, and where: places of a canvas that is `whole` pixels wide.
+  {# What is seen, and where: places of a canvas that is `whole` pixels wide. #}
   frame(whole = this.width) {
     const x = leftMargin(this.graph, whole);
     const width = Math.max(60, whole - x - MARGIN.right);
@@ -166,11 +167,11 @@ class Plot {
     const y = MARGIN.top;
     const across = width / (this.span.right - this.span.left);
     const up = height / (top - bottom);
-    // Far outside values are held near the frame: canvases lose precision with huge coordinates.
+    {# Far outside values are held near the frame: canvases lose precision with huge coordinates. #}
     const held = (pixels) => Math.max(-1e5, Math.min(1e5, pixels));
     const X = (value) => x + held((toScale(axisX, value) - this.span.left) * across);
     const Y = (value) => y + height - held((toScale(axisY, value) - bottom) * up);
-    // Fast: called for every mark.
+    {# Fast: called for every mark. #}
     const column = (value) =>
       Math.max(x - 2, Math.floor(x + (toScale(axisX, value) - this.span.left) * across));
     const place = (px) => this.span.left + (px - x) / across;
@@ -211,7 +212,7 @@ class Plot {
     if (this.onDraw) this.onDraw(this, frame);
   }
 
-  // Where the stage's time is, if the zoom shows it.
+  {# Where the stage's time is, if the zoom shows it. #}
   placePlayhead() {
     const { current: frame, span } = this;
     const at = span && span.playhead;
@@ -243,7 +244,7 @@ class Plot {
     }
     Object.assign(pen, { font: `bold ${FONT}`, textAlign: "center" });
     for (const layer of shown.reverse()) {
-      // the last layers, the retransmissions, have the first choice of places
+      {# the last layers, the retransmissions, have the first choice of places #}
       pen.fillStyle = coloured(layer.colour);
       drawLetters(pen, layer, frame);
     }
@@ -257,7 +258,7 @@ class Plot {
     const [across, down] = [width * ratio, height * ratio].map(Math.floor);
     const pen = this.canvas.getContext("2d");
     pen.reset();
-    // A canvas that gets a size, even its own, gets new memory.
+    {# A canvas that gets a size, even its own, gets new memory. #}
     if (this.canvas.width !== across || this.canvas.height !== down) {
       Object.assign(this.canvas, { width: across, height: down });
       this.canvas.style.height = `${height * this.size}px`;
@@ -267,7 +268,7 @@ class Plot {
     return pen;
   }
 
-  // Tells the reader if the zoom could tell segments apart that were stored as one run.
+  {# Tells the reader if the zoom could tell segments apart that were stored as one run. #}
   showFinest(frame) {
     const coarse = this.layers.filter((layer) => {
       if (layer.hidden || !(layer.run > 1)) return false;
@@ -283,7 +284,7 @@ class Plot {
 }
 
 const PLAIN_LOOK = { words: "", colour: "#0072B2", mark: "", letter: "", fit: true, width: 1.5 };
-// Series differ in dash too, for eyes and paper without colours; a look that is dashed is dotted.
+{# Series differ in dash too, for eyes and paper without colours; a dashed look is dotted. #}
 const DASHES = [null, [9, 4], [4, 3], [9, 3, 2, 3]];
 const DOTTED = [2, 3];
 
@@ -303,7 +304,7 @@ function withLook(layer, looks, series, at) {
   };
 }
 
-// How far a mark goes beyond its x at most.
+{# How far a mark goes beyond its x at most. #}
 function setReach(layer) {
   layer.reach = 0;
   if (!layer.end) return;
