@@ -39,6 +39,11 @@ class LockedPackage:
     def file(self) -> str:
         return self.place.rpartition("/")[2]
 
+    def is_whole_in(self, folder: Path) -> bool:
+        """Check that a folder has its file."""
+        file = folder / self.file
+        return file.is_file() and digest_of(file) == self.sha256
+
 
 @dataclass(frozen=True)
 class PackageLock:
@@ -88,7 +93,7 @@ _NO_PAST = (
 SNAPSHOT = "https://snapshot.debian.org/archive/debian"
 """Debian's archive of all that it ever published, below the time of a publication."""
 _NAMED = 5  # missing packages
-APT_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
+_ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
 
 @dataclass(frozen=True)
@@ -103,10 +108,11 @@ class Apt:
         if not Path(KEYRING).exists():
             problem = f"{KEYRING} is missing: packages from a Debian mirror cannot be verified."
             raise TcplabError(problem, "Install the package debian-archive-keyring.")
-        self.prepare(f"deb [signed-by={KEYRING}] {mirror(self.suite)} {self.suite} main\n")
-        self.get(f"Fetching the package list of {self.suite}", "update", "--error-on=any")
+        self._prepare(f"deb [signed-by={KEYRING}] {mirror(self.suite)} {self.suite} main\n")
+        command = ["apt-get", "-q", "update", "--error-on=any"]
+        self._run(f"Fetching the package list of {self.suite}", command)
 
-    def prepare(self, sources: str = "") -> None:
+    def _prepare(self, sources: str = "") -> None:
         """Give apt a folder and a configuration of its own, with these lines of sources.list."""
         folder = self.workshop.folder / "apt"
         shutil.rmtree(folder, ignore_errors=not folder.exists())
@@ -118,20 +124,19 @@ class Apt:
 
     def download(self, package: str) -> Path:
         """Return the .deb of one package, without what it depends on."""
-        self.get(f"Downloading {package}", "download", package)
+        self._run(f"Downloading {package}", ["apt-get", "-q", "download", package])
         return next(self.workshop.folder.glob(f"{package}_*.deb"))
 
     def resolve(self, packages: Sequence[str]) -> list[LockedPackage]:
         """Return a mirror's versions of packages and of all that they depend on."""
         self.update()
         options = ["-qq", "-o", "Acquire::ForceHash=SHA256", "--print-uris", "--yes"]
-        command = ["apt-get", *options, "install", *packages]
-        printed = self.workshop.run("Resolving", command, environment=APT_ENVIRONMENT)
+        printed = self._run("Resolving", ["apt-get", *options, "install", *packages])
         return list(_locked(printed, mirror(self.suite)))
 
     def download_locked(self, lock: PackageLock) -> list[Path]:
         """Return the .deb files of a lock, of any archive that has them. Raises TcplabError."""
-        self.prepare()
+        self._prepare()
         folder, said = self.workshop.folder / "apt/archives", ""
         missing = list(lock.packages)
         for root in archives(self.suite, lock.day):
@@ -140,12 +145,11 @@ class Apt:
                 address = f"{root.rstrip('/')}/{package.place}"
                 target = f"{FOLDER}/apt/archives/{package.file}"
                 command += [address, target, f"SHA256:{package.sha256}"]
-            text, environment = "Downloading the locked packages", APT_ENVIRONMENT
             try:
-                self.workshop.run(text, command, environment=environment, network=True)
+                self._run("Downloading the locked packages", command)
             except CommandError as error:  # the next archive may have what this one has not
                 said = f"\n{error.output.strip()}"
-            missing = [package for package in missing if not _is_whole(folder, package)]
+            missing = [package for package in missing if not package.is_whole_in(folder)]
             if not missing:
                 return [folder / package.file for package in lock.packages]
         names = ", ".join(f"{package.name} {package.version}" for package in missing[:_NAMED])
@@ -155,19 +159,12 @@ class Apt:
     def names(self, pattern: str) -> list[str]:
         """Return the packages of the suite whose name matches a regular expression."""
         command = ["apt-cache", "search", "--names-only", pattern]
-        listed = self.workshop.run("Reading the package list", command, environment=APT_ENVIRONMENT)
+        listed = self._run("Reading the package list", command)
         return [line.split()[0] for line in listed.splitlines()]
 
-    def get(self, text: str, *arguments: str) -> None:
-        """Run apt-get. Raises CommandError."""
-        self.workshop.run(
-            text, ["apt-get", "-q", *arguments], environment=APT_ENVIRONMENT, network=True
-        )
-
-
-def _is_whole(folder: Path, package: LockedPackage) -> bool:
-    file = folder / package.file
-    return file.is_file() and digest_of(file) == package.sha256
+    def _run(self, text: str, command: Sequence[str]) -> str:
+        """Run a program of apt with the workshop's configuration. Raises CommandError."""
+        return self.workshop.run(text, command, environment=_ENVIRONMENT, network=True)
 
 
 def mirror(suite: str) -> str:

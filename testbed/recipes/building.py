@@ -87,23 +87,6 @@ def shown(stream: TextIO) -> Iterator[BuildReport]:
         report._print("", "\r")
 
 
-@contextmanager
-def _process_group(
-    command: Sequence[str], log: Path, source: Path
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a command in a new process group, which is killed at the end of the block."""
-    with log.open("ab") as output, source.open("rb") as given:
-        process = subprocess.Popen(
-            command, stdin=given, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-        )
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, 9)
-            process.wait()
-
-
 @dataclass(frozen=True)
 class Workshop:
     """A folder to build in, the log of its commands, which outlives the folder, and a report."""
@@ -131,18 +114,23 @@ class Workshop:
         `share` says how much of it is done. Raises CommandError when it fails.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
-        if root:
-            seal = inside(self.folder / root)
-        else:
-            seal = hidden(self.folder) if bare else outside(self.folder, network)
+        seal = _inside(self.folder / root) if root else self._sealed(bare, network)
         self.report.step(text)
-        command_line = [*seal, *variables(environment or {}, network), "--", *command]
-        with _process_group(command_line, self.log, source) as process:
+        command_line = [*seal, *_variables(environment or {}, network), "--", *command]
+        with self.log.open("ab") as log, source.open("rb") as given:
+            process = subprocess.Popen(
+                command_line, stdin=given, stdout=log, stderr=log, start_new_session=True
+            )
+        try:
             while True:
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(0.2)
                     break
                 self.report.step(text, share() if share else None)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, 9)
+                process.wait()
         printed = self.log.read_bytes()[before:].decode(errors="replace")
         if process.returncode:
             raise CommandError(
@@ -150,24 +138,30 @@ class Workshop:
             )
         return printed
 
-
-def outside(folder: Path, network: bool) -> list[str]:
-    """Return bubblewrap's arguments for a command that sees this machine and writes to `folder`."""
-    places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
-    shared = ["--share-net"] if network else []
-    unseen: list[str] = []
-    for program in (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN):
-        unseen += ["--ro-bind", "/dev/null", program] if os.path.isfile(program) else []
-    return [*SEAL, *shared, *places, *unseen, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
+    def _sealed(self, bare: bool, network: bool) -> list[str]:
+        """Return bubblewrap's arguments for a command that writes to the workshop's folder."""
+        seen = _programs() if bare else [*_machine(), *(["--share-net"] if network else [])]
+        return [*_SEAL, *seen, "--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
 
 
-def inside(root: Path) -> list[str]:
+_SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
+
+
+def _inside(root: Path) -> list[str]:
     """Return bubblewrap's arguments for a command whose whole world is the folder `root`."""
     identity, devices = ["--uid", "0", "--gid", "0"], ["--dev", "/dev", "--proc", "/proc"]
-    return [*SEAL, *identity, "--bind", str(root), "/", *devices]
+    return [*_SEAL, *identity, "--bind", str(root), "/", *devices]
 
 
-def hidden(folder: Path) -> list[str]:
+def _machine() -> list[str]:
+    """Return the arguments for a command that sees this machine."""
+    places = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]
+    for program in (os.path.realpath(f"/usr/bin/{name}") for name in _UNSEEN):
+        places += ["--ro-bind", "/dev/null", program] if os.path.isfile(program) else []
+    return places
+
+
+def _programs() -> list[str]:
     """Return the arguments for a command that reads untrusted files; no /proc, no paths."""
     roots = [Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")]
     links: list[str] = []
@@ -177,14 +171,10 @@ def hidden(folder: Path) -> list[str]:
     # The last: links that say which awk is meant.
     places = [Path("/usr"), *own, Path("/etc/alternatives")]
     binds = [option for place in places for option in ("--ro-bind-try", str(place), str(place))]
-    seen = [*SEAL, *binds, *links, "--dev", "/dev", "--tmpfs", "/tmp"]
-    return [*seen, "--bind", str(folder), FOLDER, "--chdir", FOLDER]
+    return [*binds, *links, "--dev", "/dev", "--tmpfs", "/tmp"]
 
 
-SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
-
-
-def variables(environment: Mapping[str, str], network: bool) -> list[str]:
+def _variables(environment: Mapping[str, str], network: bool) -> list[str]:
     """Return bubblewrap's arguments for the environment, with proxies for `network`."""
     names = [*PROXIES, *map(str.upper, PROXIES)] if network else []
     proxies = {name: os.environ[name] for name in names if name in os.environ}

@@ -47,7 +47,6 @@ BROUGHT = [
     for place in (CODE, *map(Path, _PACKAGE.submodule_search_locations or () if _PACKAGE else ()))
 ]
 """The folders of entries that come with an installed copy; a checkout has none."""
-_CHECKOUT = CODE
 _CHECKED = "checked"
 """A folder of the cache: a file for each entry, written at each check."""
 
@@ -128,7 +127,7 @@ def folder() -> Path:
     own = home / ".cache" / "tcplab"
     if own.is_absolute() and (os.path.isdir(own) or os.access(home, os.W_OK)):
         return own
-    return _CHECKOUT.absolute() / ".cache" / "tcplab"
+    return CODE.absolute() / ".cache" / "tcplab"
 
 
 def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
@@ -147,7 +146,7 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
 
 def _unpacked(recipe: Recipe) -> Entry | None:
     """Return the entry that comes with the code, unpacked; None if there is none of this recipe."""
-    if not prebuilt.is_prebuilt(recipe.name, recipe.key):
+    if not prebuilt.manifest_of(recipe.name, recipe.key):
         return None
     with temporary(recipe.name) as finished:
         try:
@@ -165,8 +164,7 @@ def differences(recipe: Recipe, report: BuildReport) -> list[str]:
 
     Raises TcplabError if none come with it.
     """
-    manifest = prebuilt.manifest_of(recipe.name)
-    if not manifest or manifest["key"] != recipe.key:
+    if not (manifest := prebuilt.manifest_of(recipe.name, recipe.key)):
         problem = f"No {recipe.name} of this recipe comes with the code."
         raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")
     with locked(recipe.name, report), temporary(recipe.name) as work:
@@ -177,7 +175,7 @@ def differences(recipe: Recipe, report: BuildReport) -> list[str]:
 
 def is_there(recipe: Recipe) -> bool:
     """Check that the entry need not be built: it is in the cache, or it comes with the code."""
-    return recipe.place.exists() or prebuilt.is_prebuilt(recipe.name, recipe.key)
+    return recipe.place.exists() or prebuilt.manifest_of(recipe.name, recipe.key) is not None
 
 
 def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
@@ -263,14 +261,8 @@ def _write_manifest(recipe: Recipe, place: Path, facts: Facts, build_seconds: fl
         name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
         for name in recipe.outputs
     }
-    manifest = {
-        "format": FORMAT,
-        "name": recipe.name,
-        "key": recipe.key,
-        "files": files,
-        "facts": facts,
-        "build_seconds": build_seconds,
-    }
+    manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key}
+    manifest |= {"files": files, "facts": facts, "build_seconds": build_seconds}
     (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     for name in (*recipe.outputs, MANIFEST):
         with (place / name).open("rb") as stream:

@@ -73,7 +73,7 @@ def place_engine(library: Path) -> None:
     Raises TcplabError, CommandError.
     """
     recipe = engine_recipe()
-    if prebuilt.is_prebuilt(recipe.name, recipe.key):
+    if prebuilt.manifest_of(recipe.name, recipe.key):
         with tempfile.TemporaryDirectory() as folder:
             prebuilt.unpack(recipe.name, recipe.outputs, Path(folder))
             cache.verify(recipe, Path(folder))

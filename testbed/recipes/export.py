@@ -25,8 +25,6 @@ _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)
 """What reading a file raises that is damaged, or is no such archive."""
 _GZIP = b"\x1f\x8b"
 _OF_LAB = f"{cache.BROUGHT_BY}/brought/"
-
-
 LARGEST = 512 << 20
 """Bytes of the largest file that is accepted; an image has about 80 MB."""
 LARGEST_MANIFEST = 1 << 20
@@ -39,10 +37,9 @@ def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
             _written_whole(file) as partial,
             tarfile.open(partial, "w", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for recipe in recipes:
-                for name in _members(recipe):
-                    file_name = f"{recipe.name}/{name}"
-                    archive.add(recipe.place / name, file_name, recursive=False, filter=_plain)
+            places = {recipe.name: recipe.place for recipe in recipes}
+            for name, source in _members(recipes, places).items():
+                archive.add(source, name, recursive=False, filter=_plain)
     except OSError as error:
         problem = f"{file} cannot be written: {error.strerror}."
         remedy = (
@@ -51,15 +48,10 @@ def export(recipes: Sequence[cache.Recipe], file: Path) -> None:
         raise TcplabError(problem, remedy) from error
 
 
-def _members(recipe: cache.Recipe) -> tuple[str, ...]:
-    return (cache.MANIFEST, *recipe.outputs)
-
-
 def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
     """Drop owner and time: the same lab gives the same file."""
-    member.uid = member.gid = 0
+    member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
-    member.mtime = 0
     return member
 
 
@@ -83,12 +75,15 @@ def import_(
     optional: Sequence[cache.Recipe] = (),
 ) -> None:
     """Put the entries of `file` into the cache; it may have those of `optional`."""
+    every = [*recipes, *optional]
     with ExitStack() as stack:
         places: dict[str, Path] = {}
-        for name in (recipe.name for recipe in (*recipes, *optional)):
+        for name in (recipe.name for recipe in every):
             stack.enter_context(cache.locked(name, report))
             places[name] = stack.enter_context(cache.temporary(name))
-        _extract(file, _targets(recipes, places), _targets(optional, places))
+        missing = _extract(file, _members(every, places))
+        if absent := [name for name in _members(recipes, places) if name in missing]:
+            raise _refused(file, f"{', '.join(absent)} missing")
         arrived = [*recipes, *(recipe for recipe in optional if any(places[recipe.name].iterdir()))]
         for recipe in arrived:
             try:
@@ -99,18 +94,18 @@ def import_(
             cache.install(places[recipe.name], recipe.place_if_given)
 
 
-def _targets(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dict[str, Path]:
-    """Return the target of each member of the recipes, by name."""
+def _members(recipes: Sequence[cache.Recipe], places: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the file of each member of the recipes, by name; `places` are their folders."""
     return {
         f"{recipe.name}/{name}": places[recipe.name] / name
         for recipe in recipes
-        for name in _members(recipe)
+        for name in (cache.MANIFEST, *recipe.outputs)
     }
 
 
-def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -> None:
-    """Copy each expected member to its path."""
-    remaining = {**expected, **optional}
+def _extract(file: Path, targets: dict[str, Path]) -> dict[str, Path]:
+    """Copy each member to its target; return the targets of which there is none."""
+    remaining = dict(targets)
     try:
         with file.open("rb") as stream:
             is_release = stream.read(2) == _GZIP
@@ -130,8 +125,7 @@ def _extract(file: Path, expected: dict[str, Path], optional: dict[str, Path]) -
                 "Free some space, or set TCPLAB_CACHE to a folder on another disk.",
             ) from error
         raise _refused(file, str(error)) from error
-    if missing := [name for name in remaining if name in expected]:
-        raise _refused(file, f"{', '.join(missing)} missing")
+    return remaining
 
 
 def _copy(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:

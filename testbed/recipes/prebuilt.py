@@ -20,17 +20,11 @@ MANIFEST = "manifest.json"
 _COMPRESSED = ".xz"
 
 
-def manifest_of(name: str) -> dict[str, Any] | None:
-    """Return the manifest of the entry that comes with the code; None without one."""
+def manifest_of(name: str, key: str) -> dict[str, Any] | None:
+    """Return the manifest of the entry of this key that comes with the code; None without one."""
     file = PREBUILT / name / MANIFEST
-    manifest: dict[str, Any] | None = json.loads(file.read_bytes()) if file.is_file() else None
-    return manifest
-
-
-def is_prebuilt(name: str, key: str) -> bool:
-    """Check that an entry of this key comes with the code."""
-    manifest = manifest_of(name)
-    return manifest is not None and manifest["key"] == key
+    manifest: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {"key": ""}
+    return manifest if manifest["key"] == key else None
 
 
 def unpack(name: str, outputs: Sequence[str], folder: Path) -> None:
@@ -51,7 +45,6 @@ def pack(name: str, outputs: Sequence[str], entry: Path) -> None:
     shutil.copyfile(entry / MANIFEST, place / MANIFEST)
     for output in outputs:
         packed = place / (output + _COMPRESSED)
-        packed.write_bytes(
-            lzma.compress((entry / output).read_bytes(), preset=9 | lzma.PRESET_EXTREME)
-        )
+        content = (entry / output).read_bytes()
+        packed.write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
         shutil.copymode(entry / output, packed)

@@ -1,5 +1,5 @@
 """A release: everything that a run needs, as wheels and as an archive, the same byte for byte.
 
 What decides the bytes: the code; the locks (packages of image and sandbox, Python packages, crates,
-the kernel's source); gcc and the C library, mksquashfs, rustc, tar, gzip, and Python's zlib.
+the kernel's source); gcc and the C library, mksquashfs, rustc, and Python's zlib.
 """

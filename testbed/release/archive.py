@@ -10,12 +10,15 @@ not needed); environment and current folder do not change what it imports (-I).
 
 from __future__ import annotations
 
-import shlex
+import gzip
 import shutil
+import stat
 import sys
+import tarfile
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 import pip as pip_of_this_python
 
@@ -104,10 +107,11 @@ def make_tree(wheels: Sequence[Path], image: Path, work: Path) -> Path:
 
 
 def make_archive(tree: Path, work: Path) -> Path:
-    """Return the archive of that folder. Raises CommandError."""
-    archive = work / f"{NAME}.tar.gz"
-    pack(tree, NAME, archive)
-    return archive
+    """Return the archive of that folder."""
+    file = work / f"{NAME}.tar.gz"
+    with file.open("wb") as target:
+        pack(tree, target, NAME)
+    return file
 
 
 def install_libraries(python: Path, work: Path) -> None:
@@ -122,10 +126,24 @@ def install_libraries(python: Path, work: Path) -> None:
             shutil.rmtree(unused) if unused.is_dir() else unused.unlink()
 
 
-def pack(tree: Path, name: str, archive: Path) -> None:
-    """Pack a folder under a name: the same files give the same bytes."""
-    steady = ["--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner"]
-    steady += ["--mode=u=rwX,go=rX", "--hard-dereference", "--format=gnu"]
-    tar = shlex.join(["tar", "-C", str(tree), *steady, f"--transform=s,^[.],{name},S", "-c", "."])
-    pipe = f"{tar} | gzip -6 -n >{shlex.quote(str(archive.resolve()))}"
-    called(["bash", "-o", "pipefail", "-c", pipe], tree)
+def pack(tree: Path, target: IO[bytes], name: str = "") -> None:
+    """Write a folder's content below a name as tar.gz: the same files give the same bytes."""
+    with gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as packed:
+        write_tar(tree, packed, name)
+
+
+def write_tar(tree: Path, target: IO[bytes] | gzip.GzipFile, name: str = "") -> None:
+    """Write a folder's content below a name as tar: the same files give the same bytes."""
+    with tarfile.open(fileobj=target, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+        for path in sorted(tree.rglob("*")):
+            place = Path(name, path.relative_to(tree))
+            archive.add(path, str(place), recursive=False, filter=_steady)
+
+
+def _steady(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    if not member.mode & stat.S_ISVTX:  # /tmp; other modes depend on who makes the release
+        shared = 0o755 if member.mode & stat.S_IXUSR else 0o644
+        member.mode = member.mode & ~0o077 | shared
+    return member

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import json
 import shutil
-import stat
-import tarfile
 from pathlib import Path
 from typing import Any
 
 from testbed import VERSION
-from testbed.release.archive import called
+from testbed.release.archive import called, pack, write_tar
 
 NAME = f"tcplab-{VERSION}-oci.tar"
 PLACE = "opt/tcplab"
@@ -60,18 +59,17 @@ def make_oci(tree: Path, image: Path, work: Path) -> Path:
     listed["annotations"] = {"org.opencontainers.image.ref.name": VERSION}
     (layout / "index.json").write_bytes(_json({"schemaVersion": 2, "manifests": [listed]}))
     (layout / "oci-layout").write_bytes(_json({"imageLayoutVersion": "1.0.0"}))
-    _write_tar(layout, work / NAME)
+    with (work / NAME).open("wb") as target:
+        write_tar(layout, target)
     return work / NAME
 
 
 def _layer(layout: Path, folder: Path) -> tuple[str, dict[str, Any]]:
     """Add a folder as a layer; return the digest of its tar and the layer's descriptor."""
-    plain = layout / "layer.tar"
-    _write_tar(folder, plain)
-    content = plain.read_bytes()
-    plain.unlink()
-    packed = gzip.compress(content, compresslevel=6, mtime=0)
-    return _digest(content), _blob(layout, "layer.v1.tar+gzip", packed)
+    packed = io.BytesIO()
+    pack(folder, packed)
+    content = packed.getvalue()
+    return _digest(gzip.decompress(content)), _blob(layout, "layer.v1.tar+gzip", content)
 
 
 def _blob(layout: Path, kind: str, content: bytes) -> dict[str, Any]:
@@ -87,21 +85,3 @@ def _digest(content: bytes) -> str:
 
 def _json(content: dict[str, Any]) -> bytes:
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-
-
-def _write_tar(folder: Path, file: Path) -> None:
-    """Write a folder's content: the same files give the same bytes."""
-    inside = (path for path in sorted(folder.rglob("*")) if path != file)
-    with tarfile.open(file, "w", format=tarfile.GNU_FORMAT, dereference=False) as archive:
-        for path in inside:
-            name = str(path.relative_to(folder))
-            archive.add(path, name, recursive=False, filter=_steady)
-
-
-def _steady(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    member.uid = member.gid = member.mtime = 0
-    member.uname = member.gname = ""
-    if not member.mode & stat.S_ISVTX:  # /tmp; other modes depend on who makes the release
-        shared = 0o755 if member.mode & stat.S_IXUSR else 0o644
-        member.mode = member.mode & ~0o077 | shared
-    return member

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from testbed.lab.image.recipe import patient_recipe
 from testbed.lab.kernel.built import init_part, kernel_part
 from testbed.recipes import cache, prebuilt
@@ -20,7 +17,7 @@ def recipes() -> list[Recipe]:
 
 def write(report: BuildReport) -> list[Recipe]:
     """Write the entries whose recipes changed; return these. Raises TcplabError, CommandError."""
-    changed = [recipe for recipe in recipes() if not prebuilt.is_prebuilt(recipe.name, recipe.key)]
+    changed = [recipe for recipe in recipes() if not prebuilt.manifest_of(recipe.name, recipe.key)]
     for recipe in changed:
         # The engine in the cache is compiled for speed of compilation.
         entry = cache.ready(recipe, report, rebuild=recipe.name == "engine")
@@ -28,15 +25,6 @@ def write(report: BuildReport) -> list[Recipe]:
     return changed
 
 
-@dataclass(frozen=True)
-class VerifiedEntry:
-    """An entry that was built again, and its files that differ."""
-
-    name: str
-    differing: list[str]
-
-
-def verified(report: BuildReport) -> Iterator[VerifiedEntry]:
-    """Build each entry again and compare it. Raises TcplabError, CommandError."""
-    for recipe in recipes():
-        yield VerifiedEntry(recipe.name, cache.differences(recipe, report))
+def differing(report: BuildReport) -> dict[str, list[str]]:
+    """Build each entry again; return its files that differ. Raises TcplabError, CommandError."""
+    return {recipe.name: cache.differences(recipe, report) for recipe in recipes()}

@@ -40,14 +40,13 @@ Requires-Python: >=3.11
 Description-Content-Type: text/markdown
 
 """
+# The oldest platform of indexes: all programs of the lab are static, or bring their libraries.
 _LAB_TAGS = """\
 Wheel-Version: 1.0
 Generator: tcplab
 Root-Is-Purelib: false
-Tag: py3-none-linux_x86_64
+Tag: py3-none-manylinux_2_17_x86_64
 """
-STATIC = "manylinux_2_17_x86_64"
-"""The oldest platform of indexes: all programs of the lab are static, or bring their libraries."""
 
 
 def make_wheels(
@@ -73,11 +72,14 @@ def _code_wheel(work: Path, entries: Iterable[Entry]) -> Path:
         raise TcplabError("The wheel has no engine.", "Check that cargo compiles it.")
     for entry in entries:
         add_entry(entry, tree / HOME / "brought")
-    metadata = tree / f"{HOME}-{VERSION}.dist-info/METADATA"
-    first = "Requires-Dist: "
+    about, first = tree / f"{HOME}-{VERSION}.dist-info", "Requires-Dist: "
     asked = f"{first}{LAB}=={VERSION}\n{first}"
-    metadata.write_text(metadata.read_text().replace(first, asked, 1))
-    return _packed(tree, work / "code-wheel", platform_tag(engine))
+    for name, old, new in (
+        ("METADATA", first, asked),
+        ("WHEEL", "linux_x86_64", platform_tag(engine)),
+    ):
+        (about / name).write_text((about / name).read_text().replace(old, new, 1))
+    return _packed(tree, work / "code-wheel")
 
 
 def _lab_wheel(work: Path, entries: Iterable[Entry], texts: Entry) -> Path:
@@ -93,7 +95,7 @@ def _lab_wheel(work: Path, entries: Iterable[Entry], texts: Entry) -> Path:
         shutil.copyfile(texts.folder / name, about / "licenses" / name)
     (about / "METADATA").write_text(_LAB_METADATA + page)
     (about / "WHEEL").write_text(_LAB_TAGS)
-    return _packed(tree, work / "lab-wheel", STATIC)
+    return _packed(tree, work / "lab-wheel")
 
 
 def add_entry(entry: Entry, folder: Path) -> None:
@@ -122,11 +124,9 @@ def _of_code(work: Path) -> Path:
     return next((work / "code").glob("*.whl"))
 
 
-def _packed(tree: Path, folder: Path, platform: str) -> Path:
-    """Return the wheel of a folder, with its list of files (RECORD) and this platform."""
+def _packed(tree: Path, folder: Path) -> Path:
+    """Return the wheel of a folder, with its list of files (RECORD)."""
     folder.mkdir()
     called(python_module("wheel", "pack", "--dest-dir", folder, tree), folder)
     (packed,) = folder.iterdir()
-    called(python_module("wheel", "tags", "--remove", "--platform-tag", platform, packed), folder)
-    (tagged,) = folder.iterdir()
-    return tagged
+    return packed

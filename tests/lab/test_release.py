@@ -45,14 +45,19 @@ def tree(folder: Path, names: list[str]) -> Path:
     return folder
 
 
+def packed(folder: Path, file: Path) -> None:
+    with file.open("wb") as target:
+        pack(folder, target, "tcplab-1")
+
+
 def test_an_archive_packed_twice_in_two_folders_is_the_same(tmp_path: Path) -> None:
     names = ["start", "a/b.py", "a/c.py"]
     one, two = tree(tmp_path / "one", names), tree(tmp_path / "elsewhere/two", names[::-1])
     os.utime(one / "a/b.py", (1, 1))
     (one / "a/c.py").chmod(0o600)
     os.link(one / "start", tmp_path / "another name")
-    pack(one, "tcplab-1", tmp_path / "one.tar.gz")
-    pack(two, "tcplab-1", tmp_path / "two.tar.gz")
+    packed(one, tmp_path / "one.tar.gz")
+    packed(two, tmp_path / "two.tar.gz")
     assert (tmp_path / "one.tar.gz").read_bytes() == (tmp_path / "two.tar.gz").read_bytes()
     with tarfile.open(tmp_path / "one.tar.gz") as archive:
         modes = {member.name: member.mode for member in archive if member.isfile()}
@@ -74,10 +79,10 @@ def wheel(place: Path) -> Path:
     information = place / "thing-1" / "thing-1.dist-info"
     information.mkdir(parents=True)
     (place / "thing-1/thing.py").write_text("x = 1\n")
-    tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-linux_x86_64\n"
+    tags = "Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: cp311-abi3-manylinux_2_17_x86_64\n"
     (information / "WHEEL").write_text(tags)
     (information / "METADATA").write_text("Metadata-Version: 2.1\nName: thing\nVersion: 1\n")
-    return wheels._packed(place / "thing-1", place / "dist", "manylinux_2_17_x86_64")
+    return wheels._packed(place / "thing-1", place / "dist")
 
 
 @pytest.mark.skipif(
@@ -149,7 +154,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
     entry = cache.verify(cake, cake.place)
     wheels.add_entry(entry, tmp_path / "tree/tcplab_lab/brought")
     (tmp_path / "tree/tcplab_lab/code.py").write_text("pass")
-    pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
+    packed(tmp_path / "tree", tmp_path / "release")
     shutil.rmtree(cake.place)
     import_([cake], tmp_path / "release", report)
     assert cache.ready(cake, report).files == entry.files
@@ -158,7 +163,7 @@ def test_the_lab_of_a_release_is_taken_and_the_rest_passed_over(
 def test_a_damaged_release_is_refused(cake: Recipe, report: Any, tmp_path: Path) -> None:
     wheels.add_entry(cache.verify(cake, cake.place), tmp_path / "tree/tcplab_lab/brought")
     (tmp_path / "tree/tcplab_lab/brought/cake/slice").write_text("bitten")
-    pack(tmp_path / "tree", "tcplab-1", tmp_path / "release")
+    packed(tmp_path / "tree", tmp_path / "release")
     with pytest.raises(TcplabError, match="is not taken"):
         import_([cake], tmp_path / "release", report)
     os.truncate(tmp_path / "release", (tmp_path / "release").stat().st_size // 2)

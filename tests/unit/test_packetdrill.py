@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -13,6 +14,7 @@ from click.testing import CliRunner
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.packetdrill import described, follow
 from testbed.lab.packetdrill import recipe as recipe
+from testbed.lab.packetdrill.recipe import PinnedCommit
 from testbed.packetdrill import runs as script_runs
 from testbed.packetdrill.job import OUTCOMES
 from testbed.packetdrill.runs import (
@@ -215,10 +217,27 @@ def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
     (tmp_path / "work").mkdir()
     workshop = Workshop(tmp_path / "work", tmp_path / "log", BuildReport())
     (tmp_path / "some.tar").write_text("no archive")
-    for named, message in (("none", "neither a clone nor a tarball"), ("some.tar", "no tarball")):
+    said = {"none": "neither a clone nor a tarball", "some.tar": "does not give packetdrill"}
+    for named, message in said.items():
         monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / named))
         with pytest.raises(TcplabError, match=message):
             recipe.packetdrill_recipe().build(workshop)
+
+
+def test_a_clone_gives_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "work").mkdir()
+    folder = tmp_path / "clone/gtests/net/packetdrill"
+    folder.mkdir(parents=True)
+    git = ["git", "-C", str(tmp_path / "clone"), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for content in ("pinned", "later"):
+        (folder / "code.c").write_text(content)
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", content], check=True)
+    monkeypatch.setattr(recipe, "pinned_commit", lambda: PinnedCommit("", "HEAD~1", ""))
+    monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / "clone"))
+    recipe._obtain(Workshop(tmp_path / "work", tmp_path / "log", BuildReport()))
+    assert (tmp_path / "work/source/code.c").read_text() == "pinned"
 
 
 def test_the_same_files_have_the_same_digest_wherever_they_are(tmp_path: Path) -> None:

@@ -88,13 +88,13 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
 @kernel.command("verify")
 def verify_command() -> None:
     """Build what comes with the code (kernel, init, engine) again, and compare the bytes."""
-    from testbed.release.prebuilt import verified
+    from testbed.release.prebuilt import differing
 
     with shown(sys.stderr) as report:
-        entries = list(verified(report))
-    for entry in entries:
-        click.echo(f"{entry.name}: {', '.join(entry.differing) or 'no file'} differs.")
-    if any(entry.differing for entry in entries):
+        files = differing(report)
+    for name, others in files.items():
+        click.echo(f"{name}: {', '.join(others) or 'no file'} differs.")
+    if any(files.values()):
         raise TcplabError(
             "What comes with the code is not what this machine builds.",
             "The manifests in prebuilt/ name the compiler; another gives other bytes.",

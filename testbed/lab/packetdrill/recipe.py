@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.host.packages import install_missing
+from testbed.host.processes import output_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
@@ -25,7 +26,11 @@ PACKETDRILL = "packetdrill"
 NAMED_SOURCE = "TCPLAB_PACKETDRILL_SOURCE"
 _TOOLS = ("bwrap", "git", "tar", "gcc", "ld", "make", "flex", "bison", "strip")
 _INSIDE = "gtests/net/packetdrill"
-_PATIENCE = "60"  # seconds in which the repository must have answered
+_TARBALL = "packetdrill.tar"
+_FETCH = f"""\
+git init -q --bare repository && cd repository &&
+timeout 60 git fetch -q --depth=1 "$0" "$1" && git archive --output ../{_TARBALL} "$1" {_INSIDE}
+"""
 _REMEDY = f"Name a clone or a tarball of packetdrill's repository in {NAMED_SOURCE}."
 # Its own makefile and list of objects, with our clock, and linked for any guest. No -Werror: other
 # compilers warn of other things.
@@ -89,65 +94,29 @@ def _build(workshop: Workshop) -> Facts:
 
 def _obtain(workshop: Workshop) -> str:
     """Leave packetdrill's own folder in the workshop as `source`; return where it came from."""
-    named = os.environ.get(NAMED_SOURCE)
-    place = Path(named).absolute() if named else None
-    if place and place.is_file():
-        _from_tarball(workshop, place)
-    elif place:
-        shutil.copytree(_git_folder(place), workshop.folder / "repository", symlinks=True)
-        _from_repository(workshop, str(place))
-    else:
-        _fetch(workshop)
-    return named or f"{pinned_commit().url} at {pinned_commit().commit[:12]}"
-
-
-def _git_folder(place: Path) -> Path:
-    """Return the folder of a clone in which git keeps its objects. Raises TcplabError."""
-    for folder in (place / ".git", place):
-        if (folder / "objects").is_dir():
-            return folder
-    raise TcplabError(f"{place} is neither a clone nor a tarball.", _REMEDY)
-
-
-def _fetch(workshop: Workshop) -> None:
-    wanted = pinned_commit()
-    repository = "git init -q --bare repository && cd repository"
-    fetch = f'{repository} && timeout {_PATIENCE} git fetch -q --depth=1 "$0" "$1"'
-    command = ["sh", "-c", fetch, wanted.url, wanted.commit]
+    named, wanted = os.environ.get(NAMED_SOURCE), pinned_commit()
+    origin = named or wanted.url
+    if named and not Path(named).is_dir() and not Path(named).is_file():
+        raise TcplabError(f"{Path(named).absolute()} is neither a clone nor a tarball.", _REMEDY)
     try:
-        workshop.run("Fetching packetdrill", command, network=True)
+        if not named:
+            command = ["sh", "-c", _FETCH, wanted.url, wanted.commit]
+            workshop.run("Fetching packetdrill", command, network=True)
+        elif Path(named).is_dir():
+            clone = ["git", "-C", named, "archive", "--output"]
+            output_of([*clone, workshop.folder / _TARBALL, wanted.commit, _INSIDE])
+        else:
+            shutil.copy(named, workshop.folder / _TARBALL)
+        workshop.run("Unpacking packetdrill", ["tar", "-xf", _TARBALL, "--one-top-level=unpacked"])
     except CommandError as error:
         last = (error.output.strip().splitlines() or ["no answer"])[-1]
-        raise TcplabError(f"{wanted.url} cannot be fetched ({last}).", _REMEDY) from None
-    _from_repository(workshop, wanted.url)
-
-
-def _from_repository(workshop: Workshop, origin: str) -> None:
-    """Unpack from `repository`: a sealed command sees no other folder of a /tmp."""
-    commit = pinned_commit().commit
-    archive = f'git -c safe.directory="*" --git-dir=repository archive "$0" {_INSIDE} | tar -x'
-    try:
-        workshop.run("Unpacking packetdrill", ["bash", "-o", "pipefail", "-c", archive, commit])
-    except CommandError as error:
-        raise TcplabError(
-            f"{origin} does not have packetdrill's commit {commit[:12]}.",
-            f"Update the clone with `git fetch`. {error.remedy}",
-        ) from None
-    shutil.move(workshop.folder / _INSIDE, workshop.folder / "source")
-
-
-def _from_tarball(workshop: Workshop, file: Path) -> None:
-    (workshop.folder / "unpacked").mkdir()
-    shutil.copy(file, workshop.folder / "given.tar")
-    try:
-        workshop.run("Unpacking packetdrill", ["tar", "-xf", "given.tar", "-C", "unpacked"])
-    except CommandError as error:
-        raise TcplabError(f"{file} is no tarball.", f"{_REMEDY} {error.remedy}") from None
-    places = (f"unpacked/*/{_INSIDE}", f"unpacked/{_INSIDE}")
-    found = [file for place in places for file in sorted(workshop.folder.glob(place))]
+        raise TcplabError(f"{origin} does not give packetdrill ({last}).", _REMEDY) from None
+    unpacked = workshop.folder / "unpacked"
+    found = [*unpacked.glob(_INSIDE), *unpacked.glob(f"*/{_INSIDE}")]
     if not found:
-        raise TcplabError(f"{file} has no {_INSIDE}.", _REMEDY)
+        raise TcplabError(f"{origin} has no {_INSIDE}.", _REMEDY)
     shutil.move(found[0], workshop.folder / "source")
+    return named or f"{wanted.url} at {wanted.commit[:12]}"
 
 
 def digest_of_folder(folder: Path) -> str:
