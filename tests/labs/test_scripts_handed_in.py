@@ -89,8 +89,8 @@ def test_a_script_earns_points_for_the_kernels_that_it_tells_apart(
     marks = {name: thinking.script(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts}
     points = {name: (mark.points, mark.verdict) for name, mark in marks.items()}
     assert points == {
-        "spaced": (5.0, "right"),
-        "at_once": (2.5, "part"),
+        "spaced": (QUESTION.points, "right"),
+        "at_once": (QUESTION.points / 2, "part"),
         "nothing": (0.0, "wrong"),
         "wrong": (0.0, "wrong"),
     }
