@@ -7,7 +7,6 @@ filled in because ARP would double the first handshake's round trip.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -95,18 +94,13 @@ def forwarding(topology: TopologySpec, switch: str) -> tuple[tuple[str, str], ..
 def routes(topology: TopologySpec, node: str) -> tuple[Route, ...]:
     """Return the shortest routes of a host or router to the segments that it is not part of."""
     own = _segments_of(topology, node)
-    found = (_route(topology, own, segment) for segment in _others(topology, own))
-    return tuple(route for route in found if route)
+    return _routes(topology, own, own)
 
 
 def spare_routes(topology: TopologySpec, host: str) -> tuple[tuple[Route, ...], ...]:
     """Return the routes over each interface of a host after its first."""
     own = _segments_of(topology, host)
-    spares = [{segment: interface} for segment, interface in own.items()][1:]
-    ways = (
-        [_route(topology, way, segment) for segment in _others(topology, own)] for way in spares
-    )
-    return tuple(tuple(route for route in way if route) for way in ways)
+    return tuple(_routes(topology, own, dict([spare])) for spare in [*own.items()][1:])
 
 
 def _segments_of(topology: TopologySpec, node: str) -> dict[int, Interface]:
@@ -114,15 +108,17 @@ def _segments_of(topology: TopologySpec, node: str) -> dict[int, Interface]:
     return {interface.segment: interface for interface in found}
 
 
-def _others(topology: TopologySpec, own: Iterable[int]) -> list[int]:
-    return sorted({interface.segment for interface in interfaces(topology)} - set(own))
-
-
-def _route(topology: TopologySpec, own: dict[int, Interface], target: int) -> Route | None:
-    hop = _next_hop(topology, own, target)
-    if hop is None:
-        return None
-    return Route(f"10.{target}.0.0/{PREFIX}", hop.address, own[hop.segment].port.name)
+def _routes(
+    topology: TopologySpec, own: dict[int, Interface], way: dict[int, Interface]
+) -> tuple[Route, ...]:
+    """Return the routes over the interfaces `way` of a node with the interfaces `own`."""
+    others = {interface.segment for interface in interfaces(topology)} - own.keys()
+    hops = ((target, _next_hop(topology, way, target)) for target in sorted(others))
+    return tuple(
+        Route(f"10.{target}.0.0/{PREFIX}", hop.address, way[hop.segment].port.name)
+        for target, hop in hops
+        if hop
+    )
 
 
 def _next_hop(topology: TopologySpec, own: dict[int, Interface], target: int) -> Interface | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from topologies.foundation.errors import UsageError
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec, require_number
 
 DIAGRAM = """\
 h1 ------ r1 ====== r2 ====== rn ====== h2
@@ -15,10 +14,7 @@ MOST_ROUTERS = 60  # a packet leaves with a TTL of 64
 
 def chain(routers: int, channel: Channel, back: Channel | None = None) -> TopologySpec:
     """h1 - r1 - ... - rn - h2, with `channel` towards h2 and `back` (or the same) towards h1."""
-    if not 1 <= routers <= MOST_ROUTERS:
-        raise UsageError(
-            f"A chain of {routers} routers is not possible.", f"Choose 1 to {MOST_ROUTERS}."
-        )
+    require_number("chain", routers, "routers", MOST_ROUTERS)
     row = [f"r{number}" for number in range(1, routers + 1)]
     nodes = (Node("h1", "host"), *(Node(name, "router") for name in row), Node("h2", "host"))
     inner = tuple(Link(left, right, channel, back or channel) for left, right in pairwise(row))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration
-from topologies.topology_spec import FASTEST, Channel, Link, Node, TopologySpec
+from topologies.topology_spec import FASTEST, Channel, Link, Node, TopologySpec, require_number
 
 DIAGRAM = """\
 h1 ---+                        +--- r1
@@ -29,17 +28,11 @@ def dumbbell(pairs: int, channel: Channel, farther: Sequence[Duration] = ()) -> 
         >>> [node.name for node in dumbbell(1, link).nodes]
         ['h1', 'r1', 's1', 's2']
     """
-    if not 1 <= pairs <= MOST_PAIRS:
-        raise UsageError(
-            f"A dumbbell of {pairs} pairs is not possible.", f"Choose 1 to {MOST_PAIRS}."
-        )
+    require_number("dumbbell", pairs, "pairs", MOST_PAIRS)
     left = [f"h{number}" for number in range(1, pairs + 1)]
     right = [f"r{number}" for number in range(1, pairs + 1)]
-    nodes = (
-        *(Node(name, "host") for name in left + right),
-        Node("s1", "switch"),
-        Node("s2", "switch"),
-    )
+    hosts = (Node(name, "host") for name in left + right)
+    nodes = (*hosts, Node("s1", "switch"), Node("s2", "switch"))
     delays = [*farther, *[Duration(0)] * pairs]
     cables = tuple(Link(name, "s1") for name in left) + tuple(
         Link("s2", name, replace(_CABLE, delay=delay) if delay.base else None)

@@ -122,6 +122,13 @@ def _numbered(name: str, meaning: str, *values: tuple[str, int], key: str = "") 
     return Choice(name, meaning, tuple((word, word, number) for word, number in values), key)
 
 
+# TCA_DUALPI2_LIMIT and so on (include/uapi/linux/pkt_sched.h); the first nine have 32 bits.
+_ATTRIBUTES = """
+limit memory_limit target tupdate alpha beta step_packets step_thresh min_qlen_step
+coupling_factor overload drop classic_protection ecn
+"""
+
+
 class Dualpi2(Discipline):
     """The coupled dual queue of L4S (RFC 9332). Flows with ECT(1) have a queue that marks early."""
 
@@ -161,20 +168,8 @@ class Dualpi2(Discipline):
         _numbered("ecn", "Packets of the L4S queue.", ("l4s_ect", 1), ("any_ect", 3)),
     )
     attributes: ClassVar[dict[str, tuple[int, str]]] = {
-        "limit": (1, "=I"),
-        "memory_limit": (2, "=I"),
-        "target": (3, "=I"),
-        "tupdate": (4, "=I"),
-        "alpha": (5, "=I"),
-        "beta": (6, "=I"),
-        "step_packets": (7, "=I"),
-        "step_thresh": (8, "=I"),
-        "min_qlen_step": (9, "=I"),
-        "coupling_factor": (10, "=B"),
-        "overload": (11, "=B"),
-        "drop": (12, "=B"),
-        "classic_protection": (13, "=B"),
-        "ecn": (14, "=B"),
+        name: (number, "=I" if number < 10 else "=B")
+        for number, name in enumerate(_ATTRIBUTES.split(), 1)
     }
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:

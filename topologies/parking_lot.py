@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from topologies.foundation.errors import UsageError
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.topology_spec import Channel, Link, Node, TopologySpec, require_number
 
 DIAGRAM = """\
       a1      a2      an
@@ -19,10 +18,7 @@ MOST_HOPS = 50
 
 def parking_lot(hops: int, channel: Channel) -> TopologySpec:
     """h1 to h2 crosses `hops` channels; a<i> to b<i> crosses the i-th alone."""
-    if not 1 <= hops <= MOST_HOPS:
-        raise UsageError(
-            f"A parking lot of {hops} hops is not possible.", f"Choose 1 to {MOST_HOPS}."
-        )
+    require_number("parking lot", hops, "hops", MOST_HOPS)
     row = [f"r{number}" for number in range(1, hops + 2)]
     sides = [(f"a{number}", f"b{number}") for number in range(1, hops + 1)]
     hosts = ("h1", "h2", *(name for side in sides for name in side))

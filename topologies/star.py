@@ -13,13 +13,8 @@ left ===== center ===== right
 
 def star(channel: Channel, towards_others: Channel | None = None) -> TopologySpec:
     """Return the router center with left (behind `channel`), right and top."""
-    hosts = ("left", "right", "top")
-    nodes = (*(Node(name, "host") for name in hosts), Node("center", "router"))
-    channels = {
-        "left": channel,
-        "right": towards_others or channel,
-        "top": towards_others or channel,
-    }
-    return TopologySpec(
-        "star", nodes, tuple(Link("center", name, channels[name]) for name in hosts), DIAGRAM
-    )
+    other = towards_others or channel
+    channels = {"left": channel, "right": other, "top": other}
+    nodes = (*(Node(name, "host") for name in channels), Node("center", "router"))
+    links = tuple(Link("center", name, each) for name, each in channels.items())
+    return TopologySpec("star", nodes, links, DIAGRAM)

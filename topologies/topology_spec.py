@@ -131,6 +131,12 @@ def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) ->
         )
 
 
+def require_number(shape: str, number: int, of: str, most: int) -> None:
+    """Raise UsageError for a shape of less than one or more than `most` things."""
+    if not 1 <= number <= most:
+        raise UsageError(f"A {shape} of {number} {of} is not possible.", f"Choose 1 to {most}.")
+
+
 @dataclass(frozen=True)
 class HostReordering:
     """Reordering of packets from `host` to `peer`: prio with netem in its first band, and u32.

@@ -47,8 +47,5 @@ def two_paths(first: Channel, second: Channel) -> TopologySpec:
     hosts = (Node("h1", "host"), Node("h2", "host"), Node("r1", "router"))
     nodes = (*hosts, Node("s1", "switch"), Node("s2", "switch"))
     cables = (Link("h1", "s1"), Link("h1", "s2"), Link("r1", "h2"))
-    return TopologySpec("two_paths", nodes, (*cables, *_uplinks(first, second)), TWO_PATHS)
-
-
-def _uplinks(*channels: Channel) -> list[Link]:
-    return [Link(f"s{number}", "r1", each, each) for number, each in enumerate(channels, 1)]
+    uplinks = (Link("s1", "r1", first, first), Link("s2", "r1", second, second))
+    return TopologySpec("two_paths", nodes, (*cables, *uplinks), TWO_PATHS)

@@ -90,6 +90,9 @@ class ScriptOutcome:
         }
 
 
+_Numbered = tuple[int, ScriptCase]
+
+
 @dataclass(frozen=True)
 class ScriptRunner:
     """A way to run cases: the lab, the program, the seed, how many share a guest, what is kept.
@@ -123,94 +126,74 @@ class ScriptRunner:
                 self.stop.set()  # whoever waits no longer does not wait for guests either
                 pool.shutdown(cancel_futures=True)
 
-    def _part(self, part: list[tuple[int, ScriptCase]]) -> list[ScriptOutcome]:
+    def _part(self, part: list[_Numbered]) -> list[ScriptOutcome]:
         """Return the outcomes of cases that share a guest, or another one after its failure."""
         outcomes: list[ScriptOutcome] = []
         while left := part[len(outcomes) :]:
             with scratch() as out:
-                guest = _Guest(self, out, left)
-                error = guest.run()
-                rows = guest.rows()
+                begun, error = self._in_guest(left, out)
+                rows = _rows(out, left)
             outcomes += [_outcome(case, row) for (_, case), row in zip(left, rows, strict=False)]
             if len(rows) < len(left):
-                if not guest.begun:
+                if not begun:
                     raise error or TcplabError("A guest ended before its scripts.", "Try again.")
                 problem = error.problem if error else _UNREADABLE
                 failure = ScriptFailure(None, problem)
                 outcomes.append(ScriptOutcome(left[len(rows)][1], failure, stopped=True))
         return outcomes
 
-
-@dataclass
-class _Guest:
-    """A guest for cases, which are numbered."""
-
-    runner: ScriptRunner
-    out: Path
-    cases: list[tuple[int, ScriptCase]]
-    begun: bool = False
-
-    def run(self) -> TcplabError | None:
-        """Carry the cases out; what ended the guest before its time, if something did."""
-        runner = self.runner
-        files = self._files() | {PROGRAM: runner.program.read_bytes()}
-        files[DRIVER] = runner.lab.tunnel.read_bytes()
-        wall = runner.wall_seconds * len(self.cases)
+    def _in_guest(self, cases: list[_Numbered], out: Path) -> tuple[bool, TcplabError | None]:
+        """Run cases; return whether one has begun, and what ended the guest before its time."""
+        phases, data = {"starting"}, self._data(cases)
+        files = {name: text for _, case in cases for name, text in case.script.files().items()}
+        data["files"] = sorted(files)
+        files |= {PROGRAM: self.program.read_bytes(), DRIVER: self.lab.tunnel.read_bytes()}
+        wall = self.wall_seconds * len(cases)
         limits = Limits(wall, _MEMORY_MIB, output_bytes=_OUTPUT_BYTES)
+
+        def progress(phase: str, _elapsed: float) -> None:
+            phases.add(phase)
+            if self.stop.is_set():
+                raise KeyboardInterrupt
+
         try:
-            run_in_guest(
-                runner.lab, JOB, self._data(), runner.seed, self.out, self._tell, limits, files
-            )
+            run_in_guest(self.lab, JOB, data, self.seed, out, progress, limits, files)
         except TcplabError as error:
-            return error
+            return len(phases) > 1, error
         finally:
-            self._keep_captures()
-        return None
+            self._keep_captures(cases, out)
+        return len(phases) > 1, None
 
-    def _tell(self, phase: str, _elapsed: float) -> None:
-        self.begun = self.begun or phase != "starting"
-        if self.runner.stop.is_set():
-            raise KeyboardInterrupt
-
-    def _files(self) -> dict[str, bytes]:
-        scripts = (case.script.files().items() for _, case in self.cases)
-        return {name: content for files in scripts for name, content in files}
-
-    def _data(self) -> dict[str, Any]:
+    def _data(self, cases: list[_Numbered]) -> dict[str, Any]:
         rows = [
             {
                 "name": case.name,
                 "script": case.script.file,
                 "arguments": list(case.arguments),
                 "settings": list(case.settings),
-                "capture": f"{number}.pcap" if self.runner.captures else "",
+                "capture": f"{number}.pcap" if self.captures else "",
             }
-            for number, case in self.cases
+            for number, case in cases
         ]
-        return {
-            "cases": rows,
-            "files": sorted(self._files()),
-            "seconds": VIRTUAL_SECONDS,
-            "confined": self.runner.confined,
-        }
+        return {"cases": rows, "seconds": VIRTUAL_SECONDS, "confined": self.confined}
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Return the outcomes up to the first unreadable one: scripts may write into the file."""
-        try:
-            lines = untrusted.text(self.out, OUTCOMES, _MOST_OUTCOMES).splitlines()
-        except (FileNotFoundError, untrusted.StrangeFile):
-            return []
-        rows = (_row(line, case) for line, (_, case) in zip(lines, self.cases, strict=False))
-        return list(takewhile(bool, rows))
+    def _keep_captures(self, cases: list[_Numbered], out: Path) -> None:
+        for number, case in cases:
+            name = f"{number}.pcap"
+            if self.captures and untrusted.is_file(out, name):
+                target = self.captures / f"{number}-{Path(case.script.file).stem}.pcap"
+                with untrusted.opened(out, name) as source, target.open("wb") as kept:
+                    shutil.copyfileobj(source, kept)
 
-    def _keep_captures(self) -> None:
-        folder = self.runner.captures
-        for number, case in self.cases if folder else ():
-            if folder and untrusted.is_file(self.out, f"{number}.pcap"):
-                with untrusted.opened(self.out, f"{number}.pcap") as source:
-                    target = folder / f"{number}-{Path(case.script.file).stem}.pcap"
-                    with target.open("wb") as kept:
-                        shutil.copyfileobj(source, kept)
+
+def _rows(out: Path, cases: list[_Numbered]) -> list[dict[str, Any]]:
+    """Return the outcomes up to the first unreadable one: scripts may write into the file."""
+    try:
+        lines = untrusted.text(out, OUTCOMES, _MOST_OUTCOMES).splitlines()
+    except (FileNotFoundError, untrusted.StrangeFile):
+        return []
+    rows = (_row(line, case) for line, (_, case) in zip(lines, cases, strict=False))
+    return list(takewhile(bool, rows))
 
 
 def _row(line: str, case: ScriptCase) -> dict[str, Any]:
@@ -267,46 +250,35 @@ def kernel_cases(files: Mapping[str, bytes]) -> list[ScriptCase]:
             "This kernel's source holds no packetdrill scripts.", "Linux has them since 6.12."
         )
     variants = ip_versions(files[RUNNER].decode())
-    scripts = (_script(name, files) for name in sorted(files) if name.endswith(SUFFIX))
-    return [case for script in scripts for case in _cases(script, variants)]
+    beside, cases = helpers(files), []
+    for name in sorted(files.keys() - beside.keys()):
+        text = files[name].decode()
+        words, own = called(text), _OWN_VERSION.search(text)
+        script = Script(name, text, {other: beside[other] for other in beside if other in words})
+        for version, arguments in variants.items():
+            if own is None or own[1] == version:
+                cases.append(ScriptCase(script, version, arguments))
+    return cases
 
 
 def ip_versions(runner: str) -> dict[str, tuple[str, ...]]:
     """IP version to packetdrill's arguments, from the text of the kernel's runner."""
     for pattern in _ARGUMENTS:
         if found := pattern.findall(runner):
-            return {version: _words(arguments) for version, arguments in found}
+            return {
+                version: tuple(word for quoted in shlex.split(text) for word in quoted.split())
+                for version, text in found
+            }
     raise TcplabError(
         f"This kernel's {RUNNER} is written in another way than those of 6.12 to 7.2.",
         "Run the scripts by themselves: ./tcplab packetdrill FOLDER",
     )
 
 
-def _words(arguments: str) -> tuple[str, ...]:
-    return tuple(word for quoted in shlex.split(arguments) for word in quoted.split())
-
-
-def _script(name: str, files: Mapping[str, bytes]) -> Script:
-    text = files[name].decode()
-    words = called(text)
-    return Script(name, text, {other: files[other] for other in helpers(files) if other in words})
-
-
-def _cases(script: Script, variants: Mapping[str, tuple[str, ...]]) -> Iterator[ScriptCase]:
-    """Yield the IP versions of a script: that which it names, or each."""
-    own = _OWN_VERSION.search(script.text)
-    for version, arguments in variants.items():
-        if own is None or own[1] == version:
-            yield ScriptCase(script, version, arguments)
-
-
 def cases_of(lab: Lab, names: tuple[str, ...] = ()) -> list[ScriptCase]:
     """Return the kernel's own scripts, or those whose name holds one of `names`."""
-    cases = [
-        case
-        for case in kernel_cases(kernel_files(lab))
-        if not names or any(name in case.script.name for name in names)
-    ]
+    every = kernel_cases(kernel_files(lab))
+    cases = [case for case in every if any(name in case.script.name for name in names or ("",))]
     if not cases:
         raise TcplabError(f"No script has a name with {' or '.join(names)}.", "Name another.")
     return cases

@@ -8,12 +8,10 @@ room for.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import hashlib
 import os
 import stat
-import struct
 import subprocess
 from collections.abc import Iterator
 from io import BufferedReader
@@ -24,15 +22,13 @@ from topologies.foundation.errors import TcplabError
 MOST = 512 << 20
 """Bytes of a file that is read as a whole, unless its reader says otherwise."""
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_OPENAT2 = 437  # the same on every architecture (include/uapi/asm-generic/unistd.h)
-# openat2(2): below the folder; no symbolic links on the way, no magic links of /proc.
-_RESOLVE = 0x08 | 0x04 | 0x02
 _FOLDER_FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_NOT_KNOWN = (errno.ENOSYS, errno.EPERM)  # before Linux 5.6, or a container that does not know it
-_ELSEWHERE = (errno.ELOOP, errno.EXDEV, errno.ENOTDIR)
-_NO_FILE = (errno.ENXIO, errno.ENODEV, errno.EWOULDBLOCK)
+_REASONS = {
+    **dict.fromkeys((errno.ELOOP, errno.ENOTDIR), "it leads elsewhere"),
+    **dict.fromkeys((errno.ENXIO, errno.ENODEV, errno.EWOULDBLOCK), "it is no regular file"),
+    errno.EACCES: "it is locked",
+}
 _WENT_AWAY = (FileNotFoundError, NotADirectoryError, PermissionError)  # or is locked
-_libc = ctypes.CDLL(None, use_errno=True)
 
 
 class StrangeFile(TcplabError):
@@ -178,51 +174,19 @@ def _run(*command: str) -> None:
 
 
 def _descriptor(folder: Path, name: PurePath) -> int:
-    base = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        return _open_below(base, name)
-    except OSError as error:
-        if error.errno in _ELSEWHERE:
-            raise StrangeFile(name, "it leads elsewhere") from None
-        if error.errno in _NO_FILE:
-            raise StrangeFile(name, "it is no regular file") from None
-        if error.errno == errno.EACCES:
-            raise StrangeFile(name, "it is locked") from None
-        raise
-    finally:
-        os.close(base)
-
-
-def _open_below(base: int, name: PurePath) -> int:
-    try:
-        return _openat2(base, name)
-    except OSError as error:
-        if error.errno not in _NOT_KNOWN:
-            raise
-    return _each_component(base, name)
-
-
-def _openat2(base: int, name: PurePath) -> int:
-    how = struct.pack("=QQQ", _FLAGS, 0, _RESOLVE)
-    path = os.fsencode(name)
-    descriptor = int(_libc.syscall(_OPENAT2, base, path, how, len(how)))
-    if descriptor < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number), str(name))
-    return descriptor
-
-
-def _each_component(base: int, name: PurePath) -> int:
-    """Open a file one component after the other, for kernels without openat2."""
-    if name.is_absolute() or ".." in name.parts:
+    """Open a file one component after the other: no link can lead out of the folder."""
+    if not name.parts or name.is_absolute() or ".." in name.parts:
         raise StrangeFile(name, "it leads elsewhere")
     *folders, last = name.parts
-    place = os.dup(base)
+    place = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        for folder in folders:
-            inner = os.open(folder, _FOLDER_FLAGS, dir_fd=place)
-            os.close(place)
-            place = inner
+        for inner in folders:
+            outer, place = place, os.open(inner, _FOLDER_FLAGS, dir_fd=place)
+            os.close(outer)
         return os.open(last, _FLAGS, dir_fd=place)
+    except OSError as error:
+        if reason := _REASONS.get(error.errno or 0):
+            raise StrangeFile(name, reason) from None
+        raise
     finally:
         os.close(place)
