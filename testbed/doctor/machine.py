@@ -72,10 +72,18 @@ class Finding:
     remedy: str = ""
 
 
-def judged(
-    testbed: Testbed, what: str, good: bool, said: str, otherwise: str, remedy: str
-) -> Finding:
-    """`ok` with the sentence `said` if `good`, else a `problem` with the sentence `otherwise`."""
-    if good:
-        return Finding(testbed, what, "ok", said)
-    return Finding(testbed, what, "problem", otherwise, remedy)
+@dataclass(frozen=True)
+class Subject:
+    """A thing that is looked at for a testbed."""
+
+    testbed: Testbed
+    what: str
+
+    def ok(self, said: str) -> Finding:
+        return Finding(self.testbed, self.what, "ok", said)
+
+    def warning(self, said: str, remedy: str) -> Finding:
+        return Finding(self.testbed, self.what, "warning", said, remedy)
+
+    def problem(self, said: str, remedy: str) -> Finding:
+        return Finding(self.testbed, self.what, "problem", said, remedy)

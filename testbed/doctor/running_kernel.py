@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import partial
 
-from testbed.doctor.machine import ExaminedMachine, Finding, judged
+from testbed.doctor.machine import ExaminedMachine, Finding, Subject
 from topologies.disciplines import disciplines
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
@@ -54,44 +53,44 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """Check for netem, tbf, veth and Open vSwitch's datapath."""
     loads = takes_modules(machine)
     for name, (makes, trial) in MODULES.items():
-        remedy = f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM
-        good, bad = f"The kernel has it ({makes}).", f"This kernel has no {name}: {makes}."
-        yield judged("native", name, has_module(machine, name, trial), good, bad, remedy)
+        module = Subject("native", name)
+        if has_module(machine, name, trial):
+            yield module.ok(f"The kernel has it ({makes}).")
+        else:
+            remedy = f"sudo modprobe {name}; if that fails, {NETEM}" if loads else NETEM
+            yield module.problem(f"This kernel has no {name}: {makes}.", remedy)
 
 
 def queues(machine: ExaminedMachine) -> Finding:
     """Check for the queueing disciplines that single experiments choose."""
+    found = Subject("native", "queues")
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
-        names = (name.removeprefix("sch_") for name in QUEUES)
-        return Finding("native", "queues", "ok", f"{', '.join(names)}.")
-    sentence = (
-        f"This kernel has no {', '.join(missing)}: experiments with these queues run virtually"
-        " only."
-    )
+        return found.ok(f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}.")
+    sentence = f"This kernel has no {', '.join(missing)}: experiments with these queues run"
     remedy = "sudo apt-get install linux-image-amd64, and start it"
-    return Finding("native", "queues", "warning", sentence, remedy)
+    return found.warning(f"{sentence} virtually only.", remedy)
 
 
 def congestion_controls(machine: ExaminedMachine) -> Finding:
     """Check for the congestion controls that experiments name, loaded or to be loaded."""
+    found = Subject("native", "congestion controls")
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     absent = (name for name in ALGORITHMS if name not in loaded)
     missing = [name for name in absent if not has_module(machine, f"tcp_{name}")]
     if not missing:
-        return Finding("native", "congestion controls", "ok", f"{', '.join(ALGORITHMS)}.")
-    sentence = f"This kernel has no {', '.join(missing)}."
+        return found.ok(f"{', '.join(ALGORITHMS)}.")
     remedy = f"sudo modprobe tcp_{missing[0]}" if takes_modules(machine) else "--testbed virtual"
-    return Finding("native", "congestion controls", "warning", sentence, remedy)
+    return found.warning(f"This kernel has no {', '.join(missing)}.", remedy)
 
 
 def open_vswitch(machine: ExaminedMachine) -> Finding:
     """Check Open vSwitch's programs, its module and the machine's daemon, which runs do not use."""
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
-    found = partial(Finding, "native", "Open vSwitch")
+    found = Subject("native", "Open vSwitch")
     if not line:
         remedy = "sudo apt-get install openvswitch-switch"
-        return found("problem", "Its programs are not installed.", remedy)
+        return found.problem("Its programs are not installed.", remedy)
     runs = machine.exists("/run/openvswitch/db.sock")
     daemon = "runs too, and is left alone" if runs else "does not run"
     sentence = (
@@ -100,12 +99,10 @@ def open_vswitch(machine: ExaminedMachine) -> Finding:
     )
     foreign = machine.output(["modinfo", "--field", "filename", "openvswitch"]).strip()
     if re.search(r"/(extra|updates)/", foreign):
-        sentence += (
-            f" Its module is not the kernel's own: {foreign}. Versions that do not fit lose"
-            " packets."
-        )
-        return found("warning", sentence, "remove openvswitch-datapath-dkms, then restart")
-    return found("ok", sentence)
+        sentence += f" Its module is not the kernel's own: {foreign}."
+        sentence += " Versions that do not fit lose packets."
+        return found.warning(sentence, "remove openvswitch-datapath-dkms, then restart")
+    return found.ok(sentence)
 
 
 def module_signatures(machine: ExaminedMachine) -> Finding:
@@ -113,12 +110,11 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
     virtually = "./tcplab run custom_cc --testbed virtual"
     if not takes_modules(machine):
         sentence = "This kernel takes no modules, so no congestion control of your own."
-        return Finding("native", "own modules", "warning", sentence, virtually)
+        return Subject("native", "own modules").warning(sentence, virtually)
+    found = Subject("native", "Secure Boot")
     lockdown = machine.text("/sys/kernel/security/lockdown")
     is_locked = "[integrity]" in lockdown or "[confidentiality]" in lockdown
     if machine.text(_SECURE_BOOT)[-1:] != "\1" and not is_locked:
-        return Finding("native", "Secure Boot", "ok", "Off: this kernel takes unsigned modules.")
-    sentence = (
-        "On: this kernel refuses a congestion control of your own (--load-module-into-this-kernel)."
-    )
-    return Finding("native", "Secure Boot", "warning", sentence, virtually)
+        return found.ok("Off: this kernel takes unsigned modules.")
+    sentence = "On: this kernel refuses a congestion control of your own"
+    return found.warning(f"{sentence} (--load-module-into-this-kernel).", virtually)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.machine import ExaminedMachine, Finding, State, Testbed, judged
+from testbed.doctor.machine import ExaminedMachine, Finding, Subject, Testbed
 from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
 from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
 from testbed.lab.parts import NOT_A_RELEASE
@@ -25,67 +25,64 @@ _MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 
 def architecture(machine: ExaminedMachine) -> Finding:
     """Check the architecture: the lab kernel is User-Mode Linux, which exists for x86-64."""
-    good = machine.architecture == "x86_64"
-    otherwise = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
-    remedy = "run natively: sudo ./tcplab run sack"
-    return judged("virtual", "processor", good, "x86-64.", otherwise, remedy)
+    found = Subject("virtual", "processor")
+    if machine.architecture == "x86_64":
+        return found.ok("x86-64.")
+    sentence = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
+    return found.problem(sentence, "run natively: sudo ./tcplab run sack")
 
 
 def instructions(machine: ExaminedMachine) -> Finding:
     """Check for x86-64-v2 (since 2009), which NumPy needs: without it captures are not read."""
+    found = Subject("both", "instructions")
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     missing = [flag for flag in _NUMPY_NEEDS if flag not in flags]
     if machine.architecture != "x86_64" or not flags or not missing:
-        return Finding("both", "instructions", "ok", "The processor has what the libraries need.")
-    sentence = (
-        f"The processor has no {', '.join(missing)}: the analysis ends with an illegal"
-        " instruction, and there is no report."
-    )
-    remedy = "in a virtual machine: give it the host's CPU model"
-    return Finding("both", "instructions", "warning", sentence, remedy)
+        return found.ok("The processor has what the libraries need.")
+    sentence = f"The processor has no {', '.join(missing)}: the analysis ends with an illegal"
+    sentence += " instruction, and there is no report."
+    return found.warning(sentence, "in a virtual machine: give it the host's CPU model")
 
 
 def sandbox(machine: ExaminedMachine) -> Finding:
     """Before the lab is built, with which other sandboxes can be tried: namespaces."""
     trial = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "echo", "yes"]
+    found = Subject("virtual", "sandbox")
     if machine.output(trial):
-        return Finding("virtual", "sandbox", "ok", "bubblewrap.")
+        return found.ok("bubblewrap.")
     remedies = [
         f"{name.replace('/', '.')}={good}"
         for name, (bad, good) in _SWITCHES.items()
         if machine.text(f"/proc/sys/{name}") == bad
     ]
-    sentence = (
-        "Namespaces cannot be made by bubblewrap. Once the lab is built, ./tcplab doctor tries its"
-        " own supervisor."
-    )
+    sentence = "Namespaces cannot be made by bubblewrap. Once the lab is built, ./tcplab doctor"
     remedy = f"sudo sysctl -w {' '.join(remedies)}" if remedies else install_command(["bubblewrap"])
-    return Finding("virtual", "sandbox", "warning", sentence, remedy)
+    return found.warning(f"{sentence} tries its own supervisor.", remedy)
 
 
 def tried_sandbox(choice: SandboxChoice) -> Finding:
     """Return the sandbox that guests get, which better ones are refused, and what it lacks."""
-    words = [f"{choice.kind.name}, with Landlock {choice.landlock}."]
-    words = words if choice.landlock else [f"{choice.kind.name}."]
+    found = Subject("virtual", "sandbox")
+    landlock = f", with Landlock {choice.landlock}" if choice.landlock else ""
+    words = [f"{choice.kind.name}{landlock}."]
     words += [f"Not {name} ({' '.join(why.split())})." for name, why in choice.refused]
-    words += [choice.missing] if choice.missing else []
-    state: State = "ok" if choice.landlock else "warning"
-    remedy = "" if choice.landlock else "start a kernel with Landlock (Debian 12's has it)"
-    return Finding("virtual", "sandbox", state, " ".join(words), remedy)
+    said = " ".join([*words, choice.missing]).strip()
+    if choice.landlock:
+        return found.ok(said)
+    return found.warning(said, "start a kernel with Landlock (Debian 12's has it)")
 
 
 def privileges(machine: ExaminedMachine) -> Finding:
     """Check root's capabilities: in a container, root may lack those that count."""
-    status = machine.text("/proc/self/status")
+    found, status = Subject("native", "root"), machine.text("/proc/self/status")
     held = int((re.search(r"CapEff:\s*([0-9a-f]+)", status) or ["", "0"])[1], 16)
     if machine.user != 0:
         sentence = "You are an ordinary user; native runs need root."
-        return Finding("native", "root", "problem", sentence, "sudo ./tcplab doctor")
-    otherwise = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."
-    good = all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN))
-    remedy = "run outside of the container, or start it with --privileged"
-    said = "You are root, with all that is needed."
-    return judged("native", "root", good, said, otherwise, remedy)
+        return found.problem(sentence, "sudo ./tcplab doctor")
+    if all(held >> number & 1 for number in (_CAP_SYS_ADMIN, _CAP_NET_ADMIN)):
+        return found.ok("You are root, with all that is needed.")
+    sentence = "You are root without CAP_SYS_ADMIN or CAP_NET_ADMIN: root of a container."
+    return found.problem(sentence, "run outside of the container, or start it with --privileged")
 
 
 def container(machine: ExaminedMachine) -> Finding:
@@ -94,32 +91,28 @@ def container(machine: ExaminedMachine) -> Finding:
     A virtual machine's disk that was made of a container's image has its marks as well, but only a
     container has files of its host mounted, such as /etc/hostname.
     """
-    name = machine.text("/run/systemd/container")
+    found, name = Subject("native", "container"), machine.text("/run/systemd/container")
     if not name and " /etc/hostname " in machine.text("/proc/self/mountinfo"):
         name = next((name for mark, name in _MARKS.items() if machine.exists(mark)), "")
     if not name:
-        return Finding("native", "container", "ok", "None.")
-    sentence = (
-        f"This is a container ({name}): the kernel is its host's, and modules cannot be loaded from"
-        " here."
-    )
+        return found.ok("None.")
+    sentence = f"This is a container ({name}): the kernel is its host's, and modules cannot be"
     load = "on the host: sudo modprobe -a sch_netem openvswitch"
-    remedy = load if takes_modules(machine) else NETEM
-    return Finding("native", "container", "warning", sentence, remedy)
+    return found.warning(f"{sentence} loaded from here.", load if takes_modules(machine) else NETEM)
 
 
 def windows(machine: ExaminedMachine) -> Finding:
     """Check for WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no kernel."""
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
-        return Finding("both", "WSL", "ok", "No.")
+        return Subject("both", "WSL").ok("No.")
     if "wsl2" not in release.lower() and "standard" not in release.lower():
         sentence = "This is WSL 1, which has no Linux kernel."
-        return Finding("both", "WSL", "problem", sentence, "wsl --set-version NAME 2")
+        return Subject("both", "WSL").problem(sentence, "wsl --set-version NAME 2")
     sentence = "This is WSL 2. Its clock may jump after Windows slept."
     if not has_module(machine, "sch_netem"):
         sentence += " Its kernel has no netem: native runs are not possible."
-    return Finding("native", "WSL", "warning", sentence, f"{NETEM}; after sleep: wsl --shutdown")
+    return Subject("native", "WSL").warning(sentence, f"{NETEM}; after sleep: wsl --shutdown")
 
 
 def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
@@ -139,37 +132,35 @@ _INSTALLS = " ./tcplab --yes run installs what its testbed needs."
 def _installed(
     machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str], then: str
 ) -> Finding:
-    missing = of_tools(tool for tool in needed if not machine.has(tool))
-    if missing:
-        state: State = "problem" if testbed == "native" else "warning"
+    found = Subject(testbed, what)
+    if missing := of_tools(tool for tool in needed if not machine.has(tool)):
         sentence = f"Not installed: {', '.join(missing)}.{then}"
-        return Finding(testbed, what, state, sentence, install_command(missing))
+        bad = found.problem if testbed == "native" else found.warning
+        return bad(sentence, install_command(missing))
     query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
     installed = machine.output(query).splitlines() or of_tools(needed)
-    return Finding(testbed, what, "ok", f"{', '.join(installed)}.")
+    return found.ok(f"{', '.join(installed)}.")
 
 
 def lab(absent: list[str], release: str) -> Finding:
     """Check the lab: `absent` are its missing parts; `release` names it if there are none."""
-    if not absent and release != NOT_A_RELEASE:
-        return Finding("virtual", "lab", "ok", f"Kernel, first process and image of {release}.")
-    if not absent:
-        sentence = (
-            "Kernel, first process and image are there, but are not those of the release: another"
-            " lab may give other packets for the same seed."
-        )
-        return Finding("virtual", "lab", "warning", sentence, "./tcplab image import RELEASE")
-    sentence = f"To be built once, by the first run: {', '.join(absent)}. That takes a few minutes."
-    remedy = "./tcplab image build, or ./tcplab image import FILE"
-    return Finding("virtual", "lab", "warning", sentence, remedy)
+    found = Subject("virtual", "lab")
+    if absent:
+        sentence = f"To be built once, by the first run: {', '.join(absent)}."
+        remedy = "./tcplab image build, or ./tcplab image import FILE"
+        return found.warning(f"{sentence} That takes a few minutes.", remedy)
+    if release != NOT_A_RELEASE:
+        return found.ok(f"Kernel, first process and image of {release}.")
+    sentence = "Kernel, first process and image are there, but are not those of the release:"
+    sentence += " another lab may give other packets for the same seed."
+    return found.warning(sentence, "./tcplab image import RELEASE")
 
 
 def leftovers(journals: int, folders: int) -> Finding:
     """Report journals and folders that killed runs left behind."""
+    found = Subject("both", "leftovers")
     if not journals + folders:
-        return Finding("both", "leftovers", "ok", "None.")
-    sentence = (
-        f"Killed runs left {journals} journals of changes and {folders} folders of temporary files."
-    )
+        return found.ok("None.")
+    sentence = f"Killed runs left {journals} journals of changes and {folders} folders"
     remedy = f"{'sudo ' if journals else ''}./tcplab clean"
-    return Finding("both", "leftovers", "warning", sentence, remedy)
+    return found.warning(f"{sentence} of temporary files.", remedy)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from functools import partial
 
-from testbed.doctor.machine import ExaminedMachine, Finding
+from testbed.doctor.machine import ExaminedMachine, Finding, Subject
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
 _VENDORS = {  # what the firmware or the kernel calls itself: name, and what is known of its timing
@@ -41,24 +40,24 @@ def clock(machine: ExaminedMachine) -> Finding:
         int(resolution[1]) if resolution else round(1e9 * time.clock_getres(time.CLOCK_MONOTONIC))
     )
     sentence = f"Clock source {source or 'unknown'}, timers to {nanoseconds} ns."
-    found = partial(Finding, "native", "clock")
+    found = Subject("native", "clock")
     if nanoseconds > 1000:
-        return found("problem", f"{sentence} netem needs finer timers.", "boot without highres=off")
+        return found.problem(f"{sentence} netem needs finer timers.", "boot without highres=off")
     if source in _SLOW_CLOCKS:
         sentence += " Reading it takes a microsecond or more, for each packet."
-        return found("warning", sentence, f"{_TRUST}; see dmesg for why the kernel gave up tsc")
-    return found("ok", sentence)
+        return found.warning(sentence, f"{_TRUST}; see dmesg for why the kernel gave up tsc")
+    return found.ok(sentence)
 
 
 def virtual_machine(machine: ExaminedMachine) -> Finding:
     """Find the hypervisor below the kernel, and what is known of its timing."""
     firmware = "/sys/class/dmi/id"
     names = machine.text(f"{firmware}/sys_vendor") + " " + machine.text(f"{firmware}/product_name")
-    names, found = names.lower(), partial(Finding, "native", "virtual machine")
+    names, found = names.lower(), Subject("native", "virtual machine")
     hypervisor = next((vendor for word, vendor in _VENDORS.items() if word in names), None)
     hidden = "hypervisor" in machine.text("/proc/cpuinfo") or machine.exists("/sys/hypervisor/type")
     if hypervisor is None and not hidden:
-        return found("ok", "None: the kernel runs on the computer itself.")
+        return found.ok("None: the kernel runs on the computer itself.")
     name, trouble = hypervisor or ("a hypervisor without a name", "")
     # Ticks of all processors (proc_stat(5)); the eighth are those that the hypervisor took.
     ticks = [int(word) for word in machine.text("/proc/stat").partition("\n")[0].split()[1:9]]
@@ -68,8 +67,8 @@ def virtual_machine(machine: ExaminedMachine) -> Finding:
         " processors was stolen."
     )
     if trouble or stolen > _MUCH_STEAL:
-        return found("warning", f"{sentence} {trouble}".strip() + ".", _TRUST)
-    return found("ok", sentence)
+        return found.warning(f"{sentence} {trouble}".strip() + ".", _TRUST)
+    return found.ok(sentence)
 
 
 def load(machine: ExaminedMachine) -> Finding:
@@ -79,21 +78,20 @@ def load(machine: ExaminedMachine) -> Finding:
     waited = float(pressure[1]) if pressure else 0.0
     sentence = f"Load {running:g} on {machine.processors} processors"
     sentence += f", {waited:g} % pressure." if pressure else "."
+    found = Subject("native", "load")
     if waited > _MUCH_PRESSURE or running > machine.processors:
-        sentence += " Native packets will be late."
-        return Finding("native", "load", "warning", sentence, "end other programs")
-    return Finding("native", "load", "ok", sentence)
+        return found.warning(f"{sentence} Native packets will be late.", "end other programs")
+    return found.ok(sentence)
 
 
 def available_memory(machine: ExaminedMachine) -> Finding:
     """Check the free memory for a guest and the analysis."""
     match = re.search(r"MemAvailable:\s*(\d+) kB", machine.text("/proc/meminfo"))
-    free = int(match[1]) // 1024 if match else 0
+    free, found = int(match[1]) // 1024 if match else 0, Subject("both", "memory")
     if free < 1024:
         sentence = f"{free} MiB are free; a run takes up to 1024."
-        remedy = "end other programs, or lower --duration"
-        return Finding("both", "memory", "warning", sentence, remedy)
-    return Finding("both", "memory", "ok", f"{free} MiB are free.")
+        return found.warning(sentence, "end other programs, or lower --duration")
+    return found.ok(f"{free} MiB are free.")
 
 
 def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
@@ -104,8 +102,8 @@ def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
     stat = os.statvfs(place)
     free = stat.f_bavail * stat.f_frsize
     sentence = f"{free / 1e9:.1f} GB are free at {folder}"
+    found = Subject("both", "disk")
     if free < needed:
-        sentence += f"; {needed / 1e9:.1f} are needed."
         remedy = "free some, or set TCPLAB_CACHE to another folder"
-        return Finding("both", "disk", "problem", sentence, remedy)
-    return Finding("both", "disk", "ok", f"{sentence}.")
+        return found.problem(f"{sentence}; {needed / 1e9:.1f} are needed.", remedy)
+    return found.ok(f"{sentence}.")
