@@ -18,7 +18,7 @@ import os
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -56,8 +56,7 @@ def fingerprint(*modules: str) -> str:
 
     Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
     """
-    files = files_of(*modules) if modules else _all_files()
-    return fingerprint_of({file.relative_to(CODE).as_posix(): _content(file) for file in files})
+    return fingerprint_of(_contents(files_of(*modules) if modules else _all_files()))
 
 
 def fingerprint_of(contents: Mapping[str, bytes]) -> str:
@@ -68,10 +67,11 @@ def fingerprint_of(contents: Mapping[str, bytes]) -> str:
     return digest.hexdigest()
 
 
-def _content(file: Path) -> bytes:
-    """Return the content as in a checkout, so that an installed copy is alike."""
-    content = file.read_bytes()
-    return as_in_checkout(content) if file.suffix == ".py" else content
+def _contents(files: Iterable[Path]) -> dict[str, bytes]:
+    """Return contents by names as in a checkout, so that an installed copy is alike."""
+    contents = {file.relative_to(CODE).as_posix(): file.read_bytes() for file in files}
+    modules = {name for name in contents if name.endswith(".py")}
+    return contents | {name: as_in_checkout(contents[name]) for name in modules}
 
 
 @cache
@@ -152,7 +152,6 @@ def _all_files() -> list[Path]:
     return sorted(files)
 
 
-_ROOT = CODE
 _CODE = (
     "topologies/*.py",
     "topologies/foundation/*.py",
@@ -205,8 +204,7 @@ def _own_code(module: str, own: Path) -> dict[str, bytes]:
     """Return the modules of a job of its own: studies, whose code travels always, have none."""
     if own.as_posix() in _code():
         return {}
-    files = (file.relative_to(_ROOT) for file in files_of(module) if file.suffix == ".py")
-    return {file.as_posix(): _source(file) for file in files}
+    return _contents(file for file in files_of(module) if file.suffix == ".py")
 
 
 def _packages_of(module: Path) -> dict[str, bytes]:
@@ -220,13 +218,13 @@ def code_digest() -> str:
 
 
 def _travelling_files() -> tuple[Path, ...]:
-    files = {file for pattern in _CODE for file in _ROOT.glob(pattern)}
-    return tuple(sorted(files - {_ROOT / name for name in _LATE}))
+    files = {file for pattern in _CODE for file in CODE.glob(pattern)}
+    return tuple(sorted(files - {CODE / name for name in _LATE}))
 
 
 @cache
 def _late() -> dict[str, bytes]:
-    return {name: _source(Path(name)) for name in _LATE}
+    return _contents(CODE / name for name in _LATE)
 
 
 def _needs_late(data: Any) -> bool:
@@ -240,20 +238,14 @@ def _needs_late(data: Any) -> bool:
 
 def travelling_modules() -> list[str]:
     """Their names in a guest."""
-    names = (file.relative_to(_ROOT).with_suffix("").parts for file in _travelling_files())
+    names = (file.relative_to(CODE).with_suffix("").parts for file in _travelling_files())
     return [".".join(name).removesuffix(".__init__") for name in names]
 
 
 @cache
 def _code() -> dict[str, bytes]:
     """Read once: an edit of the code while a sweep goes on moves no packets of its points."""
-    names = (file.relative_to(_ROOT) for file in _travelling_files())
-    return {name.as_posix(): _source(name) for name in names} | {"__main__.py": _START.encode()}
-
-
-def _source(name: Path) -> bytes:
-    """Return a module with the names of a checkout, wherever it comes from."""
-    return as_in_checkout((_ROOT / name).read_bytes())
+    return _contents(_travelling_files()) | {"__main__.py": _START.encode()}
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def test_code_that_is_edited_while_a_sweep_goes_on_travels_into_no_guest(
     before, digest = job_archive(PROCEDURE, {}), code_digest()
     shutil.copytree(CODE / "testbed/guest", tmp_path / "testbed/guest")
     shutil.copytree(CODE / "experiments", tmp_path / "experiments")
-    monkeypatch.setattr(archive, "_ROOT", tmp_path)
+    monkeypatch.setattr(archive, "CODE", tmp_path)
     with (tmp_path / "testbed/guest/network.py").open("a") as file:
         file.write("# another\n")
     assert (job_archive(PROCEDURE, {}), code_digest()) == (before, digest)
