@@ -73,7 +73,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckSubject:
     """A thing that is looked at for a testbed."""
 
     testbed: Testbed

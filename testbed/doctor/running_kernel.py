@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.machine import ExaminedMachine, Finding, Subject
+from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject
 from topologies.disciplines import disciplines
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"
@@ -53,7 +53,7 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
     """Check for netem, tbf, veth and Open vSwitch's datapath."""
     loads = takes_modules(machine)
     for name, (makes, trial) in MODULES.items():
-        module = Subject("native", name)
+        module = CheckSubject("native", name)
         if has_module(machine, name, trial):
             yield module.ok(f"The kernel has it ({makes}).")
         else:
@@ -63,7 +63,7 @@ def modules(machine: ExaminedMachine) -> Iterator[Finding]:
 
 def queues(machine: ExaminedMachine) -> Finding:
     """Check for the queueing disciplines that single experiments choose."""
-    found = Subject("native", "queues")
+    found = CheckSubject("native", "queues")
     missing = [name for name, trial in QUEUES.items() if not has_module(machine, name, trial)]
     if not missing:
         return found.ok(f"{', '.join(name.removeprefix('sch_') for name in QUEUES)}.")
@@ -74,7 +74,7 @@ def queues(machine: ExaminedMachine) -> Finding:
 
 def congestion_controls(machine: ExaminedMachine) -> Finding:
     """Check for the congestion controls that experiments name, loaded or to be loaded."""
-    found = Subject("native", "congestion controls")
+    found = CheckSubject("native", "congestion controls")
     loaded = machine.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     absent = (name for name in ALGORITHMS if name not in loaded)
     missing = [name for name in absent if not has_module(machine, f"tcp_{name}")]
@@ -87,7 +87,7 @@ def congestion_controls(machine: ExaminedMachine) -> Finding:
 def open_vswitch(machine: ExaminedMachine) -> Finding:
     """Check Open vSwitch's programs, its module and the machine's daemon, which runs do not use."""
     line = machine.output(["ovs-vswitchd", "--version"]).partition("\n")[0]
-    found = Subject("native", "Open vSwitch")
+    found = CheckSubject("native", "Open vSwitch")
     if not line:
         remedy = "sudo apt-get install openvswitch-switch"
         return found.problem("Its programs are not installed.", remedy)
@@ -110,8 +110,8 @@ def module_signatures(machine: ExaminedMachine) -> Finding:
     virtually = "./tcplab run custom_cc --testbed virtual"
     if not takes_modules(machine):
         sentence = "This kernel takes no modules, so no congestion control of your own."
-        return Subject("native", "own modules").warning(sentence, virtually)
-    found = Subject("native", "Secure Boot")
+        return CheckSubject("native", "own modules").warning(sentence, virtually)
+    found = CheckSubject("native", "Secure Boot")
     lockdown = machine.text("/sys/kernel/security/lockdown")
     is_locked = "[integrity]" in lockdown or "[confidentiality]" in lockdown
     if machine.text(_SECURE_BOOT)[-1:] != "\1" and not is_locked:

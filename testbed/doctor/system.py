@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.machine import ExaminedMachine, Finding, Subject, Testbed
+from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject, Testbed
 from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
 from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
 from testbed.lab.parts import NOT_A_RELEASE
@@ -25,7 +25,7 @@ _MARKS = {"/.dockerenv": "Docker", "/run/.containerenv": "Podman"}
 
 def architecture(machine: ExaminedMachine) -> Finding:
     """Check the architecture: the lab kernel is User-Mode Linux, which exists for x86-64."""
-    found = Subject("virtual", "processor")
+    found = CheckSubject("virtual", "processor")
     if machine.architecture == "x86_64":
         return found.ok("x86-64.")
     sentence = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
@@ -34,7 +34,7 @@ def architecture(machine: ExaminedMachine) -> Finding:
 
 def instructions(machine: ExaminedMachine) -> Finding:
     """Check for x86-64-v2 (since 2009), which NumPy needs: without it captures are not read."""
-    found = Subject("both", "instructions")
+    found = CheckSubject("both", "instructions")
     flags = machine.text("/proc/cpuinfo").partition("flags")[2].partition("\n")[0].split()
     missing = [flag for flag in _NUMPY_NEEDS if flag not in flags]
     if machine.architecture != "x86_64" or not flags or not missing:
@@ -47,7 +47,7 @@ def instructions(machine: ExaminedMachine) -> Finding:
 def sandbox(machine: ExaminedMachine) -> Finding:
     """Before the lab is built, with which other sandboxes can be tried: namespaces."""
     trial = ["bwrap", "--unshare-user", "--ro-bind", "/", "/", "echo", "yes"]
-    found = Subject("virtual", "sandbox")
+    found = CheckSubject("virtual", "sandbox")
     if machine.output(trial):
         return found.ok("bubblewrap.")
     remedies = [
@@ -62,7 +62,7 @@ def sandbox(machine: ExaminedMachine) -> Finding:
 
 def tried_sandbox(choice: SandboxChoice) -> Finding:
     """Return the sandbox that guests get, which better ones are refused, and what it lacks."""
-    found = Subject("virtual", "sandbox")
+    found = CheckSubject("virtual", "sandbox")
     landlock = f", with Landlock {choice.landlock}" if choice.landlock else ""
     words = [f"{choice.kind.name}{landlock}."]
     words += [f"Not {name} ({' '.join(why.split())})." for name, why in choice.refused]
@@ -74,7 +74,7 @@ def tried_sandbox(choice: SandboxChoice) -> Finding:
 
 def privileges(machine: ExaminedMachine) -> Finding:
     """Check root's capabilities: in a container, root may lack those that count."""
-    found, status = Subject("native", "root"), machine.text("/proc/self/status")
+    found, status = CheckSubject("native", "root"), machine.text("/proc/self/status")
     held = int((re.search(r"CapEff:\s*([0-9a-f]+)", status) or ["", "0"])[1], 16)
     if machine.user != 0:
         sentence = "You are an ordinary user; native runs need root."
@@ -91,7 +91,7 @@ def container(machine: ExaminedMachine) -> Finding:
     A virtual machine's disk that was made of a container's image has its marks as well, but only a
     container has files of its host mounted, such as /etc/hostname.
     """
-    found, name = Subject("native", "container"), machine.text("/run/systemd/container")
+    found, name = CheckSubject("native", "container"), machine.text("/run/systemd/container")
     if not name and " /etc/hostname " in machine.text("/proc/self/mountinfo"):
         name = next((name for mark, name in _MARKS.items() if machine.exists(mark)), "")
     if not name:
@@ -105,14 +105,14 @@ def windows(machine: ExaminedMachine) -> Finding:
     """Check for WSL: the kernel of WSL 2 comes without netem, and WSL 1 has no kernel."""
     release = machine.text("/proc/sys/kernel/osrelease") or machine.release
     if "microsoft" not in release.lower():
-        return Subject("both", "WSL").ok("No.")
+        return CheckSubject("both", "WSL").ok("No.")
     if "wsl2" not in release.lower() and "standard" not in release.lower():
         sentence = "This is WSL 1, which has no Linux kernel."
-        return Subject("both", "WSL").problem(sentence, "wsl --set-version NAME 2")
+        return CheckSubject("both", "WSL").problem(sentence, "wsl --set-version NAME 2")
     sentence = "This is WSL 2. Its clock may jump after Windows slept."
     if not has_module(machine, "sch_netem"):
         sentence += " Its kernel has no netem: native runs are not possible."
-    return Subject("native", "WSL").warning(sentence, f"{NETEM}; after sleep: wsl --shutdown")
+    return CheckSubject("native", "WSL").warning(sentence, f"{NETEM}; after sleep: wsl --shutdown")
 
 
 def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
@@ -132,7 +132,7 @@ _INSTALLS = " ./tcplab --yes run installs what its testbed needs."
 def _installed(
     machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str], then: str
 ) -> Finding:
-    found = Subject(testbed, what)
+    found = CheckSubject(testbed, what)
     if missing := of_tools(tool for tool in needed if not machine.has(tool)):
         sentence = f"Not installed: {', '.join(missing)}.{then}"
         bad = found.problem if testbed == "native" else found.warning
@@ -144,7 +144,7 @@ def _installed(
 
 def lab(absent: list[str], release: str) -> Finding:
     """Check the lab: `absent` are its missing parts; `release` names it if there are none."""
-    found = Subject("virtual", "lab")
+    found = CheckSubject("virtual", "lab")
     if absent:
         sentence = f"To be built once, by the first run: {', '.join(absent)}."
         remedy = "./tcplab image build, or ./tcplab image import FILE"
@@ -158,7 +158,7 @@ def lab(absent: list[str], release: str) -> Finding:
 
 def leftovers(journals: int, folders: int) -> Finding:
     """Report journals and folders that killed runs left behind."""
-    found = Subject("both", "leftovers")
+    found = CheckSubject("both", "leftovers")
     if not journals + folders:
         return found.ok("None.")
     sentence = f"Killed runs left {journals} journals of changes and {folders} folders"

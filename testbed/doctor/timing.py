@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from testbed.doctor.machine import ExaminedMachine, Finding, Subject
+from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
 _VENDORS = {  # what the firmware or the kernel calls itself: name, and what is known of its timing
@@ -40,7 +40,7 @@ def clock(machine: ExaminedMachine) -> Finding:
         int(resolution[1]) if resolution else round(1e9 * time.clock_getres(time.CLOCK_MONOTONIC))
     )
     sentence = f"Clock source {source or 'unknown'}, timers to {nanoseconds} ns."
-    found = Subject("native", "clock")
+    found = CheckSubject("native", "clock")
     if nanoseconds > 1000:
         return found.problem(f"{sentence} netem needs finer timers.", "boot without highres=off")
     if source in _SLOW_CLOCKS:
@@ -53,7 +53,7 @@ def virtual_machine(machine: ExaminedMachine) -> Finding:
     """Find the hypervisor below the kernel, and what is known of its timing."""
     firmware = "/sys/class/dmi/id"
     names = machine.text(f"{firmware}/sys_vendor") + " " + machine.text(f"{firmware}/product_name")
-    names, found = names.lower(), Subject("native", "virtual machine")
+    names, found = names.lower(), CheckSubject("native", "virtual machine")
     hypervisor = next((vendor for word, vendor in _VENDORS.items() if word in names), None)
     hidden = "hypervisor" in machine.text("/proc/cpuinfo") or machine.exists("/sys/hypervisor/type")
     if hypervisor is None and not hidden:
@@ -78,7 +78,7 @@ def load(machine: ExaminedMachine) -> Finding:
     waited = float(pressure[1]) if pressure else 0.0
     sentence = f"Load {running:g} on {machine.processors} processors"
     sentence += f", {waited:g} % pressure." if pressure else "."
-    found = Subject("native", "load")
+    found = CheckSubject("native", "load")
     if waited > _MUCH_PRESSURE or running > machine.processors:
         return found.warning(f"{sentence} Native packets will be late.", "end other programs")
     return found.ok(sentence)
@@ -87,7 +87,7 @@ def load(machine: ExaminedMachine) -> Finding:
 def available_memory(machine: ExaminedMachine) -> Finding:
     """Check the free memory for a guest and the analysis."""
     match = re.search(r"MemAvailable:\s*(\d+) kB", machine.text("/proc/meminfo"))
-    free, found = int(match[1]) // 1024 if match else 0, Subject("both", "memory")
+    free, found = int(match[1]) // 1024 if match else 0, CheckSubject("both", "memory")
     if free < 1024:
         sentence = f"{free} MiB are free; a run takes up to 1024."
         return found.warning(sentence, "end other programs, or lower --duration")
@@ -102,7 +102,7 @@ def free_disk(machine: ExaminedMachine, folder: str, needed: int) -> Finding:
     stat = os.statvfs(place)
     free = stat.f_bavail * stat.f_frsize
     sentence = f"{free / 1e9:.1f} GB are free at {folder}"
-    found = Subject("both", "disk")
+    found = CheckSubject("both", "disk")
     if free < needed:
         remedy = "free some, or set TCPLAB_CACHE to another folder"
         return found.problem(f"{sentence}; {needed / 1e9:.1f} are needed.", remedy)
