@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject
+from testbed.doctor.machine import CheckSubject, ExaminedMachine, Finding
 from topologies.disciplines import disciplines
 
 NETEM = "use --testbed virtual, or a kernel that has it (Debian's linux-image-amd64)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject, Testbed
+from testbed.doctor.machine import CheckSubject, ExaminedMachine, Finding, Testbed
 from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
 from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
 from testbed.lab.parts import NOT_A_RELEASE

@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from testbed.doctor.machine import ExaminedMachine, Finding, CheckSubject
+from testbed.doctor.machine import CheckSubject, ExaminedMachine, Finding
 
 _SLOW_CLOCKS = ("hpet", "acpi_pm", "jiffies", "pit", "refined-jiffies")
 _VENDORS = {  # what the firmware or the kernel calls itself: name, and what is known of its timing
