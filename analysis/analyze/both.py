@@ -82,16 +82,16 @@ def _facts(path: PathSummary) -> dict[str, str]:
     undecided = f"; {path.undecided:,} not known" if path.undecided else ""
     delays = (path.delay_least, path.delay_median, path.delay_greatest)
     return {
-        "Packets sent": short_numbers.count(path.sent),
+        "Packets sent": f"{path.sent:,}",
         "Lost on the way": lost + undecided,
-        "Sent needlessly": short_numbers.count(path.needless),
+        "Sent needlessly": f"{path.needless:,}",
         "Overtaken": (
             f"{path.reordered:,}, by at most {short_numbers.counted(path.largest_extent, 'packet')}"
             if path.reordered
             else "none"
         ),
-        "Arrived twice": short_numbers.count(path.copies),
-        "Seen at arrival only": short_numbers.count(path.unsent),
+        "Arrived twice": f"{path.copies:,}",
+        "Seen at arrival only": f"{path.unsent:,}",
         "Delay least": short_numbers.milliseconds(delays[0]),
         "Delay median": short_numbers.milliseconds(delays[1]),
         "Delay greatest": short_numbers.milliseconds(delays[2]),

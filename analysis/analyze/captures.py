@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.console import Console
@@ -14,21 +14,12 @@ from rich.text import Text
 
 from analysis.analyze import files, short_numbers
 from analysis.analyze.connections import only
-from analysis.analyze.files import json_pieces
+from analysis.analyze.doubts import fault_sentence
 from analysis.analyze.listed import ListedCapture, of_engine, of_reading
 from analysis.analyze.options import AnalyzeOptions, check
-from analysis.flows.reader import (
-    FileFacts,
-    Reading,
-    columns,
-    exchanges,
-    read,
-    write_without_copies,
-)
+from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
+from analysis.rendering import page_files
 from topologies.foundation.errors import TcplabError, UsageError
-
-if TYPE_CHECKING:
-    from analysis.tabular.table import ColumnTable
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
@@ -36,46 +27,33 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
 
     Raises UsageError for a call that makes no sense, TcplabError for a file that is no capture.
     """
+    console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.live:
-        return _live(paths, options)
+        return _live(paths, options, console)
     paths = [Path("/dev/stdin") if str(path) == "-" else path for path in paths]
     check(paths, options)
-    console = Console(highlight=False, emoji=False, stderr=options.as_json)
     if options.match:
         return _both(paths, options, console)
     if options.compare:
         return _compared(paths, options, console)
     if options.dedup:
         _dedup(paths[0], options.dedup)
-    labels, faults = files.labels(paths), list[str]()
-    data = list[dict[str, Any]]()
-    for path, label in zip(paths, labels, strict=True):
+    data, facts = list[dict[str, Any]](), list[FileFacts]()
+    for path, label in zip(paths, files.labels(paths), strict=True):
         reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
         capture = of_reading(reading) if reading else _listed(path, options)
-        faults += _faults(capture.file)
+        facts.append(capture.file)
         if options.as_json:
-            data.append(
-                files.as_data(capture)
-                | _events(reading, options)
-                | _responses(path, reading, options)
-            )
-        elif options.responses:
-            _show_responses(path, reading, options, console)
-        elif reading and options.events:
-            _list_events(reading)
+            data.append(files.as_data(capture) | _asked(path, reading, options))
         else:
-            from analysis.analyze.many import ManyShown
-            from analysis.analyze.terminal import show
-
-            show(capture, console, in_all, ManyShown(sort=options.sort))
+            _show(path, reading, capture, in_all, options, console)
         if reading and options.out:
             folder = options.out if len(paths) == 1 else options.out / label
             with Console(stderr=True).status(Text(f"writing {folder}")):
                 written = files.write_graphs(label, [(label, reading)], folder, options.write)
                 written += files.write_tables(reading, folder, options.write)
-            _print_written(written, console)
-            _print_rest([reading], options, console)
-    return _end(data, faults, options)
+            _print_written(written, [reading], options, console)
+    return _end(data, facts, options)
 
 
 def _dedup(path: Path, to: Path) -> None:
@@ -85,7 +63,7 @@ def _dedup(path: Path, to: Path) -> None:
     click.echo(f"Written: {to}, without {left_out} of packets.", err=True)
 
 
-def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
+def _live(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
     from analysis.analyze import live
 
     if len(paths) != 1:
@@ -96,9 +74,8 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions) -> int:
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
             " follow without these options and analyse the file afterwards.",
         )
-    console = Console(highlight=False, emoji=False, stderr=options.as_json)
     capture = live.follow(str(paths[0]), options.interval, console)
-    return _end([files.as_data(capture)], _faults(capture.file), options)
+    return _end([files.as_data(capture)], [capture.file], options)
 
 
 def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
@@ -130,19 +107,42 @@ def _telling(path: Path) -> AbstractContextManager[object]:
     return console.status(told) if console.is_terminal else nullcontext()
 
 
-def _list_events(reading: Reading) -> None:
-    from analysis.analyze import events
+def _show(
+    path: Path,
+    reading: Reading | None,
+    capture: ListedCapture,
+    in_all: int | None,
+    options: AnalyzeOptions,
+    console: Console,
+) -> None:
+    """Print responses, events, or the tables."""
+    if options.responses:
+        from analysis.analyze import responses
 
-    for line in events.lines(reading):
-        click.echo(line)
+        console.print(Text(str(path), style="bold"), soft_wrap=True)
+        responses.show(_exchanges(path, reading, options), console)
+    elif reading and options.events:
+        from analysis.analyze import events
+
+        for line in events.lines(reading):
+            click.echo(line)
+    else:
+        from analysis.analyze.many import ManyShown
+        from analysis.analyze.terminal import show
+
+        show(capture, console, in_all, ManyShown(sort=options.sort))
 
 
-def _events(reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
-    if not reading or not options.events:
-        return {}
-    from analysis.analyze import events
+def _asked(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
+    """Return the events and responses for --json, if they are asked for."""
+    found = dict[str, object]()
+    if reading and options.events:
+        from analysis.analyze import events
 
-    return {"events": events.table(reading).as_rows()}
+        found["events"] = events.table(reading).as_rows()
+    if options.responses:
+        found["responses"] = _exchanges(path, reading, options)
+    return found
 
 
 def _exchanges(
@@ -156,41 +156,20 @@ def _exchanges(
     return [row for row in found if row["connection"] in chosen]
 
 
-def _responses(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict[str, object]:
-    return {"responses": _exchanges(path, reading, options)} if options.responses else {}
-
-
-def _show_responses(
-    path: Path, reading: Reading | None, options: AnalyzeOptions, console: Console
+def _print_written(
+    written: Sequence[Path], readings: Sequence[Reading], options: AnalyzeOptions, console: Console
 ) -> None:
-    from analysis.analyze import responses
-
-    console.print(Text(str(path), style="bold"), soft_wrap=True)
-    responses.show(_exchanges(path, reading, options), console)
-
-
-def _print_written(written: Sequence[Path], console: Console) -> None:
-    for path in written:
-        console.print(Text(f"Written: {path}"), soft_wrap=True)
+    """Print the files, and which connections graphs leave out."""
+    most = max(len(reading.connection_table) for reading in readings)
+    for line in (*(f"Written: {path}" for path in written), *files.not_drawn(most, options.write)):
+        console.print(Text(line), soft_wrap=True)
 
 
-def _print_rest(readings: Sequence[Reading], options: AnalyzeOptions, console: Console) -> None:
-    for sentence in files.not_drawn(
-        max(len(reading.connection_table) for reading in readings), options.write
-    ):
-        console.print(Text(sentence), soft_wrap=True)
-
-
-def _faults(file: FileFacts) -> list[str]:
-    from analysis.analyze.terminal import fault_sentence
-
-    return [fault_sentence(file)] if file.fault else []
-
-
-def _end(data: list[dict[str, Any]], faults: Sequence[str], options: AnalyzeOptions) -> int:
+def _end(data: list[dict[str, Any]], facts: Iterable[FileFacts], options: AnalyzeOptions) -> int:
     """Print the JSON; report damage that no table showed."""
+    faults = [fault_sentence(file) for file in facts if file.fault]
     if options.as_json:
-        sys.stdout.writelines(json_pieces({"captures": data}))
+        sys.stdout.writelines(files.json_pieces({"captures": data}))
         click.echo()
         for sentence in faults:
             click.echo(sentence, err=True)
@@ -211,12 +190,12 @@ def _compared(paths: Sequence[Path], options: AnalyzeOptions, console: Console) 
     if not options.as_json:
         found.show(console)
     data = [*map(files.as_data, captures), {"compared": found.data}]
-    faults = [sentence for capture in captures for sentence in _faults(capture.file)]
-    return _end(data, faults, options)
+    return _end(data, [capture.file for capture in captures], options)
 
 
 def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> int:
     from analysis.analyze import both
+    from analysis.analyze.terminal import file_sentences
     from analysis.flows.ends import match_readings
 
     readings = [_read(path, options) for path in paths]
@@ -230,49 +209,29 @@ def _both(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
         )
     if options.choice:  # numbered as in the first capture
         readings[1] = only(readings[1], [connection.far["connection"] for connection in matched])
-    faults = [sentence for reading in readings for sentence in _faults(reading.file)]
+    rows, captures = both.rows(matched), [of_reading(reading) for reading in readings]
     if not options.as_json:
         both.show(matched, console)
-        for reading in readings:
-            _file_only(reading, console)
+        for capture in captures:
+            console.print(Text(f"\n{capture.file.path}", style="bold"), soft_wrap=True)
+            for sentence in file_sentences(capture):
+                console.print(Text(sentence.strip()))
     if options.out:
-        _print_written(
-            _write_both(paths, readings, both.rows(matched), options, options.out), console
-        )
-        _print_rest(readings, options, console)
-    return _end(
-        [
-            *(files.as_data(of_reading(reading)) for reading in readings),
-            {"matched": both.rows(matched).as_rows()},
-        ],
-        faults,
-        options,
-    )
-
-
-def _file_only(reading: Reading, console: Console) -> None:
-    from analysis.analyze.terminal import file_sentences
-
-    console.print(Text(f"\n{reading.file.path}", style="bold"), soft_wrap=True)
-    for sentence in file_sentences(of_reading(reading)):
-        console.print(Text(sentence.strip()))
+        named = list(zip(files.labels(paths), readings, strict=True))
+        written = _write_both(named, rows.csv(), options.out, options.write)
+        _print_written(written, readings, options, console)
+    data = [*map(files.as_data, captures), {"matched": rows.as_rows()}]
+    return _end(data, [reading.file for reading in readings], options)
 
 
 def _write_both(
-    paths: Sequence[Path],
-    readings: Sequence[Reading],
-    rows: ColumnTable,
-    options: AnalyzeOptions,
-    out: Path,
+    named: Sequence[tuple[str, Reading]], rows: str, out: Path, wanted: Sequence[str]
 ) -> list[Path]:
     """Write the page with both captures, `matched.csv` (a row per way), and both sets of tables."""
-    from analysis.rendering import page_files
-
-    labels = files.labels(paths)
-    named = list(zip(labels, readings, strict=True))
-    written = files.write_graphs(" and ".join(labels), named, out, options.write)
-    page_files.write(out, [("matched.csv", rows.csv().encode())], "analyze --match FILE FILE")
+    title = " and ".join(label for label, _ in named)
+    written = files.write_graphs(title, named, out, wanted)
+    page_files.write(out, [("matched.csv", rows.encode())], "analyze --match FILE FILE")
     written.append(out / "matched.csv")
     for label, reading in named:
-        written += files.write_tables(reading, out / label, options.write)
+        written += files.write_tables(reading, out / label, wanted)
     return written

@@ -64,10 +64,7 @@ _OF_BOTH_WAYS = (
     "missed_data",
     "mirrored",
 )
-_COLUMNS = (
-    "connection",
-    *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")),
-)
+_COLUMNS = ("connection", *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")))
 
 
 def _both(row: Values, name: str) -> tuple[int, int]:
@@ -134,3 +131,11 @@ def _which(numbers: list[int], all_of_them: int) -> str:
         return f"All {all_of_them:,} connections"
     more = f" and {len(numbers) - _NAMED:,} more" if len(numbers) > _NAMED else ""
     return f"Connections {', '.join(map(str, numbers[:_NAMED]))}{more}"
+
+
+def fault_sentence(file: FileFacts) -> str:
+    """Return where and why reading a damaged file stopped."""
+    return (
+        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
+        f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
+    )

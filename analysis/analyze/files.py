@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import heapq
 import io
 import json
@@ -10,6 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analysis.analyze import plain_tables
 from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import connection
 from analysis.analyze.listed import ListedCapture, of_reading
@@ -61,16 +61,8 @@ def _listed(entries: Iterator[object], indent: int | None, margin: int) -> Itera
 
 
 FORMATS = (
-    "html",
-    "csv",
-    "json",
-    "parquet",
-    "ndjson",
-    "directions",
-    "packets",
-    "events",
-    "png",
-    "svg",
+    *("html", "csv", "json", "parquet", "ndjson", "directions"),
+    *("packets", "events", "png", "svg"),
 )
 """What --write takes, in the order of its description.
 
@@ -138,28 +130,29 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
 
 
 def _with_verdict(row: dict[str, Any]) -> dict[str, Any]:
-    return {**_finite(row), "verdict": verdict(connection(row)).data}
+    return {**plain_tables.finite(row), "verdict": verdict(connection(row)).data}
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has neither infinity nor NaN."""
-    return {
-        name: None if isinstance(value, float) and value - value != 0 else value
-        for name, value in row.items()
-    }
+def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
+    """Write the tables among `wanted`. Raises TcplabError if they cannot be written."""
+    files = dict(_tables(reading, wanted))
+    page_files.write(folder, files.items(), _COMMAND)
+    return [folder / name for name in files]
 
 
-def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
-    """Yield the tables among `wanted`, each as the name and the content of a file."""
-    rows, packets = reading.connection_table, reading.packet_table
+def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
+    """Yield the name and the content of each file."""
+    rows, packets, capture = reading.connection_table, reading.packet_table, of_reading(reading)
     if "csv" in wanted:
         yield "connections.csv", map(str.encode, rows.csv_parts())
     if "json" in wanted:
-        data = as_data(of_reading(reading))
-        yield "connections.json", map(str.encode, json_pieces(data, indent=1))
+        yield "connections.json", map(str.encode, json_pieces(as_data(capture), indent=1))
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
-    yield from _plain(reading, wanted)
+    if "ndjson" in wanted:
+        yield "connections.ndjson", map(str.encode, plain_tables.connections(capture))
+    if "directions" in wanted:
+        yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
     if "packets" in wanted and packets is not None:
         yield "packets.parquet", _parquet(packets)
     if "events" in wanted and packets is not None:
@@ -168,41 +161,18 @@ def tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, pag
         yield "events.csv", map(str.encode, events.table(reading).csv_parts())
 
 
-def _plain(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, page_files.Content]]:
-    """Yield the tables whose names need no quoting."""
-    from analysis.analyze import plain_tables
-
-    capture = of_reading(reading)
-    if "ndjson" in wanted:
-        yield "connections.ndjson", map(str.encode, plain_tables.connections(capture))
-    if "directions" in wanted:
-        yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
-
-
 def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of a table, its head first; a file of no rows is empty."""
-    text = io.StringIO()
+    from analysis.tabular.table import csv_lines
+
     for at, row in enumerate(rows):
-        writer = csv.DictWriter(text, row, lineterminator="\n")
-        if not at:
-            writer.writeheader()
-        writer.writerow(row)
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
+        yield csv_lines([row.values()] if at else [row, row.values()])
 
 
 def _parquet(table: ColumnTable) -> bytes:
     with io.BytesIO() as buffer:
         table.to_polars().write_parquet(buffer)
         return buffer.getvalue()
-
-
-def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
-    """Write `tables` into `folder`. Raises TcplabError if they cannot be written."""
-    files = dict(tables(reading, wanted))
-    page_files.write(folder, files.items(), _COMMAND)
-    return [folder / name for name in files]
 
 
 def write_graphs(

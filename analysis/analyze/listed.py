@@ -4,34 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from analysis.flows.columns import Handed, connection_names, listed
 from analysis.flows.reader import FileFacts, Reading, rows
 
-if TYPE_CHECKING:
-    from analysis.tabular.table import TableColumn
-
-
 _TOGETHER = 4096
 """Connections whose values are in memory at a time."""
-
-
-class SharedValue(Sequence[Any]):
-    """One value that `height` rows share, as in most columns of a capture of many connections."""
-
-    def __init__(self, value: object, height: int) -> None:
-        self._value, self._height = value, height
-
-    def __len__(self) -> int:
-        return self._height
-
-    def __iter__(self) -> Iterator[Any]:
-        return repeat(self._value, self._height)
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._value
 
 
 @dataclass(frozen=True)
@@ -80,7 +59,7 @@ def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
         kind, values, valid = handed[name] if handed else ("text", [], b"")
         chosen = len(range(height)[wanted])
         cells = listed(kind, values, valid, wanted)
-        return cells if len(cells) == chosen else SharedValue(cells[0], chosen)
+        return cells if len(cells) == chosen else cells * chosen
 
     return ListedCapture(file, height, part, rows(results.get("udp", {})))
 
@@ -89,11 +68,5 @@ def of_reading(reading: Reading) -> ListedCapture:
     """Return the connections of a reading, from its tables."""
     table = reading.connection_table
     return ListedCapture(
-        reading.file, len(table), lambda name, part: _cells(table[name][part]), reading.udp
+        reading.file, len(table), lambda name, part: table[name][part].to_list(), reading.udp
     )
-
-
-def _cells(column: TableColumn) -> Sequence[Any]:
-    """Return the values of a column; one that all rows share is kept once."""
-    is_shared = column.is_shared and len(column) > 1
-    return SharedValue(column[:1].to_list()[0], len(column)) if is_shared else column.to_list()

@@ -113,7 +113,7 @@ def _round_trips(facts: ConnectionFacts) -> str:
 def _repeated(facts: ConnectionFacts) -> str:
     main = facts.directions[0]
     is_seen = main.sees_sending or main["retransmissions"]
-    return short_numbers.count(main["retransmissions"]) if is_seen else short_numbers.NOTHING
+    return f"{main['retransmissions']:,}" if is_seen else short_numbers.NOTHING
 
 
 _COLUMNS = (

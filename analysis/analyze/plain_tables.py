@@ -41,7 +41,7 @@ def connections(capture: ListedCapture) -> Iterator[str]:
         for column in _columns(directed=True):
             ways = zip(("a2b", "b2a"), column.names(), strict=True)
             made |= {f"{names()[column.name]}_{way}": row[name] for way, name in ways}
-        yield json.dumps(_finite(made), allow_nan=False) + "\n"
+        yield json.dumps(finite(made), allow_nan=False) + "\n"
 
 
 def directions(capture: ListedCapture) -> Iterator[dict[str, Any]]:
@@ -53,7 +53,7 @@ def directions(capture: ListedCapture) -> Iterator[dict[str, Any]]:
                 made |= {f"{role}_{name}": row[f"{name}_{end}"] for name in ("host", "port")}
             directed = _columns(directed=True)
             made |= {names()[each.name]: row[each.names()[place]] for each in directed}
-            yield _finite(made)
+            yield finite(made)
 
 
 def _columns(directed: bool) -> list[Column]:
@@ -77,7 +77,8 @@ def _timestamp(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
 
-def _finite(row: dict[str, Any]) -> dict[str, Any]:
+def finite(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row for JSON, which has neither infinity nor NaN."""
     return {
         name: None if isinstance(value, float) and value - value != 0 else value
         for name, value in row.items()

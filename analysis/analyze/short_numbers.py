@@ -8,11 +8,6 @@ NOTHING = "\N{EN DASH}"
 _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]
 
 
-def count(value: int) -> str:
-    """Return a whole number in full."""
-    return f"{value:,}"
-
-
 def counted(value: int, thing: str, several: str = "") -> str:
     """`1 packet`, `2 packets`; `several` is the plural if it is not made with an s."""
     return f"{value:,} {thing if value == 1 else several or f'{thing}s'}"

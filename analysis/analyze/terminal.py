@@ -1,7 +1,9 @@
 """Terminal output of analyze: tables, sentences and definitions of columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from heapq import nlargest
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -10,17 +12,19 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
-from analysis.analyze.datagrams import show_datagrams
-from analysis.analyze.doubts import doubts
+from analysis.analyze.doubts import doubts, fault_sentence
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.many import USUAL, ManyShown, show_many
 from analysis.analyze.verdict import verdict
-from analysis.flows import FileFacts
 from analysis.flows.columns import EXCHANGES, KINDS, OURS, PACKETS, TCPTRACE
 
 FEW = 3
 """Connections up to which each has a block of its own."""
+_MOST_FLOWS = 10
+"""Flows of UDP that the terminal shows."""
+_Flow = Mapping[str, Any]
+"""One flow, as analysis.flows.reader.Reading.udp has it."""
 _ARROW = "\N{RIGHTWARDS ARROW}"
 _NEXT_TO_IT = "not visible at the receiver"
 _LEFT_OUT = {
@@ -33,10 +37,7 @@ _LEFT_OUT = {
 
 
 def show(
-    capture: ListedCapture,
-    console: Console,
-    in_all: int | None = None,
-    table: ManyShown = USUAL,
+    capture: ListedCapture, console: Console, in_all: int | None = None, table: ManyShown = USUAL
 ) -> None:
     """Print connections of a capture, then the facts of its file, which may have more `in_all`.
 
@@ -91,24 +92,24 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
 
 def figures(direction: DirectionFacts) -> dict[str, str]:
     """Return the figures of one direction by name; empty if the capture does not show one."""
-    count, closed = short_numbers.count, int(direction.back("zero_window_time") or 0)
+    closed = int(direction.back("zero_window_time") or 0)
     again, episodes, gaps = _again(direction)
     probes = short_numbers.counted(direction["probes"], "probe")
     has_limit = direction.answered and not direction.is_request
     return {
         "Bytes (each once)": short_numbers.size(direction.carried),
-        "Segments with data": count(direction["actual_data_pkts"]),
+        "Segments with data": f"{direction['actual_data_pkts']:,}",
         "Goodput": short_numbers.rate(direction["goodput"]),
         "RTT median, 95 %": _rtt(direction),
         "Retransmissions": again,
         "Loss episodes": episodes,
         "Gaps and copies": gaps,
         "Reordering": _reordering(direction),
-        "ECN marks (CE)": count(direction["ce_packets"]) if direction["ce_packets"] else "",
+        "ECN marks (CE)": f"{direction['ce_packets']:,}" if direction["ce_packets"] else "",
         "Closed window": f"{short_numbers.seconds(closed)}, {probes} of it"
         if closed or direction["probes"]
         else "",
-        "Keep-alives": count(direction["keepalives"]) if direction["keepalives"] else "",
+        "Keep-alives": f"{direction['keepalives']:,}" if direction["keepalives"] else "",
         "Limited by": _limited(direction) if has_limit else "",
     }
 
@@ -136,8 +137,8 @@ def _again(direction: DirectionFacts) -> tuple[str, str, str]:
         seen = "none seen; losses before this place show as gaps"
         return _NEXT_TO_IT if direction.place == "receiver" else seen, "", filled or "none"
     kinds = ", ".join(f"{number:,} {CALLED[kind]}" for kind, number in direction.kinds.items())
-    again = short_numbers.count(direction["retransmissions"])
-    episodes = short_numbers.count(direction["loss_episodes"])
+    again = f"{direction['retransmissions']:,}"
+    episodes = f"{direction['loss_episodes']:,}"
     return f"{again}: {kinds}" if kinds else again, episodes, filled
 
 
@@ -164,7 +165,9 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
     file = capture.file
     number = capture.height if in_all is None else in_all
     packed = f", {file.compression}" if file.compression else ""
-    begin = f", from {_clock(file.first)}" if file.first is not None else ""
+    begin = ""
+    if file.first is not None:
+        begin = f", from {datetime.fromtimestamp(file.first // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
     sentences = [
         f"\nFile: {file.format}{packed}, {short_numbers.size(file.bytes)},"
         f" {short_numbers.counted(file.packets, 'packet')},"
@@ -178,18 +181,6 @@ def file_sentences(capture: ListedCapture, in_all: int | None = None) -> list[st
         sentences.append(f"Left out: {why}.")
     sentences += [fault_sentence(file)] if file.fault else []
     return sentences + [f"Note: {sentence}" for sentence in doubts(capture)]
-
-
-def fault_sentence(file: FileFacts) -> str:
-    """Return where and why reading a damaged file stopped."""
-    return (
-        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
-        f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
-    )
-
-
-def _clock(nanoseconds: int) -> str:
-    return f"{datetime.fromtimestamp(nanoseconds // 10**9, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def print_columns(console: Console) -> None:
@@ -218,3 +209,59 @@ def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Cons
     for row in rows:
         table.add_row(*map(Text, row))
     console.print(table)
+
+
+def show_datagrams(flows: Sequence[_Flow], console: Console) -> None:
+    """Print the largest flows of UDP, each in two lines."""
+    if not flows:
+        return
+    quic = sum(bool(flow["quic_version"]) for flow in flows)
+    words = f", {quic:,} of QUIC" if quic else ""
+    count = short_numbers.counted(len(flows), "flow")
+    console.print(Text(f"\nUDP: {count}{words}", style="bold cyan"))
+    for flow in nlargest(_MOST_FLOWS, flows, key=_size):
+        console.print(Text(_udp_figures(flow)))
+        console.print(Text(f"  {_udp_ends(flow)}", style="cyan"))
+    if len(flows) > _MOST_FLOWS:
+        console.print(f"And {len(flows) - _MOST_FLOWS:,} smaller ones; --json has them all.")
+
+
+def _size(flow: _Flow) -> int:
+    return int(flow["bytes_a2b"]) + int(flow["bytes_b2a"])
+
+
+def _udp_figures(flow: _Flow) -> str:
+    name = f"QUIC {flow['quic_version']}" if flow["quic_version"] else "UDP"
+    took = short_numbers.seconds(flow["duration"])
+    gap = max(flow["longest_gap_a2b"], flow["longest_gap_b2a"])
+    parts = [
+        f"{name}: {short_numbers.size(_size(flow))} in {took}",
+        *_rates(flow),
+        f"longest gap {short_numbers.seconds(gap)}",
+        *_round_trips(flow),
+    ]
+    return ", ".join(parts)
+
+
+def _rates(flow: _Flow) -> list[str]:
+    if not flow["duration"]:
+        return []
+    rates = [8e9 * flow[f"bytes_{way}"] / flow["duration"] for way in ("a2b", "b2a")]
+    return ["{} and {} back".format(*map(short_numbers.rate, rates))]
+
+
+def _round_trips(flow: _Flow) -> list[str]:
+    """Return the round trips of the handshake and of the spin bit, as far as they are known."""
+    found = []
+    if flow["handshake_outer"] is not None:
+        trip = flow["handshake_outer"] + (flow["handshake_inner"] or 0)
+        found.append(f"handshake {short_numbers.milliseconds(trip)}")
+    if flow["spin_samples"]:
+        found.append(f"spin bit {short_numbers.milliseconds(flow['spin_p50'])}")
+    return found
+
+
+def _udp_ends(flow: _Flow) -> str:
+    a, b = (short_numbers.end(flow[f"host_{end}"], flow[f"port_{end}"]) for end in "ab")
+    identifier = f", DCID {flow['quic_identifier']}" if flow["quic_identifier"] else ""
+    return f"{a} {_ARROW} {b}{identifier}"

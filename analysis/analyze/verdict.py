@@ -8,18 +8,20 @@ it sees to the sender by the round trip of the handshake (core/src/sender_view.r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from analysis.analyze import (
-    verdict_network,
-    verdict_opening,
-    verdict_programs,
-    verdict_receiver,
-)
+from analysis.analyze import short_numbers
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.verdict_signs import Cause, Signs, SlownessVerdict
 
-Rule = Callable[[Signs], SlownessVerdict | None]
+_MOST = 0.35
+"""A cause of less than this share of the time is not what makes a connection slow."""
+_SHORT = 0.25
+"""The share that is enough for slow start, whose gaps between rounds are no limit's."""
+_SILENCE = 3 * 10**9
+"""A hole that is not filled for so long stays open."""
+_SCALING = "req_1323_ws/ts"
+_BLOATED = 100 * 10**6
+_POLICED = 1.75
+"""Lost packets for each event: random losses come alone."""
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -29,12 +31,8 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
         if found := rule(signs):
             return found
     found_of = [found for rule in RULES if (found := rule(signs))]
-    best = max(found_of, key=_weight, default=_unknown(signs))
-    return (verdict_opening.reset(signs) if best.cause in _FAULTLESS else None) or best
-
-
-def _weight(found: SlownessVerdict) -> float:
-    return found.share or 0.0
+    best = max(found_of, key=lambda found: found.share or 0.0, default=_unknown(signs))
+    return (reset(signs) if best.cause in _FAULTLESS else None) or best
 
 
 def _unknown(signs: Signs) -> SlownessVerdict:
@@ -52,23 +50,227 @@ def _unknown(signs: Signs) -> SlownessVerdict:
     return SlownessVerdict(Cause.UNKNOWN, why)
 
 
-OPENING: tuple[Rule, ...] = (
-    verdict_opening.unanswered,
-    verdict_opening.refused,
-    verdict_opening.lost_syn,
-    verdict_opening.black_hole,
-)
+def unanswered(signs: Signs) -> SlownessVerdict | None:
+    row = signs.facts.row
+    if row["total_packets_b2a"] or not row["syns_a2b"] or row["actual_data_pkts_a2b"]:
+        return None
+    times = short_numbers.counted(int(row["syns_a2b"]), "SYN")
+    why = f"no answer came to {times} in {short_numbers.seconds(signs.facts.duration)}"
+    return SlownessVerdict(Cause.UNANSWERED, why, "a firewall's rules, and the server's address")
+
+
+def refused(signs: Signs) -> SlownessVerdict | None:
+    row = signs.facts.row
+    is_reset = row["syns_a2b"] and row["resets_sent_b2a"] and not row["syns_b2a"]
+    if not is_reset or row["actual_data_pkts_a2b"]:
+        return None
+    why = f"the server refused the connection by a reset from port {row['port_b']}"
+    return SlownessVerdict(Cause.REFUSED, why, "start the server, or use its port")
+
+
+def lost_syn(signs: Signs) -> SlownessVerdict | None:
+    row = signs.facts.row
+    waited = (row["connect_time"] or 0) - signs.trip
+    share = waited / max(signs.facts.duration, 1)
+    if row["syns_a2b"] + row["syns_b2a"] < 3 or share < _MOST:
+        return None
+    why = (
+        f"a SYN or its answer was lost: the connection opened {short_numbers.seconds(waited)} late"
+    )
+    return SlownessVerdict(
+        Cause.LOST_SYN, why, "the path's losses, or the server's backlog", share, "all time"
+    )
+
+
+def black_hole(signs: Signs) -> SlownessVerdict | None:
+    main = signs.main
+    again, missing = int(main["max_#_retrans"]), main.carried - int(main["bytes_acknowledged"])
+    if missing <= 0 or main["bytes_acknowledged"] > 2 * max(main["mss"], 1):
+        return None
+    is_seen = again >= 3 and main["retransmissions_rto"] >= 3
+    is_hole = signs.is_far and main.back("sacks_sent") and signs.facts.duration > _SILENCE
+    if not is_seen and not is_hole:
+        return None
+    proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
+    why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
+    remedy = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1"
+    return SlownessVerdict(
+        Cause.BLACK_HOLE, why, remedy, packets=signs.packets("loss"), confidence="medium"
+    )
+
+
+def reset(signs: Signs) -> SlownessVerdict | None:
+    row = signs.facts.row
+    resetting = [way for way in signs.facts.directions if way["resets_sent"] and not way["fins"]]
+    if row["complete"] != "reset" or len(resetting) != 1:
+        return None
+    carried = short_numbers.size(signs.main.carried)
+    why = f"{resetting[0].source} reset the connection after {carried}, without a close"
+    return SlownessVerdict(Cause.RESET, why, "the program there, or a firewall between")
+
+
+def window(signs: Signs) -> SlownessVerdict | None:
+    time, main = signs.windowed - signs.closed, signs.main
+    if time < _MOST * signs.time or signs.reads_slowly:
+        return None
+    window, trip = int(main.back("max_win_adv")), short_numbers.milliseconds(signs.trip)
+    is_known = main["options_known"] and main.back("options_known")
+    is_scaled = all(ask.startswith("Y") for ask in (main[_SCALING], main.back(_SCALING)))
+    allowed = short_numbers.rate(signs.allowed) if signs.trip else "no more"
+    why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
+    cause = Cause.WINDOW
+    remedy = "a larger receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)"
+    if is_known and not is_scaled:
+        cause, remedy = Cause.UNSCALED, "window scaling at both ends"
+        why += ", for windows are not scaled"
+    packets = signs.packets("limited_receiver")
+    return SlownessVerdict(cause, why, remedy, time / signs.time, packets=packets)
+
+
+def closed(signs: Signs) -> SlownessVerdict | None:
+    time = signs.windowed if signs.reads_slowly else signs.closed
+    if time < _MOST * signs.time:
+        return None
+    closed = short_numbers.seconds(signs.closed)
+    why = f"the receiver's program reads too slowly: its window was closed for {closed}"
+    if not signs.closed:
+        why = "the receiver's program reads too slowly: its window is nearly full"
+    packets = signs.packets("limited_receiver")
+    return SlownessVerdict(
+        Cause.CLOSED, why, "the receiving program", time / signs.time, packets=packets
+    )
+
+
+def timeouts(signs: Signs) -> SlownessVerdict | None:
+    time = signs.timeouts
+    if time < _MOST * signs.time:
+        return None
+    why = f"the sender waited {short_numbers.seconds(time)} for its retransmission timer"
+    remedy = "the path's losses; SACK, RACK-TLP"
+    packets = signs.packets("loss" if signs.main["loss_first"] else "limited_network")
+    return SlownessVerdict(Cause.TIMEOUT, why, remedy, time / signs.time, packets=packets)
+
+
+def losses(signs: Signs) -> SlownessVerdict | None:
+    share, events = signs.congested / signs.time, int(signs.main["loss_events"])
+    if share < _MOST or not events or not signs.loses_at_random or _is_reordering(signs):
+        return None
+    if events == 1 and signs.timeouts >= _MOST * signs.time:
+        return None  # the sender slows down after the time-out
+    lost = short_numbers.counted(signs.lost, "segment")
+    part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
+    packets = signs.packets("loss")
+    if signs.is_direct and signs.lost > _POLICED * events:
+        bursts = short_numbers.counted(events, "burst")
+        why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
+        remedy = "a lower sending rate (pacing), or the policer's burst size"
+        return SlownessVerdict(
+            Cause.POLICER, why, remedy, share, packets=packets, confidence="medium"
+        )
+    why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
+    return SlownessVerdict(Cause.LOSS, why, "the path's errors; BBR", share, packets=packets)
+
+
+def _is_reordering(signs: Signs) -> bool:
+    """Return whether overtaken packets explain what looks like losses.
+
+    Where data arrives, originals that overtook each other prove it. A sender shows it by episodes
+    in which every retransmission was needless. After a time-out one repair is needed and those
+    behind it are not (go-back-N), so they prove little.
+    """
+    overtaken, events = int(signs.main["reordered"]), int(signs.main["loss_events"])
+    if overtaken > int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"]):
+        return True
+    by_timer = signs.timeouts * 10 > signs.congested
+    is_needless = signs.needless >= 3 or (signs.needless and not signs.lost)
+    return bool(is_needless and 2 * signs.lost < events and not by_timer)
+
+
+def reordering(signs: Signs) -> SlownessVerdict | None:
+    share = signs.congested / signs.time
+    overtaken, needless = int(signs.main["reordered"]), signs.needless
+    if share < _MOST or not _is_reordering(signs):
+        return None
+    proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
+    if not overtaken:
+        proof = f"{short_numbers.counted(needless, 'retransmission')} repaired no loss"
+    why = f"the path reorders packets, which the sender takes for losses: {proof}"
+    return SlownessVerdict(
+        Cause.REORDERING, why, "one path for each flow", share, packets=signs.packets("loss")
+    )
+
+
+def queue(signs: Signs) -> SlownessVerdict | None:
+    share, queued = signs.congested / signs.time, signs.queueing(50)
+    if share < _MOST or not signs.has_queue or losses(signs) or _is_reordering(signs):
+        return None
+    packets, delay = signs.packets("limited_network"), short_numbers.milliseconds(queued)
+    if queued >= max(_BLOATED, signs.trip):
+        trip = short_numbers.milliseconds(signs.trip)
+        why = f"a queue adds {delay} to the round trip of {trip}"
+        return SlownessVerdict(
+            Cause.BLOAT, why, "fq_codel or cake at the slowest link", share, packets=packets
+        )
+    reached = short_numbers.rate(signs.main["rate"])
+    why = f"the link's rate is reached, {reached} on average, with a queue of {delay}"
+    return SlownessVerdict(Cause.LINK, why, "", share, packets=packets)
+
+
+def start(signs: Signs) -> SlownessVerdict | None:
+    share = signs.congested / signs.time
+    if share < _SHORT or signs.main["loss_events"] or signs.has_queue:
+        return None
+    size = short_numbers.size(signs.main.carried)
+    why = f"{size} end while the congestion window still grows, or the sender paces itself"
+    packets = signs.packets("limited_network")
+    return SlownessVerdict(
+        Cause.START, why, "longer connections", share, packets=packets, confidence="low"
+    )
+
+
+def delayed(signs: Signs) -> SlownessVerdict | None:
+    waits = max((signs.main, signs.facts.directions[1]), key=lambda way: way["delayed_ack_time"])
+    time, number = int(waits["delayed_ack_time"]), int(waits["delayed_ack_waits"])
+    if number < 2 or time < _MOST * signs.time:
+        return None
+    each = short_numbers.milliseconds(time // number)
+    why = f"small writes wait for delayed ACKs: {number:,} times, {each} each (Nagle's algorithm)"
+    packets = int(waits["delayed_ack_first"]), int(waits["delayed_ack_last"])
+    return SlownessVerdict(
+        Cause.DELAYED_ACK, why, "TCP_NODELAY, or one write for each message",
+        min(time / signs.time, 1.0), "all time", packets,
+    )  # fmt: skip
+
+
+def answering(signs: Signs) -> SlownessVerdict | None:
+    way, other = signs.main, signs.facts.directions[1]
+    found = [(signs.server, Cause.SERVER, way), (signs.client, Cause.CLIENT, other)]
+    time, cause, who = max(found, key=lambda each: each[0])
+    if time < _MOST * signs.time:
+        return None
+    number = int(who["answers"])
+    times = [short_numbers.milliseconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
+    name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
+    why = f"{name} ({who.source}) took {times[0]} (95 %: {times[1]}) for each of {number:,} turns"
+    slowest = int(who["answer_slowest"])
+    return SlownessVerdict(
+        cause, why, "the program there", time / signs.time, "all time", (slowest, slowest)
+    )
+
+
+def pauses(signs: Signs) -> SlownessVerdict | None:
+    if (
+        signs.pauses < max(_MOST * signs.time, 2 * signs.trip)
+        or signs.main["delayed_ack_time"] > signs.pauses
+    ):
+        return None
+    why = f"the sending program ({signs.main.source}) paused between its writes"
+    packets = signs.packets("limited_idle")
+    share = signs.pauses / signs.time
+    return SlownessVerdict(Cause.PAUSES, why, "the program there", share, "all time", packets)
+
+
+OPENING = (unanswered, refused, lost_syn, black_hole)
 _FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
-RULES: tuple[Rule, ...] = (
-    verdict_receiver.closed,
-    verdict_receiver.window,
-    verdict_network.timeouts,
-    verdict_network.losses,
-    verdict_network.reordering,
-    verdict_network.queue,
-    verdict_network.start,
-    verdict_programs.delayed,
-    verdict_programs.answering,
-    verdict_programs.pauses,
-)
+RULES = (closed, window, timeouts, losses, reordering, queue, start, delayed, answering, pauses)

@@ -14,8 +14,6 @@ _DISTURBING = 0.6
 """A sender that queues does so within this part of its longest queue before a loss."""
 _SLOW = 0.4
 """A window that its reader empties carries more than this part of its size in a round trip."""
-MOST = 0.35
-"""A cause of less than this share of the time is not what makes a connection slow."""
 
 
 class Cause(StrEnum):

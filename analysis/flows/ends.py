@@ -12,14 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.clocks import ClockDrift, clock_drift
-from analysis.flows.matching import (
-    FLOW,
-    DirectionMatch,
-    align_clocks,
-    arrivals,
-    delays,
-    match,
-)
+from analysis.flows.matching import FLOW, DirectionMatch, align_clocks, arrivals, delays, match
 from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole

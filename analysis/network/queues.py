@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.network.findings import CheckFinding, CheckOutcome, duration, lateness, unmeasured
-from analysis.traffic.packets import PortTraffic, TrialTraffic, Whole
+from analysis.traffic.packets import PortTraffic, TrialTraffic
+from analysis.traffic.sightings import Whole
 from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, carried, channels, delay_of
 from topologies.disciplines import discipline
 from topologies.topology_spec import Channel

@@ -16,7 +16,8 @@ from analysis.network.findings import (
 )
 from analysis.records.socket_samples import SocketSample
 from analysis.records.spec_file import RunFlow
-from analysis.traffic.packets import Sightings, TrialTraffic
+from analysis.traffic.packets import TrialTraffic
+from analysis.traffic.sightings import Sightings
 from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 
 KIND = "Round trip of a lone packet"

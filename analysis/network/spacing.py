@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
-from analysis.traffic.packets import PortTraffic, TrialTraffic, Whole
+from analysis.traffic.packets import PortTraffic, TrialTraffic
+from analysis.traffic.sightings import Whole
 from analysis.traffic.trials import TrialNetwork, channels, delay_of
 from topologies.disciplines import discipline
 from topologies.topology_spec import Channel

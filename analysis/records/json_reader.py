@@ -28,6 +28,8 @@ _Reader = Callable[[object], Any]
 LogPath = NewType("LogPath", str)
 """A log's path on a page: inside the folder, without characters that a browser interprets."""
 NO_LOG = LogPath("")
+Microseconds = NewType("Microseconds", float)
+"""Seconds that a file has as microseconds."""
 _LOG = re.compile(r"failures/[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 
 NEWEST_FORMAT = 1
@@ -206,15 +208,15 @@ def _reader(kind: Any) -> _Reader:
 
 
 @cache
-def _fields(kind: type[Struct]) -> tuple[tuple[str, _Reader], ...]:
-    return tuple((each.name, _reader(each.type)) for each in fields(kind))
+def _fields(kind: type[Struct]) -> tuple[tuple[str, str, _Reader], ...]:
+    return tuple((each.name, each.encode_name, _reader(each.type)) for each in fields(kind))
 
 
 def _struct(kind: type[Record], content: object) -> Record | UnsetType:
     if not isinstance(content, dict):
         return UNSET
-    values = {name: reader(content[name]) for name, reader in _fields(kind) if name in content}
-    return kind(**{name: value for name, value in values.items() if value is not UNSET})
+    written = ((name, reader(content[of])) for name, of, reader in _fields(kind) if of in content)
+    return kind(**{name: value for name, value in written if value is not UNSET})
 
 
 def _entries(reader: _Reader, content: object) -> tuple[Any, ...] | UnsetType:
@@ -247,10 +249,16 @@ def _number_or_unset(value: object) -> float | UnsetType:
     return UNSET
 
 
+def _seconds(value: object) -> float | UnsetType:
+    microseconds = _number_or_unset(value)
+    return UNSET if microseconds is UNSET else microseconds / 1e6
+
+
 _OF_VALUES: dict[Any, _Reader] = {
     str: lambda value: UNSET if (written := text(value)) is None else written,
     LogPath: lambda value: value if _LOG.fullmatch(text(value) or "") else UNSET,
     float: _number_or_unset,
+    Microseconds: _seconds,
     int: lambda value: value if type(value) is int else UNSET,
     bool: lambda value: value if isinstance(value, bool) else UNSET,
     Any: lambda value: value,

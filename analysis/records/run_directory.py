@@ -125,14 +125,7 @@ def read_run(path: Path, problems: Problems) -> RunRecord:
     )
     present = tuple(trial for trial in trials if _is_present(trial, problems))
     return RunRecord(
-        path,
-        manifest,
-        spec,
-        seeds,
-        conditions,
-        _flows(spec),
-        present,
-        _captures(spec),
+        path, manifest, spec, seeds, conditions, _flows(spec), present, _captures(spec)
     )
 
 
@@ -142,14 +135,7 @@ def run_of(raw: Path, spec: dict[str, Any], seed: int = 1) -> RunRecord:
     conditions = _conditions(raw, record, Problems())
     trials = tuple(Trial(seed, condition, raw / condition.name) for condition in conditions)
     return RunRecord(
-        raw,
-        RunManifest(),
-        record,
-        (seed,),
-        conditions,
-        _flows(record),
-        trials,
-        _captures(record),
+        raw, RunManifest(), record, (seed,), conditions, _flows(record), trials, _captures(record)
     )
 
 

@@ -2,45 +2,25 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from analysis.records.json_reader import typed
+from analysis.records.json_reader import Microseconds, typed
 
-
-class SocketEntry(Struct, frozen=True):
-    """A socket in the output of ss; one that is not connected has no `cwnd`."""
-
-    remote: str = ""
-    cwnd: float | None = None
-    ssthresh: float | None = None
-    rtt_us: float = 0.0
-    min_rtt_us: float = 0.0
-    bytes_acked: float = 0.0
-    bytes_sent: float = 0.0
-    bytes_retrans: float = 0.0
-    total_retrans: float = 0.0
-    reordering: float = 0.0
-    busy_us: float = 0.0
-    rwnd_limited_us: float = 0.0
-    sndbuf_limited_us: float = 0.0
-    rto_us: float = 0.0
-    snd_wnd: float = 0.0
-    lost: float = 0.0
-    retrans: float = 0.0
-    delivered: float = 0.0
+_NAMES = {
+    "rtt": "rtt_us",
+    "segments_retrans": "total_retrans",
+    "least_rtt": "min_rtt_us",
+    "busy": "busy_us",
+    "window_limited": "rwnd_limited_us",
+    "buffer_limited": "sndbuf_limited_us",
+    "timeout": "rto_us",
+    "peer_window": "snd_wnd",
+}
 
 
-class InstantEntry(Struct, frozen=True):
-    """All sockets at one time, in seconds since 1970."""
-
-    time: float | None = None
-    sockets: tuple[SocketEntry, ...] = ()
-
-
-@dataclass(frozen=True)
-class SocketSample:
+class SocketSample(Struct, frozen=True, rename=_NAMES):
     """One socket at one time.
 
     `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
@@ -50,27 +30,41 @@ class SocketSample:
     seconds, `window_limited` how long of that the receiver's window and `buffer_limited` how long
     the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
     is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
-    bytes; `repairing` the segments that are taken for lost or are on their way a second time.
-    `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux 4.18.
+    bytes. `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux
+    4.18. `lost` are taken for lost, `retrans` on their way a second time.
     """
 
-    time: float
-    cwnd: float
-    ssthresh: float | None
-    rtt: float
-    bytes_acked: float
-    bytes_sent: float
-    bytes_retrans: float
-    segments_retrans: float
-    reordering: float
-    least_rtt: float
-    busy: float = 0.0
-    window_limited: float = 0.0
-    buffer_limited: float = 0.0
-    timeout: float = 0.0
+    time: float = 0.0
+    cwnd: float = 0.0
+    ssthresh: float | None = None
+    rtt: Microseconds = Microseconds(0.0)
+    bytes_acked: float = 0.0
+    bytes_sent: float = 0.0
+    bytes_retrans: float = 0.0
+    segments_retrans: float = 0.0
+    reordering: float = 0.0
+    least_rtt: Microseconds = Microseconds(0.0)
+    busy: Microseconds = Microseconds(0.0)
+    window_limited: Microseconds = Microseconds(0.0)
+    buffer_limited: Microseconds = Microseconds(0.0)
+    timeout: Microseconds = Microseconds(0.0)
     peer_window: float = 0.0
-    repairing: float = 0.0
     delivered: float = 0.0
+    lost: float = 0.0
+    retrans: float = 0.0
+    remote: str = ""
+
+    @property
+    def repairing(self) -> float:
+        """Segments that are taken for lost or are on their way a second time."""
+        return self.lost + self.retrans
+
+
+class InstantEntry(Struct, frozen=True):
+    """All sockets at one time, in seconds since 1970."""
+
+    time: float | None = None
+    sockets: tuple[SocketSample, ...] = ()
 
 
 def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
@@ -85,37 +79,17 @@ def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
     """All samples by the remote port of their socket. Raises ValueError on a broken line."""
     samples: dict[str, list[SocketSample]] = {}
     for line in lines:
-        for port, sample in _samples(json.loads(line)) if line.strip() else ():
-            samples.setdefault(port, []).append(sample)
+        for sample in _samples(json.loads(line)) if line.strip() else ():
+            samples.setdefault(sample.remote.rpartition(":")[2], []).append(sample)
     return samples
 
 
-def _samples(content: object) -> Iterator[tuple[str, SocketSample]]:
+def _samples(content: object) -> Iterator[SocketSample]:
+    """Yield the connected sockets: others have no cwnd."""
     if not isinstance(content, dict):
         raise ValueError("a line holds no object")
     instant = typed(InstantEntry, content)
-    for socket in instant.sockets:
-        if instant.time is not None and socket.cwnd is not None:
-            port = socket.remote.rpartition(":")[2]
-            yield (
-                port,
-                SocketSample(
-                    instant.time,
-                    socket.cwnd,
-                    socket.ssthresh,
-                    socket.rtt_us / 1e6,
-                    socket.bytes_acked,
-                    socket.bytes_sent,
-                    socket.bytes_retrans,
-                    socket.total_retrans,
-                    socket.reordering,
-                    socket.min_rtt_us / 1e6,
-                    socket.busy_us / 1e6,
-                    socket.rwnd_limited_us / 1e6,
-                    socket.sndbuf_limited_us / 1e6,
-                    socket.rto_us / 1e6,
-                    socket.snd_wnd,
-                    socket.lost + socket.retrans,
-                    socket.delivered,
-                ),
-            )
+    if instant.time is not None:
+        for socket in instant.sockets:
+            if socket.cwnd:
+                yield replace(socket, time=instant.time)

@@ -25,7 +25,7 @@ from analysis.graphs.stage import Columns, StageTrial, shape_of, stage_data
 from analysis.graphs.stored import as_script
 from analysis.records.socket_samples import read_samples
 from analysis.rendering import page_files
-from analysis.traffic.packets import arrivals, sightings
+from analysis.traffic.sightings import arrivals, sightings
 from experiments.harness.running.seed import carry_seed, judge, limits_for
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.host.scratch import scratch
