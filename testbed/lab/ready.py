@@ -167,7 +167,7 @@ class _LabCommands(click.Group):
             sys.exit(error.exit_code)
 
 
-@click.group(cls=_LabCommands)
+@click.group("image", cls=_LabCommands)
 def commands() -> None:
     """The lab kernel and the guest's image."""
 

@@ -22,34 +22,24 @@ from topologies.foundation.errors import TcplabError
 
 _CLI = f"{PREFIX}experiments.harness.cli"
 
-_PLACES = {
-    "run": f"{_CLI}.run:experiments",
-    "exec": f"{_CLI}.exec:execute",
-    "open": f"{_CLI}.runs:open_index",
-    "report": f"{_CLI}.machine:report",
-    "analyze": f"{PREFIX}analysis.analyze.command:analyze",
-    "compare": f"{_CLI}.runs:compare",
-    "lab": f"{PREFIX}labs.cli.lab:lab",
-    "grade": f"{PREFIX}labs.cli.lab:grade",
-    "doctor": f"{_CLI}.machine:doctor",
-    "clean": f"{_CLI}.machine:clean_up",
-    "image": f"{PREFIX}testbed.lab.ready:commands",
-    "scheduler": f"{_CLI}.sweep:scheduler",
-    "worker": f"{_CLI}.sweep:worker",
-    "cluster": f"{_CLI}.sweep:cluster",
-    "man": f"{_CLI}.project:man",
-    "docs": f"{_CLI}.project:docs",
-    "release": f"{_CLI}.project:release",
-    "lock": f"{_CLI}.project:lock",
+_MODULES = {
+    f"{_CLI}.machine": ("report", "completion", "doctor", "clean"),
+    f"{_CLI}.paper": ("figure", "bundle"),
+    f"{_CLI}.project": ("docs", "lock", "man", "release"),
+    f"{_CLI}.runs": ("compare", "open"),
+    f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
+    f"{PREFIX}analysis.analyze.command": ("analyze",),
+    f"{PREFIX}labs.cli.lab": ("grade", "lab"),
+    f"{PREFIX}testbed.lab.ready": ("image",),
 }
-"""Places of commands that are not in a module of their name."""
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+"""Modules of commands that are not in a module of their name."""
 
 
 def load(name: str) -> click.Command:
     """Import a command."""
-    module, _, attribute = _PLACES.get(name, f"{_CLI}.{name}:{name}").partition(":")
-    command: click.Command = getattr(import_module(module), attribute)
-    return command
+    content = vars(import_module(_PLACES.get(name, f"{_CLI}.{name}"))).values()
+    return next(each for each in content if isinstance(each, click.Command) and each.name == name)
 
 
 COMPLETE = "_TCPLAB_COMPLETE"

@@ -14,7 +14,7 @@ from typing import Literal
 
 import click
 
-from experiments.harness.cli.options import FOLDER, kernel_option, parameter_options
+from experiments.harness.cli.options import FOLDER, kernel_option, link_options
 from experiments.programs.capture import write_page
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
@@ -124,7 +124,7 @@ def execute(
     sys.exit(status)
 
 
-execute.params += [option for option in parameter_options(ExecLink) if option.name != "duration"]
+execute.params += link_options(ExecLink)
 
 
 def _carried_out(

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from experiments.harness.cli.completion import kernels
-from experiments.harness.cli.options import out_option, workers_option
+from experiments.harness.cli.options import PATH, kernels, out_option, workers_option
 from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
 from experiments.spec import DEFAULT_KERNEL
@@ -23,10 +20,6 @@ from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.recipes.building import shown
 from topologies.foundation.errors import TcplabError
-
-if TYPE_CHECKING:
-    from experiments.harness.kernels.cases import KernelCase
-    from experiments.harness.sweep.workers import PointRunner
 
 
 @click.group("kernel")
@@ -73,7 +66,7 @@ def _own(built: list[BuiltKernel]) -> Table:
 @click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
 @click.option(
     "--source",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="A linux-VERSION.tar.xz to build a version of the lab from.",
 )
 @click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
@@ -116,13 +109,6 @@ DIFFERENT = 3
 _LONGEST = 1800.0  # wall seconds of one point
 
 
-def _way(kernels: Iterable[str], cases: Iterable[KernelCase], workers: int | None) -> PointRunner:
-    from experiments.harness.sweep.workers import way_to_workers
-
-    way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
-    return replace(way, wall_seconds=_LONGEST)
-
-
 @kernel.command("compare")
 @click.argument("old", metavar="KERNEL", shell_complete=kernels)
 @click.argument("new", metavar="KERNEL", shell_complete=kernels)
@@ -160,11 +146,13 @@ def compare_command(
     from experiments.harness.kernels.cases import chosen_cases
     from experiments.harness.kernels.compare import KernelComparison, KernelPair, carry_out
     from experiments.harness.sweep.progress import watching
+    from experiments.harness.sweep.workers import way_to_workers
 
     program = _program() if scripts and not names else None
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
-    way = _way(kernels, cases, workers)
+    way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
+    way = replace(way, wall_seconds=_LONGEST)
     with watching("compare") as watch:
         asked = KernelComparison(kernels, cases, range(1, seeds + 1))
         folder = carry_out(asked, out, way, watch, program)

@@ -1,4 +1,4 @@
-"""`tcplab report`, `tcplab doctor` and `tcplab clean`.
+"""`tcplab report`, `completion`, `doctor` and `clean`.
 
 ./tcplab starts the last two without these libraries.
 """
@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import click
+from click.shell_completion import get_completion_class
 
-from experiments.harness.cli.completion import folders_of_runs
+from experiments.harness.cli.commands import COMPLETE, tcplab
+from experiments.harness.cli.options import folders_of_runs
 from experiments.harness.reporting import program
 from testbed.doctor import __main__ as examination
 from testbed.native import clean
@@ -31,13 +33,18 @@ def report(context: click.Context, arguments: tuple[str, ...]) -> None:
     """Write the report of a finished run again: report runs/sack/latest."""
     folder = Path(next((word for word in arguments if not word.startswith("-")), ""))
     kind = next((kind for name, kind in _KINDS.items() if (folder / name).is_file()), "report")
-    _become(context, program(kind, *arguments))
-
-
-def _become(context: click.Context, started: list[str]) -> None:
-    """Become a program, whose help calls it as it was typed here."""
+    # the program's help calls it as it was typed here
     typed = os.environ | {"TCPLAB_COMMAND": context.command_path}
-    os.execve(sys.executable, started, typed)
+    os.execve(sys.executable, program(kind, *arguments), typed)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the code that completes commands: eval "$(./tcplab completion bash)"."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has all three
+    click.echo(kind(tcplab, {}, "tcplab", COMPLETE).source())
 
 
 _PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}

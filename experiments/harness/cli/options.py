@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
+from click.shell_completion import CompletionItem
 
 import testbed
-from experiments.harness.cli.completion import kernels
 from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, kind_of, value_of
 from experiments.harness.running.report import STRICT, make_page, require_good_points
@@ -25,11 +25,37 @@ from experiments.harness.running.request import TESTBEDS, RunOptions, Value
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity
 
-FILE, FOLDER = (
-    click.Path(path_type=Path, dir_okay=False),
-    click.Path(path_type=Path, file_okay=False),
-)
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the names of experiments, with their claims."""
+    from experiments.harness.definition.catalogue import catalogue
+
+    return [
+        CompletionItem(named.name, help=named.claim)
+        for named in catalogue()
+        if named.name.startswith(typed)
+    ]
+
+
+def folders_of_runs(
+    context: click.Context, _param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Finished runs in the folder that --out names, newest first."""
+    out = Path(context.params.get("out") or "runs")
+    places = sorted({file.parent for file in out.glob("*/*/manifest.json")}, reverse=True)
+    return [CompletionItem(str(place)) for place in places if str(place).startswith(typed)]
+
+
+def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the lab's own kernels, the newest first."""
+    from testbed.lab.kernel.version import all_series
+
+    return [CompletionItem(name) for name in all_series() if name.startswith(typed)]
 
 
 def options_from(context: click.Context, named: Experiment) -> RunOptions:
@@ -85,6 +111,9 @@ out_option = click.option(
     default=Path("runs"),
     show_default=True,
     help="Folder that keeps the runs.",
+)
+run_or_sweep = click.argument(
+    "folder", metavar="RUN|SWEEP", type=PATH, shell_complete=folders_of_runs
 )
 strict_option = click.option("--strict", is_flag=True, help=STRICT)
 json_option = click.option(
@@ -205,6 +234,11 @@ def parameter_options(parameters: type) -> list[click.Parameter]:
     """Return an option for each field: its name, unit, meaning and default."""
     hints = typing.get_type_hints(parameters)
     return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+
+
+def link_options(parameters: type) -> list[click.Parameter]:
+    """Return the options of a link without an experiment's duration."""
+    return [option for option in parameter_options(parameters) if option.name != "duration"]
 
 
 def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from experiments.harness.cli.options import kernel_option
+from experiments.harness.cli.options import PATH, kernel_option
 from experiments.harness.running.lab import lab_on
 from testbed.lab.packetdrill.recipe import packetdrill as packetdrill_program
 from testbed.packetdrill.runs import (
@@ -29,7 +29,7 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
 
 
 @click.command()
-@click.argument("places", metavar="SCRIPT|FOLDER...", nargs=-1, type=click.Path(path_type=Path))
+@click.argument("places", metavar="SCRIPT|FOLDER...", nargs=-1, type=PATH)
 @click.option(
     "--ip-version",
     "versions",
@@ -51,9 +51,7 @@ _IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
     metavar="NAME=VALUE",
     help="Define a name used in the scripts.",
 )
-@click.option(
-    "--pcap", type=click.Path(path_type=Path), help="Folder for the packets of each script."
-)
+@click.option("--pcap", type=PATH, help="Folder for the packets of each script.")
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all randomness."
 )

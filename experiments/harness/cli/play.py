@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -39,16 +40,14 @@ def play(link: str, port: int, no_browser: bool, lesson: str) -> None:
     It is served until Ctrl-C. LINK comes from the page's button *Copy link*: the settings behind
     its # hold.
     """
+    sentence = "No browser could be started: open that address in one."
+    failed = partial(click.echo, sentence, err=True)
     offered, settings = _offer(lesson), _settings_of(link)
     with Player() as player, PlayServer(player, offered, port) as server:
         address = f"{server.address}{settings}"
         click.echo(f"The page is {address}\nCtrl-C ends it.")
-        with nullcontext() if no_browser else opened_in_browser(address, _tell_failure):
+        with nullcontext() if no_browser else opened_in_browser(address, failed):
             server.run()
-
-
-def _tell_failure() -> None:
-    click.echo("No browser could be started: open that address in one.", err=True)
 
 
 def _offer(lesson: str) -> PageOffer:

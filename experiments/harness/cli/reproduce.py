@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.completion import studies
 from experiments.harness.cli.options import (
     json_option,
     kernel_option,
@@ -15,6 +14,7 @@ from experiments.harness.cli.options import (
     print_page,
     scheduler_option,
     strict_option,
+    studies,
     workers_option,
 )
 from experiments.harness.running.lab import ready_lab

@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import click
 from rich.console import Console
@@ -49,7 +50,7 @@ def command_of(named: Experiment, testbed: str = "virtual") -> click.Command:
         named.name,
         params=[*parameter_options(named.parameters()), *forms],
         help=named.claim + (grid if named.grid() else ""),
-        callback=_callback(named),
+        callback=partial(_call, named),
     )
     add_common_options(command, named, testbed)
     return list_option(command)
@@ -59,18 +60,15 @@ def _written(preset: dict[str, str]) -> str:
     return ", ".join(f"--{name} {value}" for name, value in preset.items())
 
 
-def _callback(named: Experiment) -> Callable[..., None]:
-    def call(**_values: object) -> None:
-        with one_clear_message():
-            options = options_from(click.get_current_context(), named)
-            study = options.is_whole_study() and not options.dry_run
-            if study and choose(options.testbed)[0] == "virtual":
-                raise SystemExit(run_study(options))
-            _require_metrics(options)
-            request = options.request()
-            raise SystemExit(_describe(request) if options.dry_run else _run(request, options))
-
-    return call
+def _call(named: Experiment, **_values: object) -> None:
+    with one_clear_message():
+        options = options_from(click.get_current_context(), named)
+        study = options.is_whole_study() and not options.dry_run
+        if study and choose(options.testbed)[0] == "virtual":
+            raise SystemExit(run_study(options))
+        _require_metrics(options)
+        request = options.request()
+        raise SystemExit(_describe(request) if options.dry_run else _run(request, options))
 
 
 def _require_metrics(options: RunOptions) -> None:

@@ -6,7 +6,7 @@ import json
 import webbrowser
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -14,8 +14,7 @@ from rich.table import Table
 
 import testbed
 from experiments.harness.cli.commands import ClearGroup
-from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.options import json_option, out_option, print_results
+from experiments.harness.cli.options import folders_of_runs, json_option, out_option, print_results
 from topologies.foundation.errors import TcplabError
 
 if TYPE_CHECKING:
@@ -98,31 +97,22 @@ def show_command(which: str, out: Path) -> None:
     """Print the manifest of a run without its files, or a point of a sweep by its key."""
     folder = Path(which)
     if (folder / "manifest.json").exists():
-        manifest = json.loads((folder / "manifest.json").read_text())
-        click.echo(
-            json.dumps(
-                {name: value for name, value in manifest.items() if name != "files"}, indent=1
-            )
-        )
-        return
-    click.echo(_point(which, out))
+        shown = json.loads((folder / "manifest.json").read_text())
+        shown.pop("files", None)
+    else:
+        shown = _point(which, out)
+    click.echo(json.dumps(shown, indent=1))
 
 
-def _point(beginning: str, out: Path) -> str:
+def _point(beginning: str, out: Path) -> dict[str, Any]:
     from experiments.harness.sweep.store import FILE, not_found, results
 
     if not (out / FILE).exists():
         raise not_found(beginning)
     with results(out) as memory:
         kept, record = memory.single(beginning)
-    head = {
-        "key": kept.key,
-        "experiment": kept.experiment,
-        "set": kept.combination,
-        "seed": kept.seed,
-        "finished": kept.finished,
-    }
-    return json.dumps(head | record, indent=1)
+    head = {"key": kept.key, "experiment": kept.experiment, "set": kept.combination}
+    return head | {"seed": kept.seed, "finished": kept.finished} | record
 
 
 @runs.command("gc")

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from experiments.harness.cli.options import kernel_option, parameter_options, testbed_option
+from experiments.harness.cli.options import kernel_option, link_options, testbed_option
 from experiments.harness.definition.kernel_needs import refuse_virtual_time_only
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.request import choose
@@ -129,7 +129,7 @@ shell = click.Command(
         click.Argument(
             ["topology"], required=False, type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])
         ),
-        *(option for option in parameter_options(ShellLink) if option.name != "duration"),
+        *link_options(ShellLink),
         click.Option(
             ["--size"],
             type=click.IntRange(1, 60),

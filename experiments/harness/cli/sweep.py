@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from experiments.harness.cli.completion import studies
 from experiments.harness.cli.options import (
+    PATH,
     QuantityType,
     json_option,
     kernel_option,
@@ -22,6 +22,7 @@ from experiments.harness.cli.options import (
     print_page,
     scheduler_option,
     strict_option,
+    studies,
     workers_option,
 )
 from experiments.harness.definition.grid import settings_from
@@ -256,7 +257,7 @@ def cluster() -> None:
 
 
 @cluster.command("certificates")
-@click.option("--out", type=click.Path(path_type=Path), help="Another folder than the usual one.")
+@click.option("--out", type=PATH, help="Another folder than the usual one.")
 def certificates_command(out: Path | None) -> None:
     """Make the certificate and the key that let machines into a cluster, unless they are there.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.completion import folders_of_runs
+from experiments.harness.cli.options import run_or_sweep
 from experiments.harness.cli.run import RunProgress
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.request import RunRequest
@@ -23,9 +23,7 @@ _SHOWN = 5
 
 
 @click.command()
-@click.argument(
-    "folder", metavar="RUN|SWEEP", type=click.Path(path_type=Path), shell_complete=folders_of_runs
-)
+@run_or_sweep
 def verify(folder: Path) -> None:
     """Repeat a run or sweep of the lab kernel and compare its files byte by byte.
 

@@ -61,17 +61,15 @@ class Piece:
 
     @property
     def name(self) -> str:
-        """The name of its file, and of the choice on the page."""
-        words = "-".join((*self.link, self.algorithm))
-        return words.replace("%", "")
+        """The name of the choice on the page."""
+        return "-".join((*self.link, self.algorithm)).replace("%", "")
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.js"
 
 
 _FIRST = Piece(("10mbit", "10ms", "0%"), "reno")
-
-
-def pieces() -> list[Piece]:
-    """Return all pieces of the grid."""
-    return [Piece(link, algorithm) for link in LINKS for algorithm in ALGORITHMS]
 
 
 def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
@@ -80,28 +78,30 @@ def recorded(lab: Lab, report: Callable[[str], None]) -> dict[str, Path]:
     `report` gets a line when recording begins. Raises TcplabError if a run fails.
     """
     folder = _folder(lab)
-    missing = [
-        link for link in LINKS if not all(_file(folder, each).exists() for each in _of(link))
-    ]
+    pieces = [Piece(link, algorithm) for link in LINKS for algorithm in ALGORITHMS]
+    missing = dict.fromkeys(each.link for each in pieces if not (folder / each.file).exists())
     if missing:
         report(f"Recording: {len(missing) * len(QUEUES) * len(ALGORITHMS)} runs of the stage")
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as turns:
             list(turns.map(lambda link: _record(link, lab, folder), missing))
-    files = {f"recorded/{each.name}.js": _file(folder, each) for each in pieces()}
-    names = [each.name for each in pieces()]
-    first = _content(_file(folder, _FIRST).read_text(encoding="utf-8"))
-    pages = {"whole.html": page_of(first, names), NAME: page_of(first, [_FIRST.name], _ALONE)}
+    files = {f"recorded/{each.file}": folder / each.file for each in pieces}
+    call = (folder / _FIRST.file).read_text(encoding="utf-8")  # of a function of the page
+    first = call.partition(", ")[2].removesuffix(");\n")
+    pages = {
+        "whole.html": page_of(first, [each.name for each in pieces]),
+        NAME: page_of(first, [_FIRST.name], _ALONE),
+    }
     page_files.write(folder, ((name, text.encode()) for name, text in pages.items()), "docs")
     return {NAME: folder / "whole.html", f"recorded/{NAME}": folder / NAME, **files}
 
 
 def page_of(first: str, names: Iterable[str], note: str = "") -> str:
     """Return the page with the script of the `first` piece inside; `names` are loaded later."""
-    axes = [*map(_unique, zip(*LINKS, strict=True)), ALGORITHMS, QUEUES]
-    names_of = ("rate", "delay", "loss", "sender", "queue")
+    rates, delays, losses = (list(dict.fromkeys(values)) for values in zip(*LINKS, strict=True))
+    axes = {"rate": rates, "delay": delays, "loss": losses, "sender": ALGORITHMS, "queue": QUEUES}
     grid = {
-        "axes": dict(zip(names_of, axes, strict=True)),
+        "axes": axes,
         "first": (*_FIRST.link, _FIRST.algorithm),
         "pieces": list(names),
         "note": note,
@@ -113,23 +113,6 @@ def kept_again() -> str:
     """Return the page that comes with the code, with its runs in today's templates."""
     _, _, rest = MEANWHILE.read_text(encoding="utf-8").partition(_FIRST_RUNS)
     return page_of(rest.partition("</script>")[0], [_FIRST.name], _ALONE)
-
-
-def _unique(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
-def _of(link: tuple[str, str, str]) -> list[Piece]:
-    return [Piece(link, algorithm) for algorithm in ALGORITHMS]
-
-
-def _file(folder: Path, piece: Piece) -> Path:
-    return folder / f"{piece.name}.js"
-
-
-def _content(text: str) -> str:
-    """Return the data in a piece's file, a call of a function of the page."""
-    return text.partition(", ")[2].removesuffix(");\n")
 
 
 def _folder(lab: Lab) -> Path:
@@ -152,7 +135,7 @@ def _record(link: tuple[str, str, str], lab: Lab, folder: Path) -> None:
     for algorithm, made in trials.items():
         piece = Piece(link, algorithm)
         text = f"recordedPiece({json.dumps(piece.name)}, {stage_data(made)});\n"
-        page_files.write(folder, [(f"{piece.name}.js", text.encode())], "docs")
+        page_files.write(folder, [(piece.file, text.encode())], "docs")
 
 
 def study(link: tuple[str, str, str], queue: str) -> ExperimentSpec:

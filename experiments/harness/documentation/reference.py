@@ -47,10 +47,10 @@ _EXAMPLES: tuple[Any, ...] = (
     Flow("flow1", "h1", "h2", _MINUTE, Size.parse("64KiB"), interval=Duration.parse("1s")),
 )
 """Specs with a value in each field that has bounds."""
-_TABLES = ("sweep", "measures", "events", "connections", "tcptrace", "packets")
 _SINGLE = (
-    *("units", "experiment-spec", "topology-spec", "disciplines"),
-    *(f"columns/{name}" for name in _TABLES),
+    *("units", "experiment-spec", "topology-spec", "disciplines", "columns/sweep"),
+    *("columns/measures", "columns/events", "columns/connections", "columns/tcptrace"),
+    "columns/packets",
 )
 """Templates of one page each."""
 
@@ -75,9 +75,9 @@ def reference(root: click.Group, program: str) -> dict[str, str]:
     context = click.Context(root, info_name=program, **root.context_settings)
     studies = [named for named in catalogue() if named.file.parent.parent.name == "experiments"]
     pages = {
-        "commands/index.md": _page("commands", context=context),
+        "commands/index.md": rendered("commands.md.j2", context=context),
         **_commands(context, "commands/"),
-        **{f"{name}.md": _page(name, **facts) for name in _SINGLE},
+        **{f"{name}.md": rendered(f"{name}.md.j2", **facts) for name in _SINGLE},
         **{f"parameters/{named.name}.md": _study(named) for named in studies},
     }
     return {f"reference/{name}": text for name, text in pages.items()}
@@ -89,10 +89,6 @@ def manual(root: click.Group) -> str:
     return rendered("man.j2", context=context, version=testbed.VERSION)
 
 
-def _page(template: str, **context: Any) -> str:
-    return rendered(f"{template}.md.j2", **context)
-
-
 def rendered(template: str, **context: Any) -> str:
     """Return a text of the site from its template."""
     return _environment().get_template(template).render(context)
@@ -100,11 +96,9 @@ def rendered(template: str, **context: Any) -> str:
 
 @cache
 def _environment() -> Environment:
+    loader = PackageLoader(__package__)
     environment = Environment(
-        loader=PackageLoader(__package__),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+        loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.tests["missing"] = lambda default: default is dataclasses.MISSING
     environment.filters |= {
@@ -135,7 +129,7 @@ def _commands(context: click.Context, folder: str) -> dict[str, str]:
     """Return a page for each command below that of `context`."""
     pages = {}
     for below in _below(context):
-        pages[f"{folder}{_page_of(below)}"] = _page("command", context=below)
+        pages[f"{folder}{_page_of(below)}"] = rendered("command.md.j2", context=below)
         pages |= _commands(below, f"{folder}{below.info_name}/")
     return pages
 
@@ -166,7 +160,7 @@ def _study(named: Experiment) -> str:
         (field, hints[field.name], _bounds(named.spec, typical, field))
         for field in dataclasses.fields(kind)
     ]
-    return _page("parameters", named=named, parameters=parameters)
+    return rendered("parameters.md.j2", named=named, parameters=parameters)
 
 
 def _fields(kind: Any) -> Iterator[tuple[dataclasses.Field[Any], str]]:

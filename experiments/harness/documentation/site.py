@@ -46,34 +46,33 @@ def build(generated: Mapping[str, str], drawn: Mapping[str, Path], out: Path) ->
             "Zensical, which builds the site, is not installed.",
             "Run ./tcplab docs, which installs it, or: pip install 'tcplab[docs]'.",
         )
-    plan = tomllib.loads(_plan().read_text(encoding="utf-8"))
+    if not (CODE / PLAN).is_file():
+        raise TcplabError(
+            "This copy of tcplab is installed, without its documentation.",
+            "Build the site in a checkout.",
+        )
+    plan = tomllib.loads((CODE / PLAN).read_text(encoding="utf-8"))
     pages, files = _sources(generated)
-    pages["index.md"] = _with_stage(pages["index.md"])
+    title, first, rest = pages["index.md"].split("\n\n", 2)
+    stage = rendered("front.md.j2", page=MEANWHILE.name)
+    pages["index.md"] = "\n\n".join((title, first, stage, rest))
     settings = plan["site"]
     settings["nav"] = navigation(plan["part"], list(pages))
     reading = {"paths": [str(CODE)], "options": settings.pop("python")}
     settings["plugins"].append({"mkdocstrings": {"handlers": {"python": reading}}})
     with tempfile.TemporaryDirectory(prefix="tcplab-site-") as name:
         work = Path(name)
+        for page in (*pages, *files, *drawn):
+            (work / "docs" / page).parent.mkdir(parents=True, exist_ok=True)
         for page, text in pages.items():
-            _parent(work / "docs" / page).write_text(text, encoding="utf-8")
+            (work / "docs" / page).write_text(text, encoding="utf-8")
         for page, path in {**files, **drawn}.items():
-            shutil.copy(path, _parent(work / "docs" / page))
+            shutil.copy(path, work / "docs" / page)
         (work / "mkdocs.yml").write_text(json.dumps(settings, indent=1))
         _render(work)
         _search_locally(work / "site")
         shutil.rmtree(out, ignore_errors=True)
         shutil.copytree(work / "site", out)
-
-
-def _plan() -> Path:
-    plan = CODE / PLAN
-    if not plan.is_file():
-        raise TcplabError(
-            "This copy of tcplab is installed, without its documentation.",
-            "Build the site in a checkout.",
-        )
-    return plan
 
 
 def _sources(generated: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Path]]:
@@ -96,12 +95,6 @@ def _sources(generated: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Pa
         for name, page in written.items()
     }
     return {**generated, **pages}, files
-
-
-def _with_stage(front: str) -> str:
-    """Put the recorded stage below the first paragraph."""
-    title, first, rest = front.split("\n\n", 2)
-    return "\n\n".join((title, first, rendered("front.md.j2", page=MEANWHILE.name), rest))
 
 
 def _with_links(
@@ -148,11 +141,6 @@ def _listed(wanted: Sequence[Any], names: list[str], rest: set[str]) -> Iterator
             raise TcplabError(f"{PLAN} names {entry}, and there is no such page.", "Remove it.")
         rest -= {*found}
         yield from found
-
-
-def _parent(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
 
 
 def _render(work: Path) -> None:

@@ -27,6 +27,7 @@ _GOODPUT, _RTT, _RESENT, _SECONDS = (
 Pick = Literal["mean", "largest"]
 _FRAME = 1514  # bytes
 _BACK = Channel(Rate.parse("1gbit"), queue=Packets(10_000))
+_BULK = Flow("", "", "", Duration.parse("10s"))
 
 
 @dataclass(frozen=True)
@@ -55,24 +56,17 @@ class KernelCase:
 
 def standing_set() -> tuple[KernelCase, ...]:
     """Return all cases, in the order of a page."""
-    return (
-        _buffers(),
-        _losses(),
-        _out_of_order(),
-        _short_flows(),
-        _incast(),
-        _marking(),
-        _ten_gigabit(),
-    )
+    wide = (_buffers(), _losses(), _out_of_order(), _short_flows())
+    return (*wide, _incast(), _marking(), _ten_gigabit())
 
 
 def _case(
     name: str,
     sentence: str,
     paths: dict[str, Channel],
-    flow: Flow,
     conditions: tuple[Condition, ...],
     measures: Iterable[KernelMeasure],
+    flow: Flow = _BULK,
 ) -> KernelCase:
     """Build a case with a flow for each of the `paths`, whose way back is fast and lossless.
 
@@ -95,8 +89,9 @@ def _named(label: str) -> str:
 
 # Of flows that are over before a socket is sampled no setting could be proved.
 _USUAL = Condition("usual", "CUBIC, as usual")
-_BULK = Flow("", "", "", Duration.parse("10s"))
+_CUBIC = congestion_control("cubic")
 _PATH = Channel(Rate.parse("20mbit"), Duration.parse("20ms"), queue=Packets(1000))
+_AT_MOST = Duration.parse("60s")
 _DURATIONS = (
     KernelMeasure("all flows", _USUAL.name, _SECONDS),
     KernelMeasure("the slowest flow", _USUAL.name, _SECONDS, pick="largest"),
@@ -111,22 +106,18 @@ def _buffers() -> KernelCase:
         for delay in (10, 50)
         for share in (0.1, 1, 4)
     }
-    algorithms = tuple(map(congestion_control, ("cubic", "reno", "bbr")))
-    also = {" 4 BDP": _RTT, " 0.1 BDP": _RESENT}
+    metrics = {"4": (_GOODPUT, _RTT), "0.1": (_GOODPUT, _RESENT), "1": (_GOODPUT,)}
+    algorithms = (_CUBIC, congestion_control("reno"), congestion_control("bbr"))
     return _case(
         "buffers",
         "One flow of CUBIC, Reno or BBR over 20 Mbit/s, with short and long buffers.",
         paths,
-        _BULK,
         algorithms,
         (
             KernelMeasure(f"{each.label}, {label}", each.name, metric, _named(label))
             for each in algorithms
             for label in paths
-            for metric in (
-                _GOODPUT,
-                *(metric for end, metric in also.items() if label.endswith(end)),
-            )
+            for metric in metrics[label.split()[2]]
         ),
     )
 
@@ -137,16 +128,13 @@ def _queue(share: float, round_trip: int) -> Packets:
 
 
 def _losses() -> KernelCase:
-    paths = {
-        f"loss {share}": replace(_PATH, loss=Share.parse(share))
-        for share in ("0.1%", "1%", "5%", "10%")
-    }
+    shares = ("0.1%", "1%", "5%", "10%")
+    paths = {f"loss {share}": replace(_PATH, loss=Share.parse(share)) for share in shares}
     conditions = (sack(False), sack(True))
     return _case(
         "losses",
         "CUBIC with and without SACK over 20 Mbit/s and 40 ms that lose packets at random.",
         paths,
-        _BULK,
         conditions,
         (
             KernelMeasure(f"{each.label}, {label}", each.name, _GOODPUT, _named(label))
@@ -157,19 +145,15 @@ def _losses() -> KernelCase:
 
 
 def _out_of_order() -> KernelCase:
-    paths = {
-        f"jitter {jitter}": replace(_PATH, jitter=Duration.parse(jitter))
-        for jitter in ("1ms", "5ms")
-    }
-    cubic = congestion_control("cubic")
+    times = ("1ms", "5ms")
+    paths = {f"jitter {time}": replace(_PATH, jitter=Duration.parse(time)) for time in times}
     return _case(
         "out_of_order",
         "CUBIC over 20 Mbit/s and 40 ms whose jitter brings packets out of order.",
         paths,
-        _BULK,
-        (cubic,),
+        (_CUBIC,),
         (
-            KernelMeasure(label, cubic.name, metric, _named(label))
+            KernelMeasure(label, _CUBIC.name, metric, _named(label))
             for label in paths
             for metric in (_GOODPUT, _RESENT)
         ),
@@ -182,24 +166,22 @@ def _short_flows() -> KernelCase:
         "short_flows",
         "Twenty flows of 30 kB over paths that lose 5 %, often the last segment.",
         {f"short {number}": lossy for number in range(1, 21)},
-        replace(_BULK, amount=Size.parse("30kB"), duration=Duration.parse("60s")),
         (_USUAL,),
         _DURATIONS,
+        Flow("", "", "", _AT_MOST, amount=Size.parse("30kB")),
     )
 
 
 def _incast() -> KernelCase:
-    many = 100
+    many, amount = 100, Size.parse("64kB")
     channel = Channel(Rate.parse("1gbit"), Duration.parse("100us"), queue=Packets(100))
-    amount, limit = Size.parse("64kB"), Duration.parse("60s")
     flows = tuple(
-        Flow(f"flow{number}", f"h{number}", f"r{number}", limit, amount=amount)
+        Flow(f"flow{number}", f"h{number}", f"r{number}", _AT_MOST, amount=amount)
         for number in range(1, many + 1)
     )
-    spec = ExperimentSpec("kernel_incast", "", dumbbell(many, channel), flows, (_USUAL,))
     return KernelCase(
         f"{many} flows of 64 kB that begin at once and meet at a port with a short queue.",
-        spec,
+        ExperimentSpec("kernel_incast", "", dumbbell(many, channel), flows, (_USUAL,)),
         _DURATIONS,
     )
 
@@ -210,7 +192,6 @@ def _marking() -> KernelCase:
         "marking",
         "CUBIC with ECN through fq_codel, which marks instead of dropping.",
         {"ecn": replace(_PATH, discipline="fq_codel")},
-        _BULK,
         (ecn,),
         (KernelMeasure("ECN", ecn.name, metric, "ecn") for metric in (_GOODPUT, _RTT, _RESENT)),
     )
@@ -219,12 +200,10 @@ def _marking() -> KernelCase:
 def _ten_gigabit() -> KernelCase:
     channel = Channel(Rate.parse("10gbit"), Duration.parse("500us"), queue=Packets(1000))
     flow = Flow("flow1", "h1", "h2", Duration.parse("1s"))
-    cubic = congestion_control("cubic")
-    spec = ExperimentSpec("kernel_ten_gigabit", "", two_hosts(channel), (flow,), (cubic,))
     return KernelCase(
         "CUBIC over 10 Gbit/s and 1 ms.",
-        spec,
-        (KernelMeasure("CUBIC", cubic.name, _GOODPUT, flow.name),),
+        ExperimentSpec("kernel_ten_gigabit", "", two_hosts(channel), (flow,), (_CUBIC,)),
+        (KernelMeasure("CUBIC", _CUBIC.name, _GOODPUT, flow.name),),
     )
 
 

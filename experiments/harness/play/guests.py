@@ -125,9 +125,9 @@ class GuestPool:
                 for guest in self._guests:
                     guest.end()
                 self._guests = []
-            if limits.memory_mib != self._limits.memory_mib:
-                return self._boot(seed, limits)
-            return self._guests.pop(0) if self._guests else self._boot(seed, limits)
+            if self._guests and limits.memory_mib == self._limits.memory_mib:
+                return self._guests.pop(0)
+            return self._boot(seed, limits)
 
     def boot(self, seed: int, limits: Limits) -> WaitingGuest:
         """Boot a new guest, not yet ready."""

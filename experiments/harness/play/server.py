@@ -7,6 +7,7 @@ belongs to a path with a random part, and a browser sends it to no other path.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import secrets
 
@@ -28,7 +29,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from experiments.harness.browsing.server import HOST, REFUSED, LocalServer, refuse
 from experiments.harness.play.page import PAGE, PageOffer, plots_module, shared_page, style
 from experiments.harness.play.player import Player
-from experiments.harness.play.session import PageSession, Turns
+from experiments.harness.play.session import PageSession
 from testbed.host.capacity import allowed_processors
 from topologies.foundation.errors import UsageError
 
@@ -141,7 +142,7 @@ class LivePages:
     """Open pages of a server, at most MOST_PAGES."""
 
     def __init__(self, player: Player, places: int) -> None:
-        self._player, self._turns, self._open = player, Turns(places), 0
+        self._player, self._turns, self._open = player, asyncio.Semaphore(places), 0
 
     async def serve(self, socket: WebSocket) -> None:
         """Serve a page until it has left."""

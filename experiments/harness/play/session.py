@@ -1,4 +1,4 @@
-"""Session of one open page, its messages, and the order in which pages get a processor.
+"""Session of one open page, and its messages.
 
 The page sends JSON texts: `play`, `seeds`, `save` and `stop`, each with a side and a growing
 number. It receives JSON texts with a `kind`, and frames as binary messages: the length of a header
@@ -12,8 +12,7 @@ import asyncio
 import dataclasses
 import json
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -95,66 +94,6 @@ def message(move: Move, kind: str, **more: Any) -> str:
     return json.dumps(mark | more, allow_nan=False, default=float)
 
 
-class Turns:
-    """A semaphore that is fair between pages: the page that was served longest ago is next.
-
-    The newest move of a page comes first. For use in one event loop.
-    """
-
-    def __init__(self, places: int) -> None:
-        self._free = places
-        self._waiting: dict[Hashable, list[asyncio.Future[None]]] = {}
-        self._served: dict[Hashable, None] = {}
-
-    @asynccontextmanager
-    async def turn(self, page: Hashable) -> AsyncIterator[None]:
-        """Wait until `page` may run; the body is the run."""
-        await self._admitted(page)
-        try:
-            yield
-        finally:
-            self._free += 1
-            self._admit()
-
-    async def _admitted(self, page: Hashable) -> None:
-        wish = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(page, []).append(wish)
-        self._admit()
-        try:
-            await wish
-        except asyncio.CancelledError:
-            self._forget(page, wish)
-            raise
-
-    def _admit(self) -> None:
-        while self._free and self._waiting:
-            order = list(self._served)
-            page = min(self._waiting, key=lambda one: order.index(one) if one in order else -1)
-            wish = self._waiting[page].pop()
-            if not self._waiting[page]:
-                del self._waiting[page]
-            if wish.cancelled():
-                continue
-            self._served.pop(page, None)
-            self._served[page] = None
-            self._free -= 1
-            wish.set_result(None)
-
-    def _forget(self, page: Hashable, wish: asyncio.Future[None]) -> None:
-        """Take back the place of a page that stopped waiting."""
-        if not wish.cancelled():
-            self._free += 1
-            self._admit()
-        elif wish in self._waiting.get(page, ()):
-            self._waiting[page].remove(wish)
-            if not self._waiting[page]:
-                del self._waiting[page]
-
-    def leave(self, page: Hashable) -> None:
-        """Forget a page that has left."""
-        self._served.pop(page, None)
-
-
 class PageChannel(Protocol):
     """A connection to a page: a web socket, or a notebook."""
 
@@ -169,12 +108,15 @@ Listener = Callable[[Move, Frame | PlayEvent], None]
 
 
 class PageSession:
-    """Runs of one page: at most one of each side at a time, none after it has left."""
+    """Runs of one page: at most one of each side at a time, none after it has left.
+
+    `turns` has a place for each processor, which all pages of a server share.
+    """
 
     def __init__(
         self,
         player: Player,
-        turns: Turns,
+        turns: asyncio.Semaphore,
         channel: PageChannel,
         listen: Listener = lambda _move, _heard: None,
     ) -> None:
@@ -196,7 +138,6 @@ class PageSession:
             for task in (reading, *workers):
                 task.cancel()
             await asyncio.gather(reading, *workers, return_exceptions=True)
-            self._turns.leave(self)
 
     async def _listen(self) -> None:
         while (text := await self._channel.receive()) is not None:
@@ -215,7 +156,7 @@ class PageSession:
         self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, text))
 
     async def _run(self, side: PageSide) -> None:
-        async with self._turns.turn(self):
+        async with self._turns:
             move = side.begin()
             try:
                 settings = move.settings()

@@ -16,7 +16,7 @@ from experiments.harness.play.columns import Columns, Frame, PlayEvent
 from experiments.harness.play.lesson import all_lessons
 from experiments.harness.play.page import PAGE, PageOffer, whole_page
 from experiments.harness.play.player import Player
-from experiments.harness.play.session import Move, PageSession, Turns
+from experiments.harness.play.session import Move, PageSession
 from experiments.harness.play.settings import PlaySettings
 from testbed.host.capacity import allowed_processors
 
@@ -61,12 +61,11 @@ class PlayWidget(anywidget.AnyWidget):
         super().close()
 
     def _converse(self) -> None:
-        with self._player:
-            asyncio.run(self._session())
+        with asyncio.Runner(loop_factory=lambda: self._channel.loop) as runner, self._player:
+            runner.run(self._session())
 
     async def _session(self) -> None:
-        self._channel.begin()
-        turns = Turns(allowed_processors())
+        turns = asyncio.Semaphore(allowed_processors())
         await PageSession(self._player, turns, self._channel, self._listen).converse()
 
     def _listen(self, move: Move, heard: Frame | PlayEvent) -> None:
@@ -85,25 +84,13 @@ class NotebookChannel:
 
     def __init__(self, widget: PlayWidget) -> None:
         self._widget = widget
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self.loop = asyncio.new_event_loop()  # here, so that it takes messages before it runs
         self._inbox = asyncio.Queue[str | None]()
-        self._early: list[str | None] = []
-        self._lock = threading.Lock()
-
-    def begin(self) -> None:
-        """Start, in the thread of the session, before it receives."""
-        with self._lock:
-            self._loop = asyncio.get_running_loop()
-            for text in self._early:
-                self._inbox.put_nowait(text)
 
     def take(self, text: str | None) -> None:
         """Take a message of the page, or its end; from any thread."""
-        with self._lock:
-            if self._loop is None:
-                self._early.append(text)
-            elif not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._inbox.put_nowait, text)
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._inbox.put_nowait, text)
 
     async def receive(self) -> str | None:
         return await self._inbox.get()

@@ -1,4 +1,4 @@
-"""`tcplab figure`: figures and tables for papers."""
+"""`tcplab figure` and `tcplab bundle`: figures, tables and artefacts for papers."""
 
 from __future__ import annotations
 
@@ -6,17 +6,11 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.completion import folders_of_runs
-from experiments.harness.cli.options import FILE
+from experiments.harness.cli.options import FILE, run_or_sweep
 
 
 @click.command()
-@click.argument(
-    "folder",
-    metavar="RUN|SWEEP",
-    type=click.Path(path_type=Path),
-    shell_complete=folders_of_runs,
-)
+@run_or_sweep
 @click.option(
     "--kind",
     type=click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
@@ -80,3 +74,17 @@ def figure(
     )
     for file in made.save(out):
         click.echo(file)
+
+
+@click.command()
+@run_or_sweep
+@click.option("--out", type=FILE, help="Archive to write.  [default: NAME.tar.gz, here]")
+def bundle(folder: Path, out: Path | None) -> None:
+    """Pack a run or sweep as an artefact that repeats and compares itself.
+
+    The archive has specs, seeds, digests of kernel and image, data, figures, licences and a script,
+    which repeats everything with a release or a checkout and compares it byte by byte.
+    """
+    from experiments.harness.bundle.pack import pack
+
+    click.echo(pack(folder, out))
