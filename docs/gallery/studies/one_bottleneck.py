@@ -17,15 +17,12 @@ from tcplab import (
     Rate,
     Share,
     TopologySpec,
-    UsageError,
     chain,
     dumbbell,
     parameter,
     parking_lot,
     word,
 )
-
-DISCIPLINES = ("fifo", "sfq", "fq_codel", "fq", "cake", "pie", "red")
 
 
 @dataclass(frozen=True)
@@ -40,13 +37,6 @@ class OneBottleneckParameters(LinkParameters):
     ecn: str = word("off", "Whether both ends ask for explicit congestion notification: on or off.")
     shape: str = word("dumbbell", "The network: dumbbell, chain, or parking_lot.")
     size: Count = parameter("1", Count, "Pairs of a dumbbell, routers of a chain, hops.")
-
-    def __post_init__(self) -> None:
-        if self.queueing not in DISCIPLINES:
-            raise UsageError(
-                f"There is no queueing discipline '{self.queueing[:40]}'.",
-                f"Choose from {', '.join(DISCIPLINES)}.",
-            )
 
 
 def experiment(parameters: OneBottleneckParameters) -> ExperimentSpec:

@@ -29,8 +29,8 @@ from experiments.harness.sweep.store import results
 from experiments.harness.sweep.workers import PointRunner, Watch, known_and_run
 from experiments.spec import ExperimentSpec
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.ready import Lab, built_lab
-from testbed.packetdrill.runs import ScriptCase, cases_of, run_kernel_scripts
+from testbed.lab.ready import built_lab
+from testbed.packetdrill.runs import cases_of, run_kernel_scripts
 from topologies.foundation.errors import TcplabError, UsageError
 
 FOLDER, FILE = "kernels", "comparison.json"
@@ -306,7 +306,10 @@ def compare_scripts(
 ) -> ComparedScripts:
     """Run all scripts on both kernels, which are built. Raises TcplabError if there are none."""
     labs = [built_lab(kernel) for kernel in kernels]
-    cases = _cases(*reversed(labs))
+    try:
+        cases = cases_of(labs[1])
+    except TcplabError:
+        cases = cases_of(labs[0])
     passed = []
     for lab in labs:
         tell(f"{len(cases)} packetdrill scripts on Linux {lab.choice.name} ...")
@@ -320,10 +323,3 @@ def compare_scripts(
         tuple(name for name in names if name in new - old),
         tuple(name for name in names if name not in old | new),
     )
-
-
-def _cases(new: Lab, old: Lab) -> list[ScriptCase]:
-    try:
-        return cases_of(new)
-    except TcplabError:
-        return cases_of(old)
