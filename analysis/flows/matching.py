@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.flows.displacement import reordering
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
 from topologies.foundation.errors import TcplabError
@@ -43,9 +42,8 @@ class DirectionMatch:
     `arrival` (its record in the receiver's file, if it arrived), `arrived` (ns), `delay`
     (ns, one way), `lost` (missing if the receiver's capture had not begun or had ended),
     `copies` UInt32 (further arrivals), `needless` Bool (the same bytes had been sent before and
-    that packet arrived), `extent` UInt32 (packets), `extent_time` Int64 (ns), `extent_bytes`
-    UInt64, `n_reordered` UInt32: how far it was overtaken (RFC 4737; 0 for in order). `unsent`
-    are the receiver's rows that the sender's capture does not have.
+    that packet arrived), and the columns of `reordering`. `unsent` are the receiver's rows that the
+    sender's capture does not have.
     """
 
     packets: ColumnTable
@@ -289,15 +287,44 @@ def _judged(rows: ColumnTable, span: CaptureSpan) -> ColumnTable:
 def _with_reordering(rows: ColumnTable, origin: Whole) -> ColumnTable:
     came = origin[origin >= 0]
     places = came[np.sort(np.unique(came, return_index=True)[1])]
-    columns = (rows.whole(name)[places] for name in ("arrived", "payload"))
-    displacement = reordering(places, *columns)
-    values: dict[str, NDArray[Any]] = {
-        "extent": displacement.packets.astype(np.uint32),
-        "extent_time": displacement.time,
-        "extent_bytes": displacement.octets.astype(np.uint64),
-        "n_reordered": displacement.n.astype(np.uint32),
+    columns = {}
+    for name, values in reordering(places, rows.whole("arrived")[places]).items():
+        columns[name] = np.zeros(len(rows), values.dtype)
+        columns[name][places] = values
+    return rows.having(**columns)
+
+
+def reordering(sent: Whole, arrived: Whole) -> dict[str, NDArray[Any]]:
+    """Return how far packets were overtaken (RFC 4737), given in order of arrival; 0 for in order.
+
+    `sent` is each one's place among the sent (all different), `arrived` its time in ns. A lost
+    packet leaves a gap in the places, which is no reordering. `extent` UInt32 (4.2) is the number
+    of places since the first arrival that was sent later, `extent_time` Int64 the ns since then
+    (4.3). `n_reordered` UInt32 is the number of packets just before it that were all sent later
+    (5.4): TCP takes 3 and more for a loss.
+    """
+    places = np.arange(len(sent))
+    # The greatest place so far never falls, so the first arrival that was sent later is found by
+    # bisection.
+    first_later = np.minimum(
+        np.searchsorted(np.maximum.accumulate(sent), sent, side="right"), places
+    )
+    late = first_later < places
+    return {
+        "extent": (places - first_later).astype(np.uint32),
+        "extent_time": np.where(late, arrived - arrived[first_later], 0),
+        "n_reordered": _overtaken_in_a_row(sent, late).astype(np.uint32),
     }
-    every = {name: np.zeros(len(rows), value.dtype) for name, value in values.items()}
-    for name, value in values.items():
-        every[name][places] = value
-    return rows.having(**every)
+
+
+def _overtaken_in_a_row(sent: Whole, late: Truths) -> Whole:
+    """Looks back one place at a time, for packets that have not met one sent before them."""
+    counts = np.zeros(len(sent), np.int64)
+    open_places, back = np.flatnonzero(late), 1
+    while len(open_places):
+        earlier = open_places - back
+        was_later = sent[np.maximum(earlier, 0)] > sent[open_places]
+        open_places = open_places[(earlier >= 0) & was_later]
+        counts[open_places] += 1
+        back += 1
+    return counts

@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.flows.columns import Handed, listed
 from testbed.recipes.engine import CORE, engine_file
@@ -33,20 +33,14 @@ FAULTS = {
 """Sentences for the engine's names of damage."""
 
 
-@dataclass(frozen=True)
-class CaptureMoment:
+class CaptureMoment(NamedTuple):
     """A moment of a capture, in ns since 1970, or since its first packet if `is_relative`."""
 
     nanoseconds: int
     is_relative: bool = True
 
-    @property
-    def handed(self) -> tuple[int, bool]:
-        return self.nanoseconds, self.is_relative
 
-
-@dataclass(frozen=True)
-class CapturePeriod:
+class CapturePeriod(NamedTuple):
     """A period between two moments, both included.
 
     Figures of a period are those of a capture that begins and ends there, but options of earlier
@@ -160,9 +154,8 @@ def columns(
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, with the columns as the engine hands them over (analysis.flows.columns.Handed)."""
     path = Path(path)
-    handed = _handed(period)
     with _reading(path) as file:
-        results = load_engine().analyse(str(file), packets, compatible, handed)
+        results = load_engine().analyse(str(file), packets, compatible, period)
     facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
@@ -178,7 +171,7 @@ def exchanges(path: Path, period: CapturePeriod | None = None) -> list[dict[str,
     Raises TcplabError as `read`.
     """
     with _reading(path) as file:
-        found = load_engine().exchanges(str(file), _handed(period))
+        found = load_engine().exchanges(str(file), period)
     return _with_idle_times(rows(found))
 
 
@@ -203,16 +196,24 @@ def _with_idle_times(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _handed(period: CapturePeriod | None) -> tuple[tuple[int, bool], tuple[int, bool]] | None:
-    return (period.since.handed, period.until.handed) if period else None
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[Path]:
-    """Give the engine a file it can go back in. Raises TcplabError for one it cannot read."""
+    """Give the engine a file it can go back in: a pipe is copied to a temporary file.
+
+    Raises TcplabError for one it cannot read.
+    """
     try:
-        with _seekable(path) as file:
-            yield file
+        if not path.is_fifo():
+            yield path
+            return
+        # A small capture is read in less time than these load.
+        import shutil
+        from tempfile import NamedTemporaryFile
+
+        with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
+            shutil.copyfileobj(pipe, kept)
+            kept.flush()
+            yield Path(kept.name)
     except OSError as error:
         raise TcplabError(
             f"{path} cannot be read ({error.strerror or error}).", "Check the path."
@@ -244,22 +245,6 @@ def write_without_copies(path: Path, to: Path) -> int:
             "Split it by interface first, with Wireshark: -Y frame.interface_id==0.",
         ) from error
     return len(copies)
-
-
-@contextmanager
-def _seekable(path: Path) -> Iterator[Path]:
-    """Copy a pipe to a temporary file first: the engine goes back in its file."""
-    if not path.is_fifo():
-        yield path
-        return
-    # A small capture is read in less time than these load.
-    import shutil
-    from tempfile import NamedTemporaryFile
-
-    with path.open("rb") as pipe, NamedTemporaryFile(prefix="tcplab-") as kept:
-        shutil.copyfileobj(pipe, kept)
-        kept.flush()
-        yield Path(kept.name)
 
 
 _FACTS = tuple(name for name in FileFacts.__dataclass_fields__ if name != "path")

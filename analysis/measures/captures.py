@@ -2,7 +2,7 @@
 
 Each capture is read once, for the values, the order and the graphs.
 
-The order is described in the terms of RFC 4737 (analysis.flows.displacement). A packet is a
+The order is described in the terms of RFC 4737 (analysis.flows.matching). A packet is a
 segment as it was sent once: a retransmission is another packet. TCP's threshold of 3 duplicate
 acknowledgements takes a 3-reordered packet for lost.
 """

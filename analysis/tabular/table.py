@@ -67,12 +67,6 @@ class TableColumn:
         return np.ones(len(self), np.bool_) if self.valid is None else self.valid
 
     @property
-    def is_shared(self) -> bool:
-        """True if one value, kept once, stands for all rows."""
-        kept = [array for array in (self.values, self.valid) if array is not None]
-        return all(array.strides == (0,) for array in kept)
-
-    @property
     def known(self) -> NDArray[Any]:
         """The values without missing ones."""
         return self.values if self.valid is None else self.values[self.valid]

@@ -9,8 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from analysis.flows.displacement import reordering
-from analysis.flows.matching import align_clocks, match, summary
+from analysis.flows.matching import align_clocks, match, reordering, summary
 from analysis.tabular.table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
 from topologies.foundation.errors import TcplabError
@@ -132,14 +131,13 @@ def test_what_the_receivers_capture_cannot_have_seen_is_not_called_lost() -> Non
     assert summary(way).undecided == 2
 
 
-def test_the_extent_of_reordering_is_in_packets_time_and_bytes() -> None:
+def test_the_extent_of_reordering_is_in_packets_and_time() -> None:
     path = Path()
     for number, arrival in enumerate([10, 25, 13, 16, 26]):  # the second comes after the fourth
         path.put(number, 1 + 1000 * number, arrival)
     packets = match(*path.tables(), Always()).packets
     assert packets["extent"].to_list() == [0, 2, 0, 0, 0]
     assert packets["extent_time"].to_list() == [0, 12 * MS, 0, 0, 0]
-    assert packets["extent_bytes"].to_list() == [0, 2000, 0, 0, 0]
     assert packets["n_reordered"].to_list() == [0, 2, 0, 0, 0]
 
 
@@ -201,19 +199,17 @@ def test_reordering_is_what_its_definition_says(count: int) -> None:
     """RFC 4737 word by word, the slow way."""
     chance = np.random.default_rng(count)
     sent = chance.permutation(2 * count)[:count].astype(np.int64)
-    arrived, octets = np.cumsum(chance.integers(1, 9, count)), chance.integers(0, 9, count)
-    displacement = reordering(sent, arrived, octets)
+    arrived = np.cumsum(chance.integers(1, 9, count))
+    found = reordering(sent, arrived)
     for place in range(count):
         later = [before for before in range(place) if sent[before] > sent[place]]
         row = 0
         while place - row - 1 in later:
             row += 1
         first = later[0] if later else place
-        assert (displacement.packets[place], displacement.time[place]) == (
-            place - first,
-            arrived[place] - arrived[first],
-        )
-        assert (displacement.octets[place], displacement.n[place]) == (octets[later].sum(), row)
+        assert found["extent"][place] == place - first
+        assert found["extent_time"][place] == arrived[place] - arrived[first]
+        assert found["n_reordered"][place] == row
 
 
 @pytest.mark.parametrize("flags", [0x02, 0x10])

@@ -62,9 +62,7 @@ def test_a_round_trip_ends_with_the_first_ack_of_what_was_sent_in_it() -> None:
 
 
 def sample(time: float, cwnd: float, resent: float = 0, repairing: float = 0) -> SocketSample:
-    return SocketSample(
-        time, cwnd, 10, 0.2, 0, 0, 0, resent, 3, 0.2, timeout=0.4, lost=repairing
-    )
+    return SocketSample(time, cwnd, 10, 0.2, 0, 0, 0, resent, 3, 0.2, timeout=0.4, lost=repairing)
 
 
 def test_retransmissions_close_to_each_other_are_one_loss() -> None:
