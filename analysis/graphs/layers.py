@@ -130,7 +130,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Graph:
-    """One picture. `over_time` says that x is time, which all such graphs of a page share."""
+    """One picture."""
 
     key: str
     title: str
@@ -138,9 +138,13 @@ class Graph:
     x: Axis
     y: Axis
     layers: tuple[Layer, ...]
-    over_time: bool = True
     height: int = 260
     """Pixels on a screen."""
+
+    @property
+    def over_time(self) -> bool:
+        """True if x is time, which all such graphs of a page share."""
+        return self.x == TIME
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,6 @@ def draw_rtt_distribution(direction: CaptureDirection) -> Graph:
         RTT,
         share,
         layers,
-        over_time=False,
     )
 
 

@@ -236,18 +236,14 @@ class TrialReadings:
     @cached_property
     def udp(self) -> Values:
         """The one UDP flow next to TCP flows."""
-        flow = self._only_udp_flow
-        if flow is None:
+        udp = [flow for flow in self.by_flow if flow.flow.protocol == "udp"]
+        if not len(udp) == 1 < len(self.by_flow):
             return {}
+        (flow,) = udp
         rates = {"sent": flow.client.get("rate"), "rate": flow.server.get("rate")}
         counts = {name: flow.datagrams.get(name) for name in ("lost", "share", "jitter")}
         values = rates | counts | {"datagrams": flow.datagrams.get("sent")}
         return {name: float(value) for name, value in values.items() if value is not None}
-
-    @cached_property
-    def _only_udp_flow(self) -> FlowReadings | None:
-        udp = [flow for flow in self.by_flow if flow.flow.protocol == "udp"]
-        return udp[0] if len(udp) == 1 < len(self.by_flow) else None
 
     @cached_property
     def ends(self) -> tuple[End, ...]:

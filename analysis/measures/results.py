@@ -11,9 +11,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Literal
 
-from analysis.measures.courses import FlowCourse
 from analysis.measures.expressions import Expression, Term, parse
-from analysis.measures.flow_readings import Values, note_unread
+from analysis.measures.flow_readings import FlowCourse, Values, note_unread
 from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.terms import term_value

@@ -187,7 +187,6 @@ def _ratios(report: KernelReport) -> GraphGroup | None:
             axis,
             rows([value.name for _, value in panel]),
             (*_layers(panel, new), no_difference("no difference")),
-            over_time=False,
             height=_AROUND + _ROW * len(panel),
         )
         for at, panel in enumerate(in_panels(drawn))

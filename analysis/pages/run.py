@@ -19,7 +19,7 @@ from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting import over_seeds, quantities, seed_distributions
+from analysis.reporting import over_seeds, quantities, run_graphs, seed_distributions
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of
@@ -36,12 +36,6 @@ UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
     " docs/guides/own-studies.md, *A claim*."
 )
-
-
-def title(run: RunRecord, verdict: ClaimVerdict | None) -> str:
-    """Return the question that the run is about."""
-    declared = run.spec.headline or verdict
-    return (declared and declared.question) or f"What happened in {run.experiment}?"
 
 
 def verdict_on_claim(
@@ -63,20 +57,6 @@ def verdict_on_claim(
 
 def _is_complete(run: RunRecord) -> bool:
     return run.status == "complete" and not run.failures
-
-
-def first_lines(run: RunRecord, verdict: ClaimVerdict | None, effect: str = "") -> list[str]:
-    """Return the effect if the verdict does not say it, the verdict, and the command for enough.
-
-    The command is that of more repetitions, if they are too few for a verdict.
-    """
-    if verdict is None:
-        return [UNDECLARED]
-    lines = [effect, verdict.line] if effect else [verdict.line]
-    too_few = verdict.repetitions < max(FEWEST, enough(run))
-    if _is_complete(run) and verdict.word == "not shown" and too_few:
-        lines.append(f"Enough repetitions: {repeat_command(run, enough(run))}")
-    return lines
 
 
 def claim_file(run: RunRecord, verdict: ClaimVerdict | None) -> bytes:
@@ -112,11 +92,25 @@ class RunReport:
     effect: RunEffect | None = None
 
     @property
+    def title(self) -> str:
+        """The question that the run is about."""
+        declared = self.run.spec.headline or self.claim
+        return (declared and declared.question) or f"What happened in {self.run.experiment}?"
+
+    @property
     def first_lines(self) -> list[str]:
-        """The answer: a sentence on the effect where a verdict alone would hide it."""
-        return first_lines(self.run, self.claim, self._effect_sentence())
+        """The effect if the verdict does not say it, the verdict, and the command for enough."""
+        claim, run = self.claim, self.run
+        if claim is None:
+            return [UNDECLARED]
+        lines = [*filter(None, [self._effect_sentence()]), claim.line]
+        too_few = claim.repetitions < max(FEWEST, enough(run))
+        if _is_complete(run) and claim.word == ClaimWord.NOT_SHOWN and too_few:
+            lines.append(f"Enough repetitions: {repeat_command(run, enough(run))}")
+        return lines
 
     def _effect_sentence(self) -> str:
+        """Return a sentence on the effect where a verdict alone would hide it."""
         if not _is_complete(self.run):
             return ""
         if own := self.study.effect(self.results):
@@ -187,15 +181,10 @@ def _files(report: RunReport) -> Iterator[tuple[str, bytes]]:
     yield "claim.json", claim_file(report.run, report.claim)
     context = _context(report)
     yield from ((name, page_files.render(name, context).encode()) for name in PAGES)
-    if context["stage"]:
-        yield SHARED, _shared(context).encode()
-
-
-def _shared(context: dict[str, Any]) -> str:
-    """Return the page of the stage."""
-    shown = {"title": context["title"], "answer": context["first_lines"][0]}
-    made = f"Made with tcplab: {context['command']}"
-    return page_files.render("share.html", {**shown, "made": made, "stage": context["stage"]})
+    if stage := context["stage"]:
+        made = f"Made with tcplab: {context['command']}"
+        shared = {"title": report.title, "answer": report.first_lines[0], "made": made}
+        yield SHARED, page_files.render("share.html", {**shared, "stage": stage}).encode()
 
 
 def _groups(report: RunReport) -> list[GraphGroup]:
@@ -211,20 +200,8 @@ def _groups(report: RunReport) -> list[GraphGroup]:
     return [*report.study.graphs(results), *(group for group in of_all if group)]
 
 
-def _claim_group(report: RunReport, groups: list[GraphGroup]) -> GraphGroup | None:
-    """Return the picture of the claim: the compared values, or the study's clearest graph."""
-    drawn = report.effect.picture(report.results) if report.effect else None
-    return drawn if drawn and drawn.graphs else next(iter(groups), None)
-
-
-def _once(groups: Sequence[GraphGroup | None]) -> list[GraphGroup]:
-    return list({group.key: group for group in groups if group}.values())
-
-
 def _packet_graphs(report: RunReport) -> Iterator[tuple[str, bytes]]:
     """Yield a page for each condition of the first seed."""
-    from analysis.reporting import run_graphs
-
     for measured in report.results.first:
         if measured.ends:
             trial = measured.trial
@@ -239,19 +216,23 @@ def _page_name(trial: Measured) -> str:
 def _context(report: RunReport) -> dict[str, Any]:
     run, first = report.run, report.results.first
     groups, conditions = _groups(report), in_comparison(report.results)
-    claim_group, asked = _claim_group(report, groups), run.spec.topology.network()
+    # The picture of the claim: the compared values, or the study's clearest graph.
+    effect = report.effect.picture(report.results) if report.effect else None
+    claim_group = effect if effect and effect.graphs else next(iter(groups), None)
+    every = {group.key: group for group in (claim_group, *groups) if group}
+    asked = run.spec.topology.network()
     return {
         **vars(report),
         "report": report,
         "manifest": run.manifest,
-        "title": title(run, report.claim),
+        "title": report.title,
         "first_lines": report.first_lines,
         "claim_group": claim_group,
         "stage": run_stage(report.results),
         "network_svg": network_picture(asked) if asked else "",
         "verdict": report.claim.word.replace(" ", "-") if report.claim else "undeclared",
         "groups": [group for group in groups if group is not claim_group],
-        "graphs": board_data(_once([claim_group, *groups])),
+        "graphs": board_data([*every.values()]),
         "identity": run.manifest.id or run.path.name,
         "command": repeat_command(run),
         "first": first,

@@ -89,7 +89,6 @@ def sharing(trials: Sequence[Measured]) -> GraphGroup | None:
         Axis("", "", ticks=ticks, range=(0.0, float(starts[-1]) - 1)),
         replace(RATE, label="rate at the receiver"),
         (*layers, alike),
-        over_time=False,
     )
     return alone(drawn)
 

@@ -142,7 +142,6 @@ def _drawn(law: LawGraph, caption: str) -> Graph:
         Axis(law.labels[0], "", log="x" in law.logarithmic),
         Axis(law.labels[1], "", log=is_log, zero=not is_log),
         (*band, *lines, dots),
-        over_time=False,
         height=400,
     )
 

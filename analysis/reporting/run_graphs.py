@@ -323,4 +323,4 @@ def repeated(
         layers = layers[1:]
     key = f"repetitions_{title.lower()}"
     heading = f"{title}, {count} repetition{'' if count == 1 else 's'}"
-    return Graph(key, heading, "", named("", labels), axis, tuple(layers), over_time=False)
+    return Graph(key, heading, "", named("", labels), axis, tuple(layers))

@@ -21,7 +21,7 @@ def delays(results: RunResults) -> GraphGroup | None:
     """Return the distribution of the samples of queueing delay; None without samples."""
     panels, seeds = Panels(results), len({t.trial.seed for t in results.measured})
     drawn = tuple(
-        Graph(f"delays_{at}", title, "", DELAY, SHARE, (*layers, half()), over_time=False)
+        Graph(f"delays_{at}", title, "", DELAY, SHARE, (*layers, half()))
         for at, (title, lines) in enumerate(panels.every)
         if (layers := [layer for n, line in enumerate(lines) for layer in _delays(line, n)])
     )
@@ -107,4 +107,4 @@ def boxed_graph(
         for layer in box(np.array(values, dtype=float), float(at), at, name)
     ]
     names = named(below, [name for name, _ in found])
-    return Graph(key, title, "", names, axis, tuple(layers), over_time=False)
+    return Graph(key, title, "", names, axis, tuple(layers))

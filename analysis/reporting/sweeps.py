@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from analysis.graphs.layers import GraphGroup
 from analysis.measures.results import spread, value_of
@@ -14,6 +14,7 @@ from analysis.tabular.table import csv_lines
 from topologies.foundation.untrusted import StrangeFile
 
 Cells = tuple[str, ...]
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -77,24 +78,16 @@ MakeEffect = Callable[[SweepRecord, list[SweptCell]], SweepEffect | None]
 """Makes the effect of a study from the runs of each cell."""
 
 
-def sweep_effect(sweep: SweepRecord, make: MakeEffect | None) -> SweepEffect | None:
-    """Return the effect; None without one, or if the rows cannot be read (sweep_samples)."""
+def made_of(
+    sweep: SweepRecord, make: Callable[[SweepRecord, list[SweptCell]], Made] | None
+) -> Made | None:
+    """Return the effect or the tables; None if rows cannot be read, which sweep_samples says."""
     if make is None:
         return None
     try:
         return make(sweep, swept_cells(sweep))
     except (OSError, KeyError, ValueError, TypeError, StrangeFile):
         return None
-
-
-def sweep_listings(sweep: SweepRecord, make: MakeListings | None) -> tuple[Listing, ...]:
-    """Return the tables of the experiment; none if its rows cannot be read (sweep_samples)."""
-    if make is None:
-        return ()
-    try:
-        return make(sweep, swept_cells(sweep))
-    except (OSError, KeyError, ValueError, TypeError, StrangeFile):
-        return ()
 
 
 def swept_cells(sweep: SweepRecord) -> list[SweptCell]:

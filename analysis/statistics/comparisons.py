@@ -110,24 +110,6 @@ def sentence(comparison: LevelComparison, sweep: SweepRecord, samples: SweepSamp
     )
 
 
-def overall(
-    comparisons: Sequence[LevelComparison], sweep: SweepRecord, samples: SweepSamples
-) -> list[str]:
-    """The sentences on top: how many comparisons show a difference, and each pair's balance."""
-    if samples.is_empty:
-        return ["There is no measurement, because no run is finished."]
-    if not comparisons:
-        return ["No comparison: the sweep names no factor to compare. The medians are below."]
-    if len(comparisons) == 1:
-        only = sentence(comparisons[0], sweep, samples)
-        return [only[:1].upper() + only[1:], *too_few(comparisons)]
-    if too_few(comparisons):
-        return too_few(comparisons)
-    shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
-    first = f"{called(sweep.metric)} {verb(sweep.metric)} shown to differ."
-    return [f"In {shown} of {len(comparisons)} comparisons {first}", *_balances(comparisons)]
-
-
 def _balances(comparisons: Sequence[LevelComparison]) -> list[str]:
     """One sentence for each pair of levels."""
     counted = Counter(
@@ -221,20 +203,28 @@ def question(sweep: SweepRecord) -> str:
 def first_lines(
     sweep: SweepRecord, comparisons: Sequence[LevelComparison], samples: SweepSamples
 ) -> list[str]:
-    """The verdict, and what belongs to it."""
-    lines = overall(comparisons, sweep, samples)
-    if not comparisons or samples.is_empty:
-        return lines
-    if too_few(comparisons):
-        return [f"Not shown: {line}" if line in too_few(comparisons) else line for line in lines]
+    """The verdict, and what belongs to it: the only comparison, or each pair's balance."""
+    if samples.is_empty:
+        return ["There is no measurement, because no run is finished."]
+    if not comparisons:
+        return ["No comparison: the sweep names no factor to compare. The medians are below."]
+    words = sentence(comparisons[0], sweep, samples)
+    only = [words[:1].upper() + words[1:]] if len(comparisons) == 1 else []
+    if few := too_few(comparisons):
+        return [*only, *(f"Not shown: {line}" for line in few)]
     shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
-    if claimed := _claimed(sweep, comparisons, samples):
-        return [claimed, *lines]
-    first = "Shown" if shown else "Not shown"
-    if len(comparisons) > 1:
-        first += f" in {shown} of {len(comparisons)} comparisons" if shown else " in any comparison"
-        return [f"{first}: that {called(sweep.metric)} differs.", *lines[1:]]
-    return [f"{first}: {lines[0]}", *lines[1:]]
+    claimed = _claimed(sweep, comparisons, samples)
+    if only:
+        return [claimed, *only] if claimed else [f"{'Shown' if shown else 'Not shown'}: {only[0]}"]
+    of_all, name = f"{shown} of {len(comparisons)} comparisons", called(sweep.metric)
+    if claimed:
+        first = [claimed, f"In {of_all} {name} {verb(sweep.metric)} shown to differ."]
+    else:
+        first = [
+            f"{f'Shown in {of_all}' if shown else 'Not shown in any comparison'}: "
+            f"that {name} differs."
+        ]
+    return [*first, *_balances(comparisons)]
 
 
 def _claimed(
@@ -265,14 +255,8 @@ def _claimed(
 
 def _counted(verdicts: Sequence[DifferenceVerdict], shown: str) -> str:
     """Such as "Shown in 20 of 28 cases, contradicted in 1, not shown in 7"."""
-    words = Counter(
-        "shown"
-        if verdict == shown
-        else "not shown"
-        if verdict == DifferenceVerdict.UNSHOWN
-        else "contradicted"
-        for verdict in verdicts
-    )
+    said = {shown: "shown", DifferenceVerdict.UNSHOWN: "not shown"}
+    words = Counter(said.get(verdict, "contradicted") for verdict in verdicts)
     (first, number), *others = words.most_common()
     if not others and number == 1:
         return first.capitalize()

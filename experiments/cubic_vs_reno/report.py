@@ -303,7 +303,6 @@ def _early(results: RunResults) -> GraphGroup | None:
         Axis("second", ""),
         Axis("rate", "bit/s", 1e6, zero=True),
         tuple(layers),
-        over_time=False,
     )
     return alone(drawn)
 

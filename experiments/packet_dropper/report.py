@@ -171,7 +171,6 @@ def graphs(results: RunResults) -> list[GraphGroup]:
         named("", [name for name, _ in groups]),
         Axis("elapsed time", "s", zero=True),
         (_dots(groups), bars(*_averages(groups), 0.2, "average")),
-        over_time=False,
     )
     return [alone(drawn)]
 

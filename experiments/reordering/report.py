@@ -140,7 +140,6 @@ def _late_by(
         Axis(f"late by at least so many {unit}", "", log=unit == "packets" and most > _LINEAR),
         Axis("share of packets", "%", zero=True),
         tuple(layers),
-        over_time=False,
     )
 
 

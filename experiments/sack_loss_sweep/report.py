@@ -197,7 +197,7 @@ def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGrou
         for layer in _curve(whose, [line for line in lines if line.sack == sack], sack)
     )
     logarithmic = replace(_RATE, zero=False, log=True)
-    linear = Graph("loss_linear", "The rate", "", _SHARE, _RATE, layers, over_time=False)
+    linear = Graph("loss_linear", "The rate", "", _SHARE, _RATE, layers)
     small = Graph(
         "loss_logarithmic",
         "The rate, logarithmic",
@@ -205,7 +205,6 @@ def graphs(ours: Sequence[LossLine], published: Sequence[LossLine]) -> GraphGrou
         _SHARE,
         logarithmic,
         layers,
-        over_time=False,
     )
     return GraphGroup("rate_by_retransmission", title, _CAPTION, (linear, small))
 

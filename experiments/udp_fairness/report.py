@@ -105,7 +105,7 @@ def _rates_by_queue(sweep: SweepRecord, rates: Sequence[tuple[str, float, float]
     caption = "Medians over the seeds, at the receivers."
     across = named(varied(sweep), names)
     title = "UDP and TCP in each queue"
-    return alone(Graph("udp_and_tcp", title, caption, across, axis, tuple(layers), over_time=False))
+    return alone(Graph("udp_and_tcp", title, caption, across, axis, tuple(layers)))
 
 
 SENT = quantity("udp.sent", "UDP, sent", "Mbit/s", 1e-3)

@@ -88,7 +88,7 @@ def _tags(run: Path) -> _Tags:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a report's time."""
     monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
-    monkeypatch.setattr("analysis.pages.run._claim_group", lambda *_: None)
+    monkeypatch.setattr("analysis.reporting.effects.RunEffect.picture", lambda *_: None)
 
 
 def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) -> None:
@@ -290,7 +290,7 @@ def test_any_damaged_file_is_named_and_the_rest_reported(
 ) -> None:
     if "h1" not in name:  # no graph is made from this file
         monkeypatch.setattr("analysis.pages.run._groups", lambda _: [])
-    monkeypatch.setattr("analysis.pages.run._claim_group", lambda *_: None)
+    monkeypatch.setattr("analysis.reporting.effects.RunEffect.picture", lambda *_: None)
     path = run_directory / name
     content = path.read_bytes()
     (

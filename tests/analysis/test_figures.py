@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 
 import tcplab
 from analysis.graphs.paper import WIDTHS
-from analysis.measures.courses import FlowCourse
+from analysis.measures.flow_readings import FlowCourse
 from analysis.pages.papers.figures import PaperFigure, PaperTable
 from analysis.records.socket_samples import SocketSample
 from experiments.harness.cli.commands import tcplab as command

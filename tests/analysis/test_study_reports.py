@@ -16,7 +16,7 @@ from analysis.pages.run import RunReport, print_report
 from analysis.records import iperf
 from analysis.records.json_reader import Problems
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.sweeps import sweep_listings
+from analysis.reporting.sweeps import made_of
 from analysis.reporting.tables import Listing, published_rows
 from experiments.harness.reporting.studies import make_report, report_of
 from experiments.packet_dropper import report as packet_dropper
@@ -260,7 +260,7 @@ def swept(
         "status": "complete",
     }
     (folder / "sweep.json").write_text(json.dumps(facts))
-    return sweep_listings(read_sweep(folder, Problems()), report_of(experiment).sweep_listings)
+    return made_of(read_sweep(folder, Problems()), report_of(experiment).sweep_listings) or ()
 
 
 def test_a_sweep_of_queues_has_a_row_for_each(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_broken_rows_give_no_table(tmp_path: Path) -> None:
     assert swept(tmp_path, "udp_fairness", [{"level": "a", "seed": 1, "flow": "udp"}], {})
     (tmp_path / "rows.csv").write_text("level,seed\na\n")
     sweep = read_sweep(tmp_path, Problems())
-    assert sweep_listings(sweep, report_of("udp_fairness").sweep_listings) == ()
+    assert made_of(sweep, report_of("udp_fairness").sweep_listings) is None
 
 
 @pytest.mark.parametrize(

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Literal, get_args
 from analysis.graphs import paper
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.paper import PaperSize
-from analysis.measures.metrics import Metric, metric
+from analysis.measures.metrics import metric
 from analysis.measures.results import RunResults, measure_all
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep import graphs as of_sweep
-from analysis.pages.sweep.boxes import boxes
-from analysis.pages.sweep.cells import cell_table
+from analysis.pages.sweep.page import cell_table
 from analysis.pages.sweep.shares import shares
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.rendering import page_files
 from analysis.reporting import over_seeds, seed_distributions
-from analysis.reporting.latex import latex_table
 from analysis.reporting.studies import ReportOf, plain
 from analysis.reporting.tables import Listing
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
@@ -124,12 +122,11 @@ class PaperTable:
     @property
     def latex(self) -> str:
         """The table as LaTeX, with the rules of booktabs."""
-        return latex_table(self.listing)
+        return _latex_table(self.listing)
 
     def files(self, stem: str) -> list[tuple[str, bytes]]:
         """Return both forms as names and contents."""
-        texts = (("tex", self.latex), ("csv", self.data))
-        return [(f"{stem}.{ending}", text.encode()) for ending, text in texts]
+        return [(f"{stem}.tex", self.latex.encode()), (f"{stem}.csv", self.data.encode())]
 
     def save(self, file: Path | str) -> list[Path]:
         """Write a .tex and a .csv next to it."""
@@ -142,6 +139,45 @@ class PaperTable:
             for tag, cells in (("th", self.listing.head), *(("td", r) for r in self.listing.rows))
         )
         return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\N{EN DASH}": "--",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+}
+
+
+def _escaped(text: str) -> str:
+    """Return text with all that LaTeX interprets escaped."""
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+def _latex_table(listing: Listing) -> str:
+    """Return a tabular with the rules of booktabs; the caption stays the author's."""
+    places = "l" + "r" * (len(listing.head) - 1)
+    rows = [_latex_row(cells) for cells in listing.rows]
+    lines = [
+        "% A table by tcplab. In the preamble: \\usepackage{booktabs}",
+        f"% {_escaped(listing.title)}. {' '.join(map(_escaped, listing.notes))}".rstrip(),
+        f"\\begin{{tabular}}{{{places}}}",
+        "\\toprule",
+        _latex_row(listing.head),
+        "\\midrule",
+        *rows,
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _latex_row(cells: tuple[str, ...]) -> str:
+    return " & ".join(map(_escaped, cells)) + r" \\"
 
 
 def _written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
@@ -199,27 +235,21 @@ def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
     return Listing(table.title, head, rows, table.notes)
 
 
-def _run_box(results: RunResults, request: FigureRequest) -> GraphGroup | None:
-    return seed_distributions.boxes(results, _metric(request))
-
-
-def _metric(request: FigureRequest) -> Metric | None:
-    return metric(request.metric) if request.metric else None
-
-
 OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
 _RUN_KINDS: dict[str, OfRun] = {
     "series": lambda results, request: over_seeds.series(results, request.quantities),
     "shares": lambda results, _: over_seeds.shares(results),
     "cdf": lambda results, _: seed_distributions.delays(results),
-    "box": _run_box,
+    "box": lambda results, request: seed_distributions.boxes(
+        results, metric(request.metric) if request.metric else None
+    ),
     "grid": lambda results, request: over_seeds.series(results, request.quantities, apart=True),
 }
 OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
 _SWEEP_KINDS: dict[str, OfSweep] = {
     "shares": lambda sweep, _: shares(sweep),
     "cdf": of_sweep.distribution,
-    "box": boxes,
+    "box": of_sweep.boxes,
     "grid": of_sweep.grid,
 }
 

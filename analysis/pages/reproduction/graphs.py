@@ -115,7 +115,7 @@ def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> 
         for _, series, marks in members:
             layers = tuple(layer for source in marks for layer in _curve(source, marks[source]))
             title = series or quantity
-            yield Graph(f"{key}_{count}", title, "", below, beside, layers, over_time=False)
+            yield Graph(f"{key}_{count}", title, "", below, beside, layers)
             count += 1
 
 
@@ -168,7 +168,7 @@ def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: 
     if is_ratio:
         layers.append(no_difference("the published number"))
     height = _AROUND + _ROW * len(names)
-    return Graph(key, "", "", across, rows(names), tuple(layers), over_time=False, height=height)
+    return Graph(key, "", "", across, rows(names), tuple(layers), height=height)
 
 
 def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:

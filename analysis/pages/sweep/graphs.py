@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.graphs.distributions import SHARE, curve, half
+from analysis.graphs.distributions import SHARE, curve, fewer, half
 from analysis.graphs.layers import (
     DOT,
     Axis,
@@ -13,6 +13,7 @@ from analysis.graphs.layers import (
     GraphGroup,
     Layer,
     SeriesLook,
+    holding,
     line,
     marked,
     named,
@@ -21,22 +22,25 @@ from analysis.graphs.layers import (
 from analysis.graphs.ranges import SweptAxis, swept, ticked
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
-from analysis.pages.sweep.boxes import boxes, value_axis
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
 from analysis.pages.sweep.shares import shares
+from analysis.reporting.seed_distributions import (
+    BOX_CAPTION,
+    FEWEST_OF_A_BOX,
+    box_axis,
+    boxed_graph,
+)
 from analysis.statistics.comparisons import LevelComparison
 from analysis.statistics.paired_tests import FEWEST, Numbers
 from analysis.statistics.sweep_samples import Place, SweepSamples
-from analysis.statistics.wording import called
+from analysis.statistics.wording import called, with_unit
 
 _SPACING = {
     "linear": "",
     "log": " The horizontal axis is logarithmic.",
     "even": " Its values are evenly spaced.",
 }
-_MOST_DOTS = 400
-"""Dots of one level; of more, evenly spread quantiles are shown, which look the same."""
 _BAND = replace(DOT, mark="", faint=True)
 
 
@@ -82,6 +86,40 @@ def flows(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
     return _curves("flows", "flows", shape, samples, lambda at: by_flow.get(at, none))
 
 
+def boxes(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup | None:
+    """Return a box over the seeds for each level; None with fewer than three seeds."""
+    if int(samples.counts.max()) < FEWEST_OF_A_BOX:
+        return None
+    shape, metric = layout.for_runs(sweep), sweep.metric
+    every = np.concatenate([samples.at(place) for place in samples.places])
+    axis = box_axis(value_axis(sweep, samples, []), every.tolist())
+    drawn = tuple(
+        boxed_graph(
+            f"boxes_{number}",
+            shape.title(levels),
+            [(name, samples.at(shape.place(at))) for name, at in shape.lines(levels)],
+            axis,
+            shape.compared,
+        )
+        for number, levels in enumerate(shape.panels)
+    )
+    caption = BOX_CAPTION + shape.left_out
+    return GraphGroup("boxes", f"{metric.title}: middle half of the runs", caption, drawn)
+
+
+def value_axis(sweep: SweepRecord, samples: SweepSamples, values: Sequence[float]) -> Axis:
+    """Return the axis that all panels share: logarithmic over decades, else from zero."""
+    name = with_unit(sweep.metric.title, samples.unit)
+    plain = Axis(name, "")
+    if samples.unit in _RATES:
+        label = name.removesuffix(f" ({samples.unit})")
+        plain = Axis(label, "bit/s", _RATES[samples.unit])
+    return holding(plain, values)
+
+
+_RATES = {"kbit/s": 1e3, "Mbit/s": 1e6, "bit/s": 1.0}
+
+
 def _seeds(samples: SweepSamples) -> str:
     """Return the remark on too few seeds for an interval."""
     most = int(samples.counts.max())
@@ -108,7 +146,6 @@ def _lines(shape: Layout, across: int, samples: SweepSamples) -> GraphGroup:
                 for series, (name, at) in enumerate(shape.lines(levels))
                 for layer in _line(shape, across, samples, axis, (series, name, at))
             ),
-            over_time=False,
             height=360 if len(shape.panels) < 3 else 260,
         )
         for number, levels in enumerate(shape.panels)
@@ -155,7 +192,9 @@ def _line(
     medians = np.array([float(samples.median[place]) for _, place in known])
     layers = [*line(at, medians, series, words)]
     if any(place in samples.intervals for _, place in known):
-        low, high = _ends(samples, [place for _, place in known], medians)
+        intervals = [samples.intervals.get(place) for _, place in known]
+        pairs = zip(intervals, medians.tolist(), strict=True)
+        low, high = np.array([(i.low, i.high) if i else (m, m) for i, m in pairs]).T
         band = Layer(_BAND, "band", at, low, high, words=words, series=series)
         return [band, *layers]
     runs = [(position, value) for position, place in known for value in samples.at(place)]
@@ -163,16 +202,6 @@ def _line(
         x, y = (np.array(column, dtype=float) for column in zip(*runs, strict=True))
         layers.insert(0, Layer(DOT, "dots", x, y, words=words, series=series))
     return layers
-
-
-def _ends(
-    samples: SweepSamples, places: Sequence[Place], medians: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Return the ends of the band, which has no width without an interval."""
-    intervals = [samples.intervals.get(place) for place in places]
-    low = [m if i is None else i.low for m, i in zip(medians, intervals, strict=True)]
-    high = [m if i is None else i.high for m, i in zip(medians, intervals, strict=True)]
-    return np.array(low, dtype=float), np.array(high, dtype=float)
 
 
 def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
@@ -200,17 +229,13 @@ def _dots(shape: Layout, samples: SweepSamples, axis: Axis, levels: Levels, numb
         for layer in _level_dots(samples, shape.place(at), series)
     ]
     below = named(shape.compared, [name for name, _ in lines])
-    return Graph(
-        f"runs_{number}", shape.title(levels), "", below, axis, tuple(layers), over_time=False
-    )
+    return Graph(f"runs_{number}", shape.title(levels), "", below, axis, tuple(layers))
 
 
 def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]:
-    values = samples.at(place)
+    values = fewer(samples.at(place))
     if not len(values):
         return []
-    if len(values) > _MOST_DOTS:
-        values = np.quantile(values, np.linspace(0, 1, _MOST_DOTS))
     across = series - 0.14 + 0.2 * spread(len(values))
     order = np.argsort(across)
     middle, at = np.array([float(np.median(values))]), np.array([series + 0.14])
@@ -274,4 +299,4 @@ def _curve_panel(
     ]
     share = replace(SHARE, label=f"share of {of}")
     title = shape.title(levels)
-    return Graph(key, title, "", axis, share, (*layers, half()), over_time=False)
+    return Graph(key, title, "", axis, share, (*layers, half()))

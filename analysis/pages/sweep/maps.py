@@ -139,9 +139,7 @@ def _map(
     )
     across, beside = shape.sweep.factors[shape.across], shape.sweep.factors[shape.series]
     height = 58 + max(3, len(beside.values)) * _ROW
-    return Graph(
-        key, title, "", _names(across), _names(beside), (layer,), over_time=False, height=height
-    )
+    return Graph(key, title, "", _names(across), _names(beside), (layer,), height=height)
 
 
 def _names(factor: SweptFactor) -> Axis:

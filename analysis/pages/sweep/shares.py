@@ -42,7 +42,6 @@ def shares(sweep: SweepRecord) -> GraphGroup | None:
             tuple(
                 _stack([runs.get(shape.place(at), []) for _, at in shape.lines(levels)], stacked)
             ),
-            over_time=False,
         )
         for number, levels in enumerate(shape.panels)
     )
