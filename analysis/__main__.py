@@ -95,7 +95,7 @@ def report(
     if wait == (run_directory is not None):
         raise UsageError(
             "Name one run directory, or give --wait and name it on standard input.",
-            f"See: python -m {__package__} report --help",
+            "For example: ./tcplab report runs/sack/latest",
         )
     from analysis.pages.run import make_report, print_report
     from analysis.reporting.studies import plain

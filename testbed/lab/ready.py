@@ -197,7 +197,7 @@ def export_command(file: Path) -> None:
 
 
 @commands.command("import")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 def import_command(file: Path) -> None:
     """Take kernel and image from a FILE: a release, or what `export` wrote."""
     with shown(sys.stderr) as report:

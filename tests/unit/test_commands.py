@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from experiments.harness.cli.commands import one_clear_message, tcplab
+from experiments.harness.cli.main import _ended_by_ctrl_c
 from experiments.harness.cli.options import options_from
 from experiments.harness.cli.run import command_of
 from experiments.harness.definition.catalogue import catalogue, find
@@ -142,6 +144,13 @@ def test_a_plain_run_knows_nothing_of_sweeps() -> None:
         (["run", "sack", "--seed", "-1"], "--seed"),
         (["run", "nonesuch"], "There are: "),
         (["sweep-it"], "No such command"),
+        (["kernel", "liste"], "Did you mean 'list'?"),
+        (["runs", "nonesuch"], "There are gc, list, show."),
+        (["runs", "list", "--out", "nowhere"], "There is no folder nowhere."),
+        (["open", "--out", "nowhere"], "There is no folder nowhere."),
+        (["sweep", "nowhere.toml"], "nowhere.toml cannot be read: No such file or directory."),
+        (["exec", "--server", "'", "--", "true"], "has no closing quotation"),
+        (["image", "import", "nowhere"], "does not exist"),
     ],
 )
 def test_what_is_misspelt_or_impossible_is_one_message_and_exit_status_2(
@@ -264,6 +273,27 @@ def test_a_stopped_command_says_what_stays(
         raise KeyboardInterrupt
     assert ended.value.code == 130
     assert capsys.readouterr().err.endswith(said)
+
+
+def test_ctrl_c_while_a_command_is_loaded_says_that_it_stopped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit), one_clear_message():
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == "Stopped.\n"
+
+
+def test_ctrl_c_ends_without_a_traceback_while_libraries_are_imported() -> None:
+    with _ended_by_ctrl_c():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _ended_by_ctrl_c():
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_help_of_a_group_has_whole_lines() -> None:
+    assert "..." not in invoke("lab", "--help").output.partition("Commands:")[2]
 
 
 def test_a_broken_environment_says_what_repairs_it(

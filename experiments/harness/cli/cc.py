@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from experiments.custom_cc import OWN, CustomCcParameters, experiment
+from experiments.harness.cli.commands import NearGroup
 from experiments.harness.cli.options import kernel_option
 from experiments.harness.running.lab import lab_on
 from experiments.harness.running.seed import carry_seed, judge, limits_for, needed_mib
@@ -75,7 +76,7 @@ class Outcome:
         )
 
 
-@click.group("cc")
+@click.group("cc", cls=NearGroup)
 def cc() -> None:
     """Build your congestion control and compare it with Reno, never in this kernel."""
 

@@ -42,6 +42,7 @@ def load(name: str) -> click.Command:
     return next(each for each in content if isinstance(each, click.Command) and each.name == name)
 
 
+_LONGEST = 200  # characters of a command's line
 COMPLETE = "_TCPLAB_COMPLETE"
 """The variable by which a shell asks for completions (./tcplab knows it too)."""
 
@@ -51,7 +52,7 @@ _KEEP = {"grade", "kernel", "lab", "reproduce", "run", "sweep"}
 
 
 @contextmanager
-def one_clear_message(command: Callable[[], str | None] = lambda: "run") -> Iterator[None]:
+def one_clear_message(command: Callable[[], str | None] = lambda: None) -> Iterator[None]:
     """Print an error of tcplab or of a file and exit; a bug keeps its traceback."""
     try:
         yield
@@ -62,7 +63,8 @@ def one_clear_message(command: Callable[[], str | None] = lambda: "run") -> Iter
         raise
     except OSError as error:  # where the file is written knows no remedy
         place = f": {error.filename}" if error.filename else ""
-        click.echo(f"Error: {error.strerror or error}{place}.", err=True)
+        remedy = " Name another path, or change this one." if place else ""
+        click.echo(f"Error: {error.strerror or error}{place}.{remedy}", err=True)
         raise SystemExit(1) from None
     except MemoryError:
         remedy = "End other programs, or raise the limit (ulimit -v) in the shell."
@@ -74,7 +76,29 @@ def one_clear_message(command: Callable[[], str | None] = lambda: "run") -> Iter
         raise SystemExit(130) from None
 
 
-class ClearGroup(click.Group):
+class NearGroup(click.Group):
+    """A group that lists its commands' whole lines, and names the nearest of a misspelt one."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        lines = [(name, each.get_short_help_str(_LONGEST)) for name, each in commands if each]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the typed command under that name. Fails with the nearest name without one."""
+        typed, names = args[0], self.list_commands(ctx)
+        if typed not in names and not typed.startswith("-"):
+            near = get_close_matches(typed, names, 1)
+            meant = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(names)}."
+            ctx.fail(f"No such command '{typed}'. {meant}")
+        _, command, rest = super().resolve_command(ctx, args)
+        return typed, command, rest
+
+
+class ClearGroup(NearGroup):
     """A group whose commands end with one clear message."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -93,17 +117,6 @@ class _LazyGroup(ClearGroup):
             return None
         with one_clear_message():  # a command lists plugins, which may be broken
             return load(cmd_name)
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the typed command under that name. Fails with the nearest name without one."""
-        typed = args[0]
-        if typed not in LINES and not typed.startswith("-"):
-            near = get_close_matches(typed, LINES, 1)
-            ctx.fail(f"No such command '{typed}'." + "".join(f" Did you mean '{n}'?" for n in near))
-        _, command, rest = super().resolve_command(ctx, args)
-        return typed, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for group, commands in GROUPS.items():

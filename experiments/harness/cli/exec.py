@@ -15,6 +15,7 @@ from typing import Literal
 import click
 
 from experiments.harness.cli.options import FOLDER, kernel_option, link_options
+from experiments.harness.running.store import require_writable
 from experiments.programs.capture import write_page
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
@@ -53,9 +54,23 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
         return Duration.parse(at), Duration.parse(lasts)
 
 
+class _Words(click.ParamType[list[str]]):
+    """A command in one word, split as a shell does."""
+
+    name = "COMMAND"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> list[str]:
+        try:
+            return shlex.split(str(value))
+        except ValueError as error:
+            self.fail(f"'{value}' has {str(error).lower()}. Add it.", parameter, context)
+
+
 @click.command("exec")
 @click.argument("command", nargs=-1, required=True)
-@click.option("--server", metavar="COMMAND", help="Command in h2, in one word; it must listen.")
+@click.option("--server", type=_Words(), help="Command in h2, in one word; it must listen.")
 @click.option(
     "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
 )
@@ -85,7 +100,7 @@ class _Outage(click.ParamType[tuple[Duration, Duration]]):
 @kernel_option
 def execute(
     command: tuple[str, ...],
-    server: str | None,
+    server: list[str] | None,
     outages: tuple[tuple[Duration, Duration], ...],
     loopback: bool,
     seed: int,
@@ -109,6 +124,7 @@ def execute(
     )
     begun = time.monotonic()
     _clear(out)
+    require_writable(out)
     channel = ExecLink(**link).channel()  # type: ignore[arg-type]
     with started(two_hosts(channel), seed, out, options) as network:
         if loopback:
@@ -130,14 +146,15 @@ execute.params += link_options(ExecLink)
 def _carried_out(
     network: Network,
     command: tuple[str, ...],
-    server: str | None,
+    server: list[str] | None,
     outages: tuple[tuple[Duration, Duration], ...],
     timeout: str,
 ) -> int:
     """Run both programs, print what they printed, and return the status of the command."""
-    serving = network.h2.start(shlex.split(server)) if server else None
+    serving = network.h2.start(server) if server else None
     if serving and not network.h2.listens(None, _SERVER_STARTS):
-        raise TcplabError(str(serving.failed("does not listen")), "Try it without tcplab.")
+        problem = str(serving.failed("does not listen")).rstrip()
+        raise TcplabError(f"{problem}\n", "Try it without tcplab.")
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
     program = network.h1.start(command)

@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
+from experiments.harness.cli.commands import NearGroup
 from experiments.harness.cli.options import PATH, kernels, out_option, workers_option
 from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
@@ -22,7 +23,7 @@ from testbed.recipes.building import shown
 from topologies.foundation.errors import TcplabError
 
 
-@click.group("kernel")
+@click.group("kernel", cls=NearGroup)
 def kernel() -> None:
     """List, build and compare the kernels that hosts can run in virtual time."""
 

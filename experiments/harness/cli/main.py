@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from testbed.host.interpreter import in_virtual_environment
 
 
 def main(typed: str = "tcplab") -> None:
     """Run the console script `tcplab`, which its help calls `typed`."""
-    in_virtual_environment()
-    from experiments.harness.cli.commands import COMPLETE, tcplab
+    with _ended_by_ctrl_c():
+        in_virtual_environment()
+        from experiments.harness.cli.commands import COMPLETE, tcplab
 
     tcplab(prog_name=typed, complete_var=COMPLETE)
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """End without a traceback at Ctrl-C: no command is there yet that prints a sentence."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:  # a program started with nohup keeps ignoring it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 def start(name: str) -> None:

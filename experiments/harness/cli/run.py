@@ -61,7 +61,7 @@ def _written(preset: dict[str, str]) -> str:
 
 
 def _call(named: Experiment, **_values: object) -> None:
-    with one_clear_message():
+    with one_clear_message(lambda: "run"):
         options = options_from(click.get_current_context(), named)
         study = options.is_whole_study() and not options.dry_run
         if study and choose(options.testbed)[0] == "virtual":

@@ -15,7 +15,7 @@ from rich.table import Table
 import testbed
 from experiments.harness.cli.commands import ClearGroup
 from experiments.harness.cli.options import folders_of_runs, json_option, out_option, print_results
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from experiments.harness.sweep.point import Origin
@@ -37,10 +37,20 @@ def list_command(as_json: bool, out: Path) -> None:
     if as_json:
         print_results(folders(out))
         return
-    console = Console()
-    console.print(runs_table(out))
+    _require_folder(out)
+    console, table = Console(), runs_table(out)
+    if table.rows:
+        console.print(table)
+    else:
+        click.echo(f"{out} has no run yet. A first one: ./tcplab run sack")
     if (out / "points.sqlite").exists():
         console.print(_points_table(out))
+
+
+def _require_folder(out: Path) -> None:
+    if not out.is_dir():
+        remedy = "Name the folder of runs with --out, or make a first run: ./tcplab run sack"
+        raise UsageError(f"There is no folder {out}.", remedy)
 
 
 def _points_table(out: Path) -> Table:
@@ -162,6 +172,7 @@ def open_index(no_browser: bool, out: Path) -> None:
     """Show all runs in a browser, to search and compare them."""
     from experiments.harness.browsing.runs import write_index
 
+    _require_folder(out)
     page = write_index(out).resolve()
     click.echo(page)
     if not no_browser and not webbrowser.open(page.as_uri()):

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from experiments.harness.cli.commands import NearGroup
 from experiments.harness.cli.options import (
-    PATH,
+    FOLDER,
     QuantityType,
     json_option,
     kernel_option,
@@ -251,13 +252,13 @@ def scheduler(host: str | None, port: int) -> None:
     members.run_scheduler(place, port, protection)
 
 
-@click.group()
+@click.group(cls=NearGroup)
 def cluster() -> None:
     """Make the certificate that the machines of a cluster share."""
 
 
 @cluster.command("certificates")
-@click.option("--out", type=PATH, help="Another folder than the usual one.")
+@click.option("--out", type=FOLDER, help="Another folder than the usual one.")
 def certificates_command(out: Path | None) -> None:
     """Make the certificate and the key that let machines into a cluster, unless they are there.
 

@@ -136,10 +136,14 @@ def from_file(file: Path) -> SweepDefinition:
     delay = ["10ms", "50ms", "300ms"]
     """
     try:
-        content = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"{file} cannot be read: {error.strerror}."
+        raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
         remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
-        raise UsageError(f"{file} cannot be read as a sweep: {error}.", remedy) from None
+        raise UsageError(f"{file} cannot be read as a sweep: {cause}.", remedy) from None
     return from_mapping(content, str(file))
 
 
