@@ -17,7 +17,7 @@ from experiments.programs.link import NetworkLink, channel, during
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
 from testbed.jobs.following import CONSOLE, usage_of
 from testbed.virtual.guest import RunningGuest
-from testbed.virtual.line import LineClosed, LineSilent
+from testbed.virtual.line import LineSilent
 from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
@@ -241,11 +241,11 @@ class Network:
 
     def end(self) -> None:
         """Kill the programs, and wait for the captures; then no more orders are taken."""
-        if self.over or not self.running.line:
+        if self.over:
             return
         self.over = "The network has ended."
         self._orders.shutdown()
-        self.running.line.send({"do": "end"})
+        self.running.order({"do": "end"})
         usage_of(self.running.follow(lambda *_: None), self.out)
 
     async def awaited(self, call: Callable[P, T], *given: P.args, **options: P.kwargs) -> T:
@@ -276,13 +276,9 @@ class Network:
         return reply["ok"]
 
     def _answer(self, order: dict[str, Any]) -> dict[str, Any]:
-        assert self.running.line
         try:
-            self.running.line.send(order)
+            self.running.order(order)
             reply: dict[str, Any] = self.running.heard(self.patience)
-        except LineClosed:
-            self.over = "The guest has ended."
-            self.running.ended()
         except LineSilent:
             self.over = (
                 f"'{order['do']}' took more than {self.patience:g} s of this computer's after"

@@ -22,11 +22,10 @@ from testbed.jobs.following import Limits
 from testbed.lab.kernel.version import DEFAULT
 from testbed.lab.ready import Lab
 from testbed.virtual.guest import GuestSettings, guest
-from testbed.virtual.line import LineSilent
 from testbed.virtual.run import compiled_code
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import UsageError
 from topologies.topology_spec import TopologySpec
 from topologies.two_hosts import two_hosts
 
@@ -130,12 +129,7 @@ def _running(
             computing=_computing(options.cpu),
         )
         with guest(settings, compiled_code(ready), archive) as running:
-            try:
-                running.heard(_BOOT)
-            except LineSilent:
-                raise TcplabError(
-                    f"The network was not ready within {_BOOT:g} s.", "The machine is too busy."
-                ) from None
+            running.first_message("The network", _BOOT)
             known = (topology, seed, out, project, environment(options.root), options.patience)
             python = _ANY_PYTHON if options.root else sys.executable
             yield Network(running, *known, python, computing=options.cpu == "host")

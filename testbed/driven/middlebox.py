@@ -19,7 +19,6 @@ from testbed.guest.network import LiveNetwork, addressing
 from topologies.addresses import (
     IPV6_PREFIX,
     Interface,
-    Route,
     address_of,
     interfaces,
     ipv6_of,
@@ -50,17 +49,16 @@ def add_spare_routes(live: LiveNetwork) -> None:
             for number, way in enumerate(ways)
             for route in way
         ]
-        ipv4 = [f"route add {route.network} via {route.gateway} {way}" for route, way in spares]
-        ipv6 = [
-            f"route add {_ipv6_network(route)} via {ipv6_of(route.gateway)} {way}"
-            for route, way in spares
-        ]
-        live.output(host, ["ip", "-4", "-batch", "-"], "\n".join(ipv4))
-        live.output(host, ["ip", "-6", "-batch", "-"], "\n".join(ipv6))
+        for option, network, gateway in (("-4", str, str), ("-6", _ipv6_network, ipv6_of)):
+            lines = [
+                f"route add {network(route.network)} via {gateway(route.gateway)} {way}"
+                for route, way in spares
+            ]
+            live.batch(host, ["ip", option], lines)
 
 
-def _ipv6_network(route: Route) -> str:
-    return f"{ipv6_of(route.network.partition('/')[0])}/{IPV6_PREFIX}"
+def _ipv6_network(network: str) -> str:
+    return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
 
 
 def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
@@ -68,7 +66,7 @@ def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
     port = next(port for port in live.topology.ports if port.name == interface)
     far = live.topology.far_end(port)
     with network_namespace(live.pid(far.node)):
-        rtnetlink.apply([rtnetlink.up(far.name) if up else rtnetlink.down(far.name)])
+        rtnetlink.apply([rtnetlink.up(far.name, up)])
         if up and live.topology.kind(far.node) == "router":  # which forgot its neighbours
             rtnetlink.apply(addressing(live.topology, far.node))
             set_ipv6(live, far.node)
@@ -77,11 +75,11 @@ def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
 def shape_loopback(live: LiveNetwork, host: str, channel: Channel) -> None:
     """Give a host's loopback the channel, and packets as on a cable. Raises TcplabError."""
     with network_namespace(live.pid(host)):
-        shaping.set_mtu("lo", live.topology.mtu)
-        shaping.set_offloads("lo")
+        rtnetlink.set_mtu("lo", live.topology.mtu)
+        rtnetlink.set_offloads("lo")
     lines = shaping.commands("lo", channel, is_line=live.has_lines)
     lines[0] = lines[0].replace("qdisc add", "qdisc replace")
-    live.output(host, ["tc", "-batch", "-"], "\n".join(lines))
+    live.batch(host, ["tc"], lines)
 
 
 @dataclass
@@ -122,7 +120,7 @@ class Translations:
             lines += [f"filter del {place}"] if host in known else []
             lines += [f"filter add {place} u32 {rule}"]
         known.add(host)
-        self.live.output(outer.port.node, ["tc", "-batch", "-"], "\n".join(lines))
+        self.live.batch(outer.port.node, ["tc"], lines)
         return public
 
     def _preference(self, host: str) -> int:

@@ -33,7 +33,7 @@ def add_ipv6(live: LiveNetwork) -> None:
 
 def set_ipv6(live: LiveNetwork, node: str) -> None:
     """Set addresses, neighbours and routes, also those that a node still has."""
-    live.output(node, ["ip", "-6", "-batch", "-"], "\n".join(_lines(live, node)))
+    live.batch(node, ["ip", "-6"], _lines(live, node))
 
 
 def _enable(live: LiveNetwork, node: str, forwards: bool) -> None:

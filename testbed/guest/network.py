@@ -31,7 +31,7 @@ from testbed.guest.namespaces import (
     set_sysctl,
 )
 from testbed.guest.programs import run
-from testbed.guest.shaping import InterfaceSetting, set_mtu, set_offloads
+from testbed.guest.rtnetlink import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
@@ -91,6 +91,10 @@ class LiveNetwork:
         with network_namespace(self.pid(node)):
             return run(command, text)
 
+    def batch(self, node: str, command: list[str], lines: Iterable[str]) -> None:
+        """Give tc(8) or ip(8) lines on a node. Raises CommandError."""
+        self.output(node, [*command, "-batch", "-"], "\n".join(lines))
+
     def set_sysctls(self, node: str, values: dict[str, str]) -> dict[str, str]:
         """Set sysctls in the node's own namespace and return them as read back.
 
@@ -118,8 +122,7 @@ class LiveNetwork:
         """Set initcwnd of all routes of a host, or the kernel's own; the routes as read back."""
         lines = (_INITIAL.sub("", line) for line in self._routes(host))
         asked = f" initcwnd {window}" if window else ""
-        changes = "\n".join(f"route change {line}{asked}" for line in lines)
-        self.output(host, ["ip", "-batch", "-"], changes)
+        self.batch(host, ["ip"], (f"route change {line}{asked}" for line in lines))
         return self._routes(host)
 
     def _routes(self, host: str) -> list[str]:
@@ -139,8 +142,10 @@ class LiveNetwork:
 
     def qdiscs(self) -> dict[str, list[dict[str, Any]]]:
         """Return what `tc -s -j qdisc show` prints for every port that has a channel."""
-        rows_of: dict[str, list[dict[str, Any]]] = {port.name: [] for port in self._shaped()}
-        for node in self._shaping_nodes():
+        rows_of: dict[str, list[dict[str, Any]]] = {
+            port.name: [] for port in self.topology.ports if port.channel
+        }
+        for node in self._shaped():
             for row in self._qdisc_rows(node):
                 if row["dev"] in rows_of:
                     rows_of[row["dev"]].append(row)
@@ -152,16 +157,18 @@ class LiveNetwork:
             int(row["qlen"]) for rows in self.qdiscs().values() for row in rows if row.get("root")
         )
 
-    def _shaped(self) -> list[Port]:
-        return [port for port in self.topology.ports if port.channel]
-
-    def _shaping_nodes(self) -> list[str]:
-        """Return a node for each namespace that shapes; all switches share one."""
+    def _namespace_of(self, port: Port) -> str:
+        """Return a node in the namespace of a port; all switches share one."""
         switches = self.topology.named("switch")
-        owners = dict.fromkeys(
-            switches[0] if port.node in switches else port.node for port in self._shaped()
-        )
-        return list(owners)
+        return switches[0] if port.node in switches else port.node
+
+    def _shaped(self) -> dict[str, list[tuple[str, Channel]]]:
+        """Return the ports that have channels, by a node of each namespace."""
+        shaped: dict[str, list[tuple[str, Channel]]] = {}
+        for port in self.topology.ports:
+            if port.channel:
+                shaped.setdefault(self._namespace_of(port), []).append((port.name, port.channel))
+        return shaped
 
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
         channels = [port.channel for port in self.topology.ports if port.channel]
@@ -176,50 +183,39 @@ class LiveNetwork:
 
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
-        switches = self.topology.named("switch")
-        for node in self._shaping_nodes():
-            ports = [
-                port
-                for port in self._shaped()
-                if port.node == node or {port.node, node} <= set(switches)
-            ]
-            of_host = self.topology.kind(node) == "host"
-            has_buffers = of_host and self.topology.segmentation == "on"
-            frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
-            is_line = self.has_lines and not has_buffers
-            shaped = [(port.name, port.channel) for port in ports if port.channel]
-            lines = [
-                line
-                for name, channel in shaped
-                for line in shaping.commands(name, channel, frame, is_line, of_host)
-            ]
-            self.output(node, ["tc", "-batch", "-"], "\n".join(lines))
-            self._request(node, shaped)
-            rows = self._qdisc_rows(node)
-            for name, channel in shaped:
-                self.settings += shaping.compare(name, channel, rows, frame, of_host)
+        for node, shaped in self._shaped().items():
+            self._set_channels(node, shaped)
             with network_namespace(self.pid(node)):
                 self.rewindings[node] = rtnetlink.rewindings([name for name, _ in shaped])
 
-    def _request(self, node: str, shaped: list[tuple[str, Channel]], change: bool = False) -> None:
-        """Make or change the disciplines that tc may not know."""
-        if not any(discipline(channel.discipline).attributes for _, channel in shaped):
-            return
-        with network_namespace(self.pid(node)):
-            requests = (shaping.request(name, channel, change) for name, channel in shaped)
-            rtnetlink.apply(request for request in requests if request)
+    def _set_channels(
+        self, node: str, shaped: list[tuple[str, Channel]], change: bool = False
+    ) -> None:
+        """Make or change qdiscs in a namespace: by tc, or by netlink those that tc may not know."""
+        of_host = self.topology.kind(node) == "host"
+        has_buffers = of_host and self.topology.segmentation == "on"
+        frame = shaping.buffer(self._frame()) if has_buffers else self._frame()
+        is_line = self.has_lines and not has_buffers
+        lines = [
+            line
+            for name, channel in shaped
+            for line in shaping.commands(name, channel, frame, is_line, of_host)
+        ]
+        self.batch(node, ["tc"], shaping.changed(lines) if change else lines)
+        if any(discipline(channel.discipline).attributes for _, channel in shaped):
+            with network_namespace(self.pid(node)):
+                requests = (shaping.request(name, channel, change) for name, channel in shaped)
+                rtnetlink.apply(request for request in requests if request)
+        rows = self._qdisc_rows(node)
+        for name, channel in shaped:
+            self.settings += shaping.compare(name, channel, rows, frame, of_host)
 
     def change(self, name: str, channel: Channel) -> list[dict[str, Any]]:
         """Give port `name` another channel, and check it. Its qdiscs as they were just before."""
-        switches = self.topology.named("switch")
         port = next(port for port in self.topology.ports if port.name == name)
-        node = switches[0] if port.node in switches else port.node
+        node = self._namespace_of(port)
         before = [row for row in self._qdisc_rows(node) if row["dev"] == name]
-        is_line = self.has_lines and self.topology.segmentation == "off"
-        lines = shaping.commands(name, channel, self._frame(), is_line)
-        self.output(node, ["tc", "-batch", "-"], "\n".join(shaping.changed(lines)))
-        self._request(node, [(name, channel)], change=True)
-        self.settings += shaping.compare(name, channel, self._qdisc_rows(node), self._frame())
+        self._set_channels(node, [(name, channel)], change=True)
         return before
 
     def _frame(self) -> int:
@@ -243,26 +239,17 @@ class LiveNetwork:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
         for reordering in self.topology.reordering:
             name, peer = f"{reordering.host}-eth0", address_of(self.topology, reordering.peer)
-            self.output(
-                reordering.host,
-                ["tc", "-batch", "-"],
-                "\n".join(shaping.reordering_commands(name, peer, reordering)),
-            )
-            filters = json.loads(
-                self.output(reordering.host, ["tc", "-j", "filter", "show", "dev", name])
-            )
-            self.settings += shaping.compare_reordering(
-                name, peer, reordering, self._qdisc_rows(reordering.host), filters
-            )
+            host = reordering.host
+            self.batch(host, ["tc"], shaping.reordering_commands(name, peer, reordering))
+            filters = json.loads(self.output(host, ["tc", "-j", "filter", "show", "dev", name]))
+            rows = self._qdisc_rows(host)
+            self.settings += shaping.compare_reordering(name, peer, reordering, rows, filters)
 
     def reorderings(self) -> dict[str, list[dict[str, Any]]]:
         """Return what `tc -s -j qdisc show` prints for the port of every host that reorders."""
-        names = {
-            reordering.host: f"{reordering.host}-eth0" for reordering in self.topology.reordering
-        }
         return {
-            name: [row for row in self._qdisc_rows(host) if row["dev"] == name]
-            for host, name in names.items()
+            f"{host}-eth0": [row for row in self._qdisc_rows(host) if row["dev"] == f"{host}-eth0"]
+            for host in dict.fromkeys(each.host for each in self.topology.reordering)
         }
 
     def configure(self) -> None:
@@ -349,15 +336,13 @@ def _assemble(live: LiveNetwork) -> None:
     macs = {interface.port.name: interface.mac for interface in interfaces(live.topology)}
     ports = live.topology.ports
     for left, right in zip(ports[::2], ports[1::2], strict=True):
-        ends = {
-            "intfName1": left.name,
-            "addr1": macs.get(left.name),
-            "intfName2": right.name,
-            "addr2": macs.get(right.name),
+        ends = {"intfName1": left.name, "intfName2": right.name}
+        ends |= {
+            option: macs[end.name]
+            for option, end in (("addr1", left), ("addr2", right))
+            if end.name in macs
         }
-        live.mininet.addLink(
-            left.node, right.node, **{name: value for name, value in ends.items() if value}
-        )
+        live.mininet.addLink(left.node, right.node, **ends)
 
 
 def addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
@@ -368,10 +353,9 @@ def addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkReque
         if interface.port.node == node:
             requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
             requests += rtnetlink.neighbours(name, neighbours(topology, interface))
-    own_routes = routes(topology, node)
     return requests + [
-        rtnetlink.route(own_route.network.partition("/")[0], PREFIX, own_route.gateway)
-        for own_route in own_routes
+        rtnetlink.route(route.network.partition("/")[0], PREFIX, route.gateway)
+        for route in routes(topology, node)
     ]
 
 

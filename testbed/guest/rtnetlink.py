@@ -9,10 +9,17 @@ Every condition of a run meets the same draws of netem. Each netem has a random 
 options are set again before each condition, with the seed that the kernel chose: the same packets
 by number are then lost, and conditions differ by what they do and not by luck. Debian 12's
 iproute2 (6.1) cannot pass the seed; netlink can.
+
+The MTU goes through SIOCSIFMTU (netdevice(7)), segmentation offloads through SIOCETHTOOL
+(include/uapi/linux/ethtool.h) as in ethtool(8), without a process for each interface. With
+offloads on, "100 packets" are 100 super-packets, and one random loss takes forty segments.
 """
 
 from __future__ import annotations
 
+import ctypes
+import errno
+import fcntl
 import os
 import socket
 import struct
@@ -21,6 +28,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from topologies.foundation.errors import TcplabError
+from topologies.foundation.units import Size
 
 _NEW_LINK, _NEW_ADDRESS, _NEW_ROUTE, _NEW_NEIGHBOUR = 16, 20, 24, 28
 _REQUEST, _ACKNOWLEDGE = 0x1, 0x4
@@ -50,6 +58,16 @@ class NetlinkRequest:
 
 
 @dataclass(frozen=True)
+class InterfaceSetting:
+    """One thing that was asked of an interface and what the kernel has."""
+
+    interface: str
+    field: str
+    asked: str
+    found: str
+
+
+@dataclass(frozen=True)
 class CableEnd:
     """An end of a cable: its interface, its MAC address, a process of its node's namespace."""
 
@@ -59,12 +77,9 @@ class CableEnd:
 
     def body(self) -> bytes:
         """Return the request for this link: IFLA_IFNAME, IFLA_ADDRESS and IFLA_NET_NS_PID."""
-        return (
-            bytes(_LINK.size)
-            + attribute(3, self.interface.encode() + b"\0")
-            + attribute(1, bytes.fromhex(self.mac.replace(":", "")))
-            + attribute(19, struct.pack("=I", self.pid))
-        )
+        name = attribute(3, self.interface.encode() + b"\0")
+        mac = attribute(1, bytes.fromhex(self.mac.replace(":", "")))
+        return bytes(_LINK.size) + name + mac + attribute(19, struct.pack("=I", self.pid))
 
 
 def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
@@ -75,16 +90,11 @@ def cable(left: CableEnd, right: CableEnd) -> NetlinkRequest:
     return NetlinkRequest(words, _NEW_LINK, left.body() + kind, _CREATE_NEW)
 
 
-def up(interface: str) -> NetlinkRequest:
-    """Take an interface up. Raises OSError if the namespace has none of that name."""
-    body = _LINK.pack(0, 0, socket.if_nametoindex(interface), _UP, _UP)
-    return NetlinkRequest(f"link set {interface} up", _NEW_LINK, body, flags=0)
-
-
-def down(interface: str) -> NetlinkRequest:
-    """Take an interface down. Raises OSError if the namespace has none of that name."""
-    body = _LINK.pack(0, 0, socket.if_nametoindex(interface), 0, _UP)
-    return NetlinkRequest(f"link set {interface} down", _NEW_LINK, body, flags=0)
+def up(interface: str, is_up: bool = True) -> NetlinkRequest:
+    """Take an interface up, or down. Raises OSError if the namespace has none of that name."""
+    body = _LINK.pack(0, 0, socket.if_nametoindex(interface), _UP if is_up else 0, _UP)
+    words = f"link set {interface} {'up' if is_up else 'down'}"
+    return NetlinkRequest(words, _NEW_LINK, body, flags=0)
 
 
 def address(interface: str, at: str, prefix: int) -> NetlinkRequest:
@@ -101,11 +111,8 @@ def neighbours(interface: str, pairs: Iterable[tuple[str, str]]) -> Iterator[Net
         "=BxxxiHBB", socket.AF_INET, socket.if_nametoindex(interface), _PERMANENT, 0, _UNICAST
     )
     for at, mac in pairs:
-        yield NetlinkRequest(
-            f"neighbour {at} lladdr {mac} dev {interface}",
-            _NEW_NEIGHBOUR,
-            head + _neighbour(at, mac),
-        )
+        words = f"neighbour {at} lladdr {mac} dev {interface}"
+        yield NetlinkRequest(words, _NEW_NEIGHBOUR, head + _neighbour(at, mac))
 
 
 @cache
@@ -137,19 +144,13 @@ def _together(control: socket.socket, requests: list[NetlinkRequest]) -> None:
     tells that all were seen.
     """
     last = len(requests) - 1
-    control.send(
-        b"".join(
-            _message(request, number, number == last) for number, request in enumerate(requests)
-        )
-    )
+    messages = (_message(each, number, number == last) for number, each in enumerate(requests))
+    control.send(b"".join(messages))
     number = -1
     while number != last:
         answer = control.recv(1 << 14)
-        number, code = (
-            _HEADER.unpack_from(answer)[3],
-            struct.unpack_from("=i", answer, _HEADER.size)[0],
-        )
-        if code:
+        number = _HEADER.unpack_from(answer)[3]
+        if code := struct.unpack_from("=i", answer, _HEADER.size)[0]:
             raise TcplabError(
                 f"The kernel refused '{requests[number].words}': {os.strerror(-code)}.",
                 requests[number].remedy,
@@ -189,10 +190,8 @@ def attributes(content: bytes) -> dict[int, bytes]:
 
 def _message(request: NetlinkRequest, number: int, answered: bool) -> bytes:
     flags = _REQUEST | (_ACKNOWLEDGE if answered else 0) | request.flags
-    return (
-        _HEADER.pack(_HEADER.size + len(request.body), request.kind, flags, number, 0)
-        + request.body
-    )
+    size = _HEADER.size + len(request.body)
+    return _HEADER.pack(size, request.kind, flags, number, 0) + request.body
 
 
 def attribute(kind: int, value: bytes) -> bytes:
@@ -204,15 +203,27 @@ _NEW_QDISC, _GET_QDISC = 36, 38
 _ROOT = 0xFFFFFFFF  # TC_H_ROOT
 _TC_KIND, _OPTIONS = 1, 2  # TCA_KIND, TCA_OPTIONS
 _TC_MESSAGE = struct.Struct("=BxxxiIII")  # struct tcmsg: family, interface, handle, parent, info
-_INTERFACE, _PARENT = 1, 3  # places in it
+_INTERFACE, _HANDLE, _PARENT = 1, 2, 3  # places in it
 TcHead = tuple[int, ...]
 _NETEM_OPTIONS = 24  # bytes of struct tc_netem_qopt, in front of the attributes
 _SEED = 14  # TCA_NETEM_PRNG_SEED
 
 
+def _qdiscs() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
+    """Yield the header and the attributes of each qdisc."""
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
+        request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
+        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
+            yield _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
+
+
 def rewindings(interfaces: list[str]) -> list[NetlinkRequest | None]:
     """Return the request that rewinds each interface's netem; None if its kernel cannot."""
-    present = {head[_INTERFACE]: (head, body) for head, body in _delay_lines()}
+    present = {
+        head[_INTERFACE]: (head, body)
+        for head, body in _qdiscs()
+        if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0"
+    }
     return [_as_it_was(name, *present[socket.if_nametoindex(name)]) for name in interfaces]
 
 
@@ -223,16 +234,6 @@ def _as_it_was(interface: str, head: TcHead, body: dict[int, bytes]) -> NetlinkR
     same = attribute(_TC_KIND, body[_TC_KIND]) + attribute(_OPTIONS, options)
     words = f"qdisc change dev {interface} root netem, as it was"
     return NetlinkRequest(words, _NEW_QDISC, _TC_MESSAGE.pack(*head) + same)
-
-
-def _delay_lines() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
-    """Yield the header and the attributes of each netem that is an interface's root."""
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
-        request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
-        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
-            head, body = _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
-            if head[_PARENT] == _ROOT and body.get(_TC_KIND) == b"netem\0":
-                yield head, body
 
 
 _NESTED = 0x8000  # NLA_F_NESTED
@@ -258,12 +259,65 @@ def queueing(
 
 def queues_found() -> dict[tuple[str, str], tuple[dict[int, bytes], bytes]]:
     """Return options and counters of each queue (3:) by interface and handle as tc writes them."""
-    found = {}
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as control:
-        request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
-        for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
-            head, body = _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
-            if head[2] == _OF_QUEUE and _OPTIONS in body:
-                place = socket.if_indextoname(head[_INTERFACE]), "3:"
-                found[place] = attributes(body[_OPTIONS]), body.get(_COUNTED, b"")
-    return found
+    return {
+        (socket.if_indextoname(head[_INTERFACE]), "3:"): (
+            attributes(body[_OPTIONS]),
+            body.get(_COUNTED, b""),
+        )
+        for head, body in _qdiscs()
+        if head[_HANDLE] == _OF_QUEUE and _OPTIONS in body
+    }
+
+
+_GET_MTU, _SET_MTU, _ETHTOOL = 0x8921, 0x8922, 0x8946  # SIOCGIFMTU, SIOCSIFMTU, SIOCETHTOOL
+_MTU_REQUEST = struct.Struct("16si20x")
+_OFFLOADS = {  # name as ethtool -k prints it: (get, set)
+    "tcp-segmentation-offload": (0x1E, 0x1F),
+    "generic-segmentation-offload": (0x23, 0x24),
+    "generic-receive-offload": (0x2B, 0x2C),
+}
+
+
+def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
+    """Turn all offloads of an interface off, or on. Raises TcplabError if one stays."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        for get, put in _OFFLOADS.values():
+            if _offload(control, interface, get) != on:
+                _offload(control, interface, put, on)
+        states = {name: _offload(control, interface, get) for name, (get, _) in _OFFLOADS.items()}
+    asked, other = ("on", "off") if on else ("off", "on")
+    for name, is_on in states.items():
+        if is_on != on:
+            problem = f"{interface}: {name} was to be {asked}, the kernel keeps it {other}."
+            raise TcplabError(problem, "Use a veth interface.")
+    return [InterfaceSetting(interface, name, asked, asked) for name in states]
+
+
+def _offload(control: socket.socket, interface: str, command: int, on: bool = False) -> bool:
+    """Get or set one. What an interface does not know, as veth before Linux 2.6.39, is off."""
+    value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
+    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+    try:
+        fcntl.ioctl(control, _ETHTOOL, request)
+    except OSError as error:
+        if error.errno != errno.EOPNOTSUPP:
+            raise
+        return False
+    return bool(struct.unpack("=II", value.raw)[1])
+
+
+def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:
+    """Give an interface its MTU in bytes. Raises TcplabError if the kernel has another then."""
+    name = interface.encode()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
+        try:
+            fcntl.ioctl(control, _SET_MTU, _MTU_REQUEST.pack(name, mtu.base))
+        except OSError as error:
+            problem = f"{interface}: no MTU of {mtu.base}: {error.strerror}."
+            raise TcplabError(problem, "Choose a smaller one.") from error
+        answer = fcntl.ioctl(control, _GET_MTU, _MTU_REQUEST.pack(name, 0))
+    actual = _MTU_REQUEST.unpack(answer)[1]
+    if actual != mtu.base:
+        problem = f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {actual}."
+        raise TcplabError(problem, "Choose another.")
+    return InterfaceSetting(interface, "mtu", str(mtu.base), str(actual))

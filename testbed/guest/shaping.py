@@ -15,38 +15,24 @@ the queue when it is through (line.patch of testbed/lab/kernel: tbf with a burst
 stock kernel has a token bucket only, which lets a lone packet and a burst through at once; it needs
 one, since its timers may be late.
 
-A host's own reordering as queueing disciplines: tc's commands, and what tc must then read back.
-
-root 1: prio    three bands, as tc makes them
-1:1 10: netem   delay, reorder, gap, limit
-1:      u32     packets to the peer's address go to 1:1, all others by their priority to 1:2
-                and 1:3
-
-MTU and segmentation offloads of an interface: set and read back.
-
-The MTU goes through SIOCSIFMTU (netdevice(7)), the offloads through SIOCETHTOOL
-(include/uapi/linux/ethtool.h) as in ethtool(8), without a process for each interface. With
-offloads on, "100 packets" are 100 super-packets, and one random loss takes forty segments.
+A host that reorders has a filter in front of its delay line (u32): packets to the peer's address
+go through netem in the first of three bands (root 1: prio, 1:1 10: netem), all others by priority
+through the second and third.
 """
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import fcntl
 import json
 import re
-import socket
 import struct
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
-from testbed.guest.rtnetlink import NetlinkRequest, queueing, queues_found
+from testbed.guest.rtnetlink import InterfaceSetting, NetlinkRequest, queueing, queues_found
 from topologies.disciplines import discipline
 from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
+from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
 from topologies.topology_spec import SHORTEST_DELAY, Channel, HostReordering
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
@@ -62,16 +48,6 @@ _DRAW = 1e10 * 2**-32  # netem keeps probabilities in 32 bits; a share's unit is
 TICK = 1001  # nanoseconds; tc prints whole microseconds and rounds down: 99us for 100us
 
 
-@dataclass(frozen=True)
-class InterfaceSetting:
-    """One thing that was asked of an interface and what the kernel has."""
-
-    interface: str
-    field: str
-    asked: str
-    found: str
-
-
 def commands(
     interface: str,
     channel: Channel,
@@ -79,9 +55,7 @@ def commands(
     is_line: bool = False,
     of_host: bool = False,
 ) -> list[str]:
-    """Return lines for `tc -batch` that give `interface` the channel.
-
-    Full frames have `frame` bytes.
+    """Return lines for `tc -batch` that give `interface` the channel, for frames of `frame` bytes.
 
     With `is_line`, which only the lab kernel can, every packet takes its own time at the rate. Port
     `of_host` leaves packets to the sockets that sent them.
@@ -107,8 +81,7 @@ def commands(
 
 
 def changed(lines: list[str]) -> list[str]:
-    """Return the same commands for an interface that has the channel's qdiscs already, with their
-    packets.
+    """Return the commands for an interface that has qdiscs of a channel, and packets in them.
 
     The queue comes last: tbf sets the limit of a FIFO behind it to its own (tbf_change in
     net/sched/sch_tbf.c).
@@ -227,10 +200,9 @@ def _bursts(interface: str, channel: Channel, netem: dict[str, Any]) -> list[Int
     model, found = channel.bursts, netem.get("loss-gemodel", {})
     if not model:
         return []
-    asked = {"p": model.p, "r": model.r, "1-h": model.bad, "1-k": model.good}
     return [
-        checked(interface, f"gemodel {name}", share, _share(found.get(name, 0)), _DRAW)
-        for name, share in asked.items()
+        checked(interface, f"gemodel {name}", asked, _share(found.get(name, 0)), _DRAW)
+        for name, asked in (("p", model.p), ("r", model.r), ("1-h", model.bad), ("1-k", model.good))
     ]
 
 
@@ -266,13 +238,11 @@ def options_of(interface: str, rows: list[dict[str, Any]], handle: str) -> dict[
         if row.get("dev") == interface and row.get("handle") == handle:
             options: dict[str, Any] = row.get("options", {})
             return options
-    present = ", ".join(
-        f"{row.get('kind')} {row.get('handle')}" for row in rows if row.get("dev") == interface
-    )
+    own = [f"{row['kind']} {row['handle']}" for row in rows if row.get("dev") == interface]
+    present = ", ".join(own) or "none"
     raise TcplabError(
-        f"{interface}: qdisc {handle} was asked for, the kernel has {present or 'none'}.",
-        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo cannot shape a"
-        " link.",
+        f"{interface}: qdisc {handle} was asked for, the kernel has {present}.",
+        "Look at the tc lines in log.txt; a kernel without netem, tbf or pfifo shapes no link.",
     )
 
 
@@ -364,66 +334,3 @@ def _destination(row: dict[str, Any]) -> str:
     if mask != "ffffffff" or place != "16":
         return json.dumps(row["options"])
     return ".".join(str(byte) for byte in bytes.fromhex(value.zfill(8)))
-
-
-_GET_MTU, _SET_MTU = 0x8921, 0x8922
-_MTU_REQUEST = struct.Struct("16si20x")
-_SIOCETHTOOL = 0x8946
-_FEATURES = {  # name as ethtool -k prints it: (get, set)
-    "tcp-segmentation-offload": (0x1E, 0x1F),
-    "generic-segmentation-offload": (0x23, 0x24),
-    "generic-receive-offload": (0x2B, 0x2C),
-}
-
-
-def set_offloads(interface: str, on: bool = False) -> list[InterfaceSetting]:
-    """Turn all offloads of an interface off, or on. Raises TcplabError if one stays."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        for get, put in _FEATURES.values():
-            if bool(_feature(control, interface, get)) != on:
-                _feature(control, interface, put, on)
-        states = {
-            name: bool(_feature(control, interface, get)) for name, (get, _) in _FEATURES.items()
-        }
-    return [_checked(interface, name, on, value) for name, value in states.items()]
-
-
-def _feature(control: socket.socket, interface: str, command: int, on: bool = False) -> int:
-    """Get or set one. What an interface does not know, as veth before Linux 2.6.39, is off."""
-    value = ctypes.create_string_buffer(struct.pack("=II", command, on), 8)
-    request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
-    try:
-        fcntl.ioctl(control, _SIOCETHTOOL, request)
-    except OSError as error:
-        if error.errno != errno.EOPNOTSUPP:
-            raise
-        return 0
-    return int(struct.unpack("=II", value.raw)[1])
-
-
-def _checked(interface: str, name: str, on: bool, is_on: bool) -> InterfaceSetting:
-    asked, has = ("on" if value else "off" for value in (on, is_on))
-    if asked != has:
-        raise TcplabError(
-            f"{interface}: {name} was to be {asked}, the kernel keeps it {has}.",
-            "Use a veth interface.",
-        )
-    return InterfaceSetting(interface, name, asked, has)
-
-
-def set_mtu(interface: str, mtu: Size) -> InterfaceSetting:
-    """Give an interface its MTU in bytes. Raises TcplabError if the kernel has another then."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
-        try:
-            fcntl.ioctl(control, _SET_MTU, _MTU_REQUEST.pack(interface.encode(), mtu.base))
-        except OSError as error:
-            raise TcplabError(
-                f"{interface}: no MTU of {mtu.base}: {error.strerror}.", "Choose a smaller one."
-            ) from error
-        actual = _MTU_REQUEST.unpack(
-            fcntl.ioctl(control, _GET_MTU, _MTU_REQUEST.pack(interface.encode(), 0))
-        )[1]
-    if actual != mtu.base:
-        problem = f"{interface}: an MTU of {mtu.base} was asked for, the kernel has {actual}."
-        raise TcplabError(problem, "Choose another.")
-    return InterfaceSetting(interface, "mtu", str(mtu.base), str(actual))

@@ -54,12 +54,7 @@ def state_release(version: str, digests: Mapping[str, str]) -> None:
     released_lab.cache_clear()
 
 
-_FILES = {
-    "kernel": "linux",
-    "init": "init",
-    "image": IMAGE,
-    "confine": "confine",
-}
+_FILES = {"kernel": "linux", "init": "init", "image": IMAGE, "confine": "confine"}
 
 
 def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[Recipe]:

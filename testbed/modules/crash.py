@@ -15,12 +15,7 @@ from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT, Progress
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
 from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, lab
-from testbed.modules.backtrace import (
-    PANIC,
-    accounting_kernel,
-    backtrace,
-    memory_holders,
-)
+from testbed.modules.backtrace import PANIC, accounting_kernel, backtrace, memory_holders
 from testbed.modules.module_build import BuiltModule
 from testbed.recipes.building import BuildReport
 from topologies.foundation import untrusted

@@ -24,7 +24,7 @@ from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import CONSOLE, JobEnd, Limits, Progress, follow, started, usage_of
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
-from testbed.virtual.line import NUMBER, GuestLine, LineClosed, guest_line
+from testbed.virtual.line import NUMBER, GuestLine, LineClosed, LineSilent, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
@@ -139,6 +139,23 @@ class RunningGuest:
         out, limits = self.bounds.out, self.bounds.limits
         check, stop = self.bounds.check, self.processes.stop_kernel
         return follow(self.process, out, progress, limits, check, stop)
+
+    def order(self, order: Any) -> None:
+        """Tell it what to do. Raises TcplabError if it has ended."""
+        assert self.line
+        try:
+            self.line.send(order)
+        except LineClosed:
+            self.ended()
+
+    def first_message(self, name: str, patience: float) -> Any:
+        """Return what it says once it has started. Raises TcplabError after `patience` seconds."""
+        try:
+            return self.heard(patience)
+        except LineSilent:
+            raise TcplabError(
+                f"{name} was not ready within {patience:g} s.", "The machine is too busy."
+            ) from None
 
     def heard(self, patience: float) -> Any:
         """Return the next message of a guest that takes orders.

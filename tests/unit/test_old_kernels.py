@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from testbed.guest import namespaces, network, shaping, socket_sampling
+from testbed.guest import namespaces, network, rtnetlink, socket_sampling
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import wait_until_ended
 from testbed.jobs.archive import job_archive
@@ -116,16 +116,16 @@ def refused_with(number: int) -> Callable[..., Any]:
 
 
 def test_what_an_interface_does_not_know_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shaping.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
-    assert {setting.found for setting in shaping.set_offloads("h1-eth0")} == {"off"}
+    monkeypatch.setattr(rtnetlink.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
+    assert {setting.found for setting in rtnetlink.set_offloads("h1-eth0")} == {"off"}
     with pytest.raises(TcplabError, match="was to be on, the kernel keeps it off"):
-        shaping.set_offloads("h1-eth0", on=True)
+        rtnetlink.set_offloads("h1-eth0", on=True)
 
 
 def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shaping.fcntl, "ioctl", refused_with(errno.ENODEV))
+    monkeypatch.setattr(rtnetlink.fcntl, "ioctl", refused_with(errno.ENODEV))
     with pytest.raises(OSError, match="No such device"):
-        shaping.set_offloads("h1-eth0")
+        rtnetlink.set_offloads("h1-eth0")
 
 
 def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(

@@ -75,7 +75,7 @@ def test_while_it_waits_it_takes_no_processor_time(ready_lab, tmp_path: Path) ->
     spec = SETTINGS.spec()
     known, limits = to_data(known_before(spec)), limits_for(spec, 300.0)
     with guest_ahead(ready_lab, PROCEDURE, known, 5, tmp_path, limits, None) as guest:
-        first = guest.running.process.pid
+        first = guest.process.pid
         before = taken_by(first).cpu
         time.sleep(2)
         assert taken_by(first).cpu - before < 0.1
