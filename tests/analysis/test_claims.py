@@ -100,6 +100,33 @@ def test_a_range_is_held_against_the_medians_interval(
     assert judge_within("Is it?", "the rate", SIX, claimed).word == word
 
 
+@pytest.mark.parametrize(
+    ("claimed", "claim", "figure"),
+    [
+        (ClaimedRange(90, None, unit="kbit/s"), "at least 90 kbit/s", "100 kbit/s"),
+        (ClaimedRange(None, 110, unit="kbit/s"), "at most 110 kbit/s", "100 kbit/s"),
+        (ClaimedRange(90, 110, unit="kbit/s"), "90 to 110 kbit/s", "100 kbit/s"),
+        (ClaimedRange(90, None, "a law"), "at least 90 times a law", "100 times a law"),
+    ],
+)
+def test_a_range_is_named_with_its_open_end_and_unit(
+    claimed: ClaimedRange, claim: str, figure: str
+) -> None:
+    verdict = judge_within("Is it?", "the rate", SIX, claimed)
+    assert verdict.claim == f"the rate is {claim}"
+    assert verdict.sentence.startswith(f"the rate is {figure} (")
+    assert verdict.scale == ("ratio" if claimed.expectation else "difference")
+
+
+def test_the_margin_of_differences_is_a_share_of_the_usual_value() -> None:
+    """A zero makes it differences; a seed without a value is left out of what is usual."""
+    usual = (100.0, 0.0, 90.0, 105.0, 95.0, 101.0, 99.0, NAN)
+    more = tuple(value + 4 + 0.1 * at for at, value in enumerate(usual))
+    samples = ComparedSamples("the rate", "", ("a", "b"), (more, usual))
+    assert judge_equal("Is it?", samples, 0.1).word == "shown"
+    assert judge_equal("Is it?", samples, 0.01).word == "contradicted"
+
+
 def test_what_theory_expects_is_named_once() -> None:
     claimed = ClaimedRange(0.9, 1.1, "what the formula gives")
     verdict = judge_within("Is it?", "the rate", [value / 100 for value in SIX], claimed)

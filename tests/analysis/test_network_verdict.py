@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 import random
 import re
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from analysis.measures.drop_causes import DropCauses
 from analysis.measures.readings import TrialReadings
 from analysis.network import findings, losses, marks, queues, round_trips, spacing
+from analysis.network.findings import CheckOutcome
 from analysis.network.losses import LEVEL, DrawnLoss
 from analysis.network.spacing import busy_gaps
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.traffic.packets import PortTraffic
-from analysis.traffic.trials import carried, channels
+from analysis.traffic.packets import PortTraffic, TrialTraffic
+from analysis.traffic.trials import TrialNetwork, carried, channels
 from tests.analysis import frames
 from tests.analysis.made_networks import COUNT, FULL, SHORT, MadeNetwork, MadePacket
 from topologies.chain import chain
@@ -368,3 +372,38 @@ def test_drops_by_cause_are_measures_of_the_trial(tmp_path: Path) -> None:
     assert values["hosts"] == 2
     assert values["unasked"] == 1
     assert values["active_queue_management"] == 0
+
+
+@pytest.mark.parametrize(
+    ("unasked", "outcome", "said"),
+    [
+        (0.0, CheckOutcome.GOOD, ""),
+        (1.0, CheckOutcome.CARE, "1 packets vanished"),
+        (2.0, CheckOutcome.UNUSABLE, "2 packets vanished"),
+        (-1.0, CheckOutcome.CARE, "Links and queues lost 1 packets more"),
+    ],
+)
+def test_one_loss_of_ten_thousand_is_used_with_care(
+    unasked: float, outcome: CheckOutcome, said: str
+) -> None:
+    network = cast(TrialNetwork, SimpleNamespace(label="on", host_ports=()))
+    traffic = cast(TrialTraffic, SimpleNamespace(whole=False))
+    causes = DropCauses(10_000, 3, 20, 4, {}, unasked)
+    found = losses._unasked(network, traffic, causes)
+    assert found.outcome == outcome and found.sentence.startswith(said)
+    assert found.measured == f"{unasked:,.0f}; 3 at random, 24 by queues"
+    assert found.excess == abs(unasked) / 10_000
+
+
+def test_full_queues_drain_in_the_time_of_their_packets_and_what_a_packet_varies_by() -> None:
+    line = Channel(Rate.parse("8mbit"), Duration.parse("5ms"), queue=Packets(10))
+    drained = 10 * carried(line, 1000)
+    assert queues.longest_wait([line], 1000) == drained
+    varying = replace(line, jitter=Duration.parse("2ms"))
+    assert queues.longest_wait([line, varying], 1000) == 2 * drained + 2_000_000
+
+
+def test_random_losses_are_counted_with_their_share() -> None:
+    found = losses._finding(DrawnLoss("s1-eth2", "s1-eth2", Share.parse("2%"), 25, 1000), LEVEL)
+    assert found.measured.startswith("25 of 1,000 (2.5 %); chance ")
+    assert found.outcome == CheckOutcome.GOOD

@@ -11,7 +11,13 @@ import pytest
 
 from analysis.records.json_reader import Problems
 from analysis.records.published_row import RowEntry, checked_row
-from analysis.statistics.prediction import RANKED_FROM, ValueSpan, next_mean, next_run
+from analysis.statistics.prediction import (
+    RANKED_FROM,
+    ValueSpan,
+    next_mean,
+    next_run,
+    true_mean,
+)
 from analysis.statistics.published import Word, count, judge, judge_row, published_span, summarize
 
 OURS = [2.0 + at / 20 for at in range(13)]
@@ -89,6 +95,26 @@ def test_the_mean_of_several_scatters_less_than_one() -> None:
     assert one.low < ten.low < fmean(OURS) < ten.high < one.high
     half = 2.178813 * stdev(OURS) * sqrt(1 / 10 + 1 / 13)
     assert ten.high - ten.low == pytest.approx(2 * half, rel=1e-6)
+
+
+def test_the_mean_of_all_runs_has_students_interval() -> None:
+    half = 2.178813 * stdev(OURS) / sqrt(13)
+    assert true_mean(OURS).high == pytest.approx(fmean(OURS) + half, rel=1e-6)
+    assert true_mean(OURS).low == pytest.approx(fmean(OURS) - half, rel=1e-6)
+
+
+def test_a_further_run_has_the_same_interval_in_any_unit_and_order() -> None:
+    values = [0.4, 0.9, 0.2, 0.7, 0.3, 0.5]
+    span, thousandths = next_run(values), next_run([1000 * value for value in values[::-1]])
+    assert thousandths.low == pytest.approx(1000 * span.low)
+    assert thousandths.high == pytest.approx(1000 * span.high)
+
+
+def test_spans_that_share_an_end_meet() -> None:
+    assert ValueSpan(-1.0, 0.0).meets(ValueSpan(0.0, 1.0))
+    assert ValueSpan(0.0, 1.0).meets(ValueSpan(-1.0, 0.0))
+    assert ValueSpan(0.0, 0.1 + 0.2).meets(ValueSpan(0.3 + 1e-12, 1.0))
+    assert not ValueSpan(0.0, 1.0).meets(ValueSpan(1.01, 2.0))
 
 
 _DISTRIBUTIONS: list[tuple[str, Draw]] = [
@@ -169,6 +195,20 @@ def test_a_row_counts_by_its_headline_and_never_by_the_better() -> None:
     unrun = checked_row(RowEntry(published=2, today=[2.0] * 6), "study", Problems())
     assert judge_row(unrun, "period").outcome.word == Word.UNRUN
     assert judge_row(unrun).outcome.word == Word.AGREES
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [
+        (None, 2.2, Word.AGREES),
+        (2.4, None, Word.AGREES),
+        (None, 1.0, Word.DIFFERS),
+        (3.0, None, Word.DIFFERS),
+    ],
+)
+def test_a_law_may_allow_all_on_one_side(low: float | None, high: float | None, word: Word) -> None:
+    entry = RowEntry(published=2, allowed_low=low, allowed_high=high, today=OURS)
+    assert judge_row(checked_row(entry, "study", Problems()), "today").outcome.word == word
 
 
 def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:

@@ -239,6 +239,13 @@ def test_ten_thousand_seeds_need_little_memory() -> None:
     assert most < 100e6  # all pairs would take 400
 
 
+@pytest.mark.parametrize("count", [101, 150, 300])
+def test_the_normal_limit_is_near_the_exact_critical_place(count: int) -> None:
+    below = np.cumsum(signed_ranks._null(tuple(range(1, count + 1))))
+    exact = int(np.searchsorted(below, 0.025, side="right")) - 1
+    assert abs(signed_ranks._critical(count) - exact) <= 2
+
+
 def test_many_pairs_have_the_interval_of_the_normal_limit() -> None:
     exact, normal = (
         hodges_lehmann(np.random.default_rng(3).normal(size=count)) for count in (100, 101)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from experiments.harness.running.verify import Difference
 from labs.definition.assignment import variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
-from labs.grading.case import Case
+from labs.grading import comparison
+from labs.grading.case import Case, FlagKind
 from labs.grading.class_grading import require_course
 from labs.grading.comparison import compare, other_settings, version_sentence
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marked_case import check_bands
+from labs.measuring.measures import values_of
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 
@@ -78,6 +82,51 @@ def test_a_manifest_that_does_not_fit_is_said_also_of_authentic_files(
     )
 
 
+def test_settings_are_looked_at_only_where_files_differ(case: Case, sack: LabSpec) -> None:
+    assert kinds(changed(case, seeds=[99]), sack) == (False, set())
+    others = FILES | {"seed-1/sack_on/flow1.server.txt": "cc"}
+    assert kinds(changed(case, files=others), sack) == (True, {"other settings"})
+
+
+CUT = Difference("h1-eth0.pcap", 7, 0.5, True, "it ends")
+ANOTHER = Difference("h1-eth0.pcap", 8, 0.6, False, "another packet")
+
+
+@pytest.mark.parametrize(
+    ("differing", "text_file", "kind", "is_measured", "said"),
+    [
+        ([CUT], "bb", FlagKind.CUT_SHORT, False, "h1-eth0.pcap differs from packet 7 on"),
+        ([CUT], "cc", FlagKind.CAPTURES, True, "h1-eth0.pcap differs from packet 7 on"),
+        ([CUT, ANOTHER], "bb", FlagKind.CAPTURES, True, "it ends; h1-eth0.pcap differs from"),
+        ([], "cc", FlagKind.FILES, True, "flow1.server.txt is another file than the run gives"),
+    ],
+)
+def test_a_run_that_differs_is_flagged_by_its_captures_first(
+    case: Case,
+    sack: LabSpec,
+    monkeypatch: pytest.MonkeyPatch,
+    differing: list[Difference],
+    text_file: str,
+    kind: FlagKind,
+    is_measured: bool,
+    said: str,
+) -> None:
+    own = {"sack_on": {"server.rate": 2.0}}
+
+    def contained(_kind: object, function: Any, *arguments: object) -> object:
+        if function is values_of:
+            return own
+        assert arguments[-1] == ["seed-1/sack_on/h1-eth0.pcap"]
+        return differing
+
+    monkeypatch.setattr(comparison, "contained_as", contained)
+    changed(case, files=FILES | {"seed-1/sack_on/flow1.server.txt": text_file})
+    comparison.settle(case, sack.runs[0], Path(), RECORDS, OURS)
+    (flag,) = case.flags
+    assert flag.kind == kind and said in flag.text
+    assert (case.runs.get("sack") == [own["sack_on"]]) is is_measured
+
+
 def test_a_missing_run_is_marked_by_the_repeated_one(case: Case, sack: LabSpec) -> None:
     case.inspected.runs.clear()
     assert kinds(case, sack) == (False, {"no run"}) and case.runs["sack"] == [RECORDS[0]["values"]]
@@ -99,6 +148,8 @@ def test_versions_explain_a_difference_or_do_not(case: Case) -> None:
     assert "versions do not explain it" in version_sentence(handed_in, OURS)
     other = version_sentence(replace(handed_in, origin=OURS | {"kernel release": "6.12.1"}), OURS)
     assert "may explain it" in other and "kernel release 6.12.1 and not 7.2.12" in other
+    other = version_sentence(replace(handed_in, origin=OURS | {"kernel": "j" * 64}), OURS)
+    assert f"kernel {'j' * 24} and not {'k' * 24}." in other
 
 
 def test_a_run_in_real_time_needs_a_look_unless_the_course_allows_it(

@@ -18,7 +18,7 @@ from labs.grading.decisions import OVERRIDES, apply_overrides, read_overrides
 from labs.grading.gradescope import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.marking import Marker, tolerances
+from labs.grading.marking import Marker, _ticked, tolerances
 from labs.grading.moodle import own_worksheet
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.roster import Person, read_roster
@@ -137,6 +137,27 @@ def test_one_digit_tells_enough_from_five_up(
 ) -> None:
     precise = replace(marker, key=Key({"resent_share_on": expected}))
     assert mark(precise, resent_share_on=text).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("given", "share"),
+    [("ab", 2 / 3), ("abc", 1.0), ("abcd", 0.0), ("d", 0.0), ("", 0.0), ("ad", 0.0)],
+)
+def test_a_wrong_option_costs_a_right_one_and_all_options_earn_nothing(
+    given: str, share: float
+) -> None:
+    assert _ticked(set(given), set("abc"), set("d")) == pytest.approx(share)
+    halves = {"abc": 0.5, "abcd": 0.0, "ab": 1.0, "a": 0.5, "ac": 0.0}
+    assert {name: _ticked(set(name), set("ab"), set("cd")) for name in halves} == halves
+
+
+@pytest.mark.parametrize(("expected", "verdict"), [(231.4, "right"), (231.6, "wrong")])
+def test_a_rounding_counts_in_the_unit_that_was_written(
+    marker: Marker, expected: float, verdict: str
+) -> None:
+    """Half of the last digit of 0.231 Mbit/s is 0.5 kbit/s, the unit of the question."""
+    exact = replace(marker, key=Key({"goodput_off": expected}), tolerance={"goodput_off": 0.0})
+    assert mark(exact, goodput_off="0.231 Mbit/s").verdict == verdict
 
 
 def test_notes_keep_the_capitals_of_units(marker: Marker) -> None:

@@ -123,6 +123,16 @@ def test_one_that_was_not_run_is_read_by_a_person() -> None:
         QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty()
     )
     assert refused.points == 0.0 and refused.note == "It has Python in it."
+    assert thinking.script(QUESTION, [], None, empty()) == empty()
+
+
+def test_each_other_kernel_on_which_it_passes_too_costs_its_share() -> None:
+    first, *_ = QUESTION.others
+    share = QUESTION.points / len(QUESTION.others)
+    for trial in (ScriptTrial(unnoticed=(first,)), ScriptTrial(elsewhere=(first,))):
+        missed = thinking.script(QUESTION, ["my.pkt"], trial, empty())
+        assert missed.points == pytest.approx(QUESTION.points - share)
+    assert thinking.script(QUESTION, ["my.pkt"], ScriptTrial(), empty()).points == QUESTION.points
 
 
 @pytest.mark.virtual

@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from testbed.guest import shaping
 from testbed.guest.shaping import FRAME, burst, commands, compare
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration, Packets, Rate, Share
@@ -137,3 +138,12 @@ def test_a_processing_time_is_a_delay_that_varies_in_whole_microseconds() -> Non
     assert half % 1000  # of the 4 ms of a full frame
     (netem,) = (line for line in commands("s1-eth2", channel) if "netem" in line)
     assert f"delay {half // 1000}.000us {half // 1000}.000us" in netem
+
+
+def test_parameters_that_were_not_given_are_not_compared() -> None:
+    """A table of tc without options is no fault of a channel without settings."""
+    plain = dataclasses.replace(CHANNEL, discipline="gred", queue=Packets(100))
+    assert shaping._parameters("s1-eth2", plain, {}) == []
+    given = dataclasses.replace(plain, settings=(("ecn", "on"),))
+    with pytest.raises(TcplabError, match="ecn"):
+        shaping._parameters("s1-eth2", given, {"vqs": [{"ecn": False}]})

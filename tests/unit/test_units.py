@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import (
     WHOLE,
+    Count,
     Duration,
     Frequency,
     Packets,
@@ -153,3 +154,13 @@ def test_no_change_of_case_gives_another_quantity(
 def test_bytes_are_never_taken_for_bits(text: str) -> None:
     with pytest.raises(UsageError, match="bits or bytes"):
         Rate.parse(text)
+
+
+def test_a_number_without_a_unit_is_itself() -> None:
+    assert (Count.parse("3").base, Packets.parse("3").base, Size.parse("3").base) == (3, 3, 3)
+
+
+def test_fractions_and_seconds_are_those_of_the_text() -> None:
+    assert (Share.parse("25%").fraction, WHOLE.fraction) == (0.25, 1.0)
+    assert Duration.parse("1500us").seconds == 0.0015
+    assert Duration.parse("1500us").milliseconds == 1.5
