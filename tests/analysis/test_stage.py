@@ -189,3 +189,18 @@ _CLICK_IN_THE_MIDDLE = """tcplabStage.then(({ board, stage }) => {
   plot.canvas.dispatchEvent(new MouseEvent("click", { clientX, clientY: box.top + 99 }));
   return stage.time - (frame.left + frame.right) / 2;
 })"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("acknowledged", "length", "reason"),
+    [(1300, 300, "not full"), (2000, 1000, "or the receiver"), (1000, 300, "not known")],
+)
+def test_a_pause_has_its_reason(
+    chromium: Page, run_directory: Path, acknowledged: int, length: int, reason: str
+) -> None:
+    staged(chromium, run_directory)
+    model = f"""{{ data: {{ flow: Uint8Array.of(0, 0, 0), sent: [0, 0.01, 5],
+        sequence: [0, 1000, {1000 + length}], length: Uint32Array.of(1000, {length}, 1000) }},
+      acks: {{ flow: [0], acknowledgement: [{acknowledged}] }}, heard: [0], ackArrived: [0.06] }}"""
+    assert reason in chromium.run(f"whyWaited({model}, 2)")

@@ -239,6 +239,20 @@ function whyAck(model, at) {
   return { title: "What an ACK says", clauses: [first, last] };
 }
 
+// Why new data came late: a short segment was all that the program had given.
+function whyWaited(model, next) {
+  const { data, acks } = model;
+  const at = next > 0 ? data.flow.lastIndexOf(data.flow[next], next - 1) : -1;
+  const isHeard = at >= 0 && model.heard.some(
+    (ack) => model.ackArrived[ack] < data.sent[next] && acks.flow[ack] === data.flow[at] &&
+      acks.acknowledgement[ack] >= data.sequence[at] + data.length[at],
+  );
+  if (!isHeard) return "Why the sender waited is not known from captures.";
+  if (data.length[at] < data.length.reduce((most, each) => Math.max(most, each)))
+    return "All was acknowledged, and the segment before was not full: the program had no more data.";
+  return "All was acknowledged: the program had no more data, or the receiver's window was closed.";
+}
+
 // Of a time at which nothing is on the way.
 function whyPause(model, time) {
   const { data } = model;
@@ -253,7 +267,7 @@ function whyPause(model, time) {
   const sign = model.isAgain[next] && SIGNS[name];
   const text = sign
     ? `Packet ${next + 1} ends the pause. ${sign[0]}: ${sign[1]} (${sign[2]}).`
-    : `Packet ${next + 1} ends the pause with new data. Why the sender waited is not known from captures.`;
+    : `Packet ${next + 1} ends the pause with new data. ${whyWaited(model, next)}`;
   clauses.push({ time: data.sent[next], look: sign ? "again" : "data", text });
   return { title: "Why is nothing on the way?", clauses };
 }
