@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ _SYSTEM = ("/usr", "/etc", "/opt")
 _LINKS = ("/bin", "/sbin", "/lib", "/lib64")
 _OF_THE_GUEST = ("dev", "proc", "sys", "run", "tmp", "boot", "lost+found")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-_NEEDED = ("usr", "etc", "bin", "lib", "lib64", "opt")
+_NEEDED = {"usr", "etc", "bin", "lib", "lib64", "opt", "var"}
 _ALL = 0o005  # what others need of a folder
 
 
@@ -46,8 +46,8 @@ def folders_for(
     The system is this computer's, or the tree in `root` without the interpreter. Raises UsageError
     for a folder that the guest's user cannot read.
     """
-    system = _tree(Path(root).resolve()) if root else _this_system()
     others = sorted({folder.resolve() for folder in (project, *more)})
+    system = _tree(Path(root).resolve(), others) if root else _this_system()
     sources = {**system.sources, **{str(folder): folder for folder in others}}
     seen = {place: sources[place] for place in _outermost(sources)}
     for folder in (*others, *seen.values()):
@@ -66,8 +66,11 @@ def _this_system() -> VisibleFolders:
     return VisibleFolders({str(folder): folder for folder in found}, ("/etc",), links)
 
 
-def _tree(root: Path) -> VisibleFolders:
-    """Return the folders of an unpacked system, such as an image of a container."""
+def _tree(root: Path, others: Sequence[Path]) -> VisibleFolders:
+    """Return the folders of an unpacked system, such as an image of a container.
+
+    Without those that would hide `others`: a project in /home is not in the home of the tree.
+    """
     if not (root / "usr").is_dir() or not (root / "etc").is_dir():
         raise UsageError(
             f"{root} is no system: it has no folders usr and etc.",
@@ -76,7 +79,16 @@ def _tree(root: Path) -> VisibleFolders:
     entries = [entry for entry in sorted(root.iterdir()) if entry.name not in _OF_THE_GUEST]
     links = tuple((f"/{each.name}", os.readlink(each)) for each in entries if each.is_symlink())
     folders = [each for each in entries if each.is_dir() and not each.is_symlink()]
-    sources = {f"/{each.name}": each for each in folders if each.name in _NEEDED or _is_seen(each)}
+    hiding = {other.parts[1]: other for other in others if other.parts[1:]}
+    for name in hiding.keys() & _NEEDED & {each.name for each in folders}:
+        raise UsageError(
+            f"{hiding[name]} cannot be seen next to /{name} of {root}.", "Move it, such as to /srv."
+        )
+    sources = {
+        f"/{each.name}": each
+        for each in folders
+        if each.name not in hiding and (each.name in _NEEDED or _is_seen(each))
+    }
     return VisibleFolders(sources, tuple(sources), links)
 
 
@@ -109,7 +121,9 @@ def _outermost(places: Iterable[str]) -> list[str]:
 
 def _is_seen(folder: Path) -> bool:
     """As root starts it, a guest has another user; the folders above are bound without it."""
-    return not ordinary_user() or stat.S_IMODE(folder.stat().st_mode) & _ALL == _ALL
+    if not ordinary_user():
+        return os.access(folder, os.R_OK | os.X_OK)
+    return stat.S_IMODE(folder.stat().st_mode) & _ALL == _ALL
 
 
 def _require_readable(folder: Path) -> None:
@@ -118,7 +132,7 @@ def _require_readable(folder: Path) -> None:
     if not _is_seen(folder):
         mode = stat.S_IMODE(folder.stat().st_mode)
         raise UsageError(
-            f"{folder} has mode {mode:04o}, and the guest of root is another user, who cannot read"
-            " it.",
-            f"Run as an ordinary user, or allow it: chmod o+rx {folder}",
+            f"{folder} has mode {mode:04o}, and its owner is another user than the guest's, who"
+            " cannot read it.",
+            f"Run as its owner, unless that is root, or allow it: chmod o+rx {folder}",
         )

@@ -108,6 +108,21 @@ def test_a_folder_that_the_guest_of_root_cannot_read_is_named(
         folders_for(tmp_path)
 
 
+def test_a_folder_of_a_tree_does_not_hide_a_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "ordinary_user", lambda: None)
+    tree, project = tmp_path / "tree", tmp_path / "project"
+    for name in ("usr", "etc", "var", "srv", tmp_path.parts[1]):
+        (tree / name).mkdir(parents=True, exist_ok=True)
+    project.mkdir()
+    seen = folders_for(project, root=tree)
+    assert seen.sources[str(project)] == project and str(project) in seen.written
+    assert seen.sources["/srv"] == tree / "srv" and f"/{tmp_path.parts[1]}" not in seen.sources
+    with pytest.raises(UsageError, match="next to /usr"):
+        folders_for(project, [Path("/usr/share")], root=tree)
+
+
 def framed(text: bytes) -> bytes:
     return len(text).to_bytes(4, "little") + text
 
