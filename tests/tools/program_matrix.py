@@ -11,6 +11,7 @@ program that is not installed has a row that says so. Another user's digests are
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import subprocess
@@ -46,6 +47,16 @@ class MatrixCase:
 
 
 PAGES = "head -c 100000 /dev/zero >page"
+CERTIFICATE = (
+    "openssl req -x509 -newkey rsa:2048 -nodes -days 3650 -config certificate.conf"
+    " -keyout key.pem -out cert.pem 2>/dev/null && chmod a+r *.pem"
+)
+NGINX = "mkdir -p /var/lib/nginx && nginx -p /tmp -e stderr -c $PWD/nginx.conf"
+NGINX_CONF = (
+    "printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
+    " server {{ listen 7000 {}; root %s; }} }}' $PWD >nginx.conf"
+)
+TLS = "ssl http2; ssl_certificate cert.pem; ssl_certificate_key key.pem"
 SSH_FILES = "cp -r ssh /tmp/ssh && chmod -R go= /tmp/ssh"
 CASES = {
     "asyncio": MatrixCase(f"{PYTHON} echo_server.py", f"{PYTHON} echo_client.py"),
@@ -54,11 +65,13 @@ CASES = {
         f"{PYTHON} -m http.server 7000", f"{CURL} http://h2:7000/page", ("curl",), PAGES
     ),
     "nginx, curl": MatrixCase(
-        "mkdir -p /var/lib/nginx && nginx -p /tmp -e stderr -c $PWD/nginx.conf",
-        f"{CURL} http://h2:7000/page",
+        NGINX, f"{CURL} http://h2:7000/page", ("nginx", "curl"), f"{PAGES}; {NGINX_CONF.format('')}"
+    ),
+    "nginx with TLS, curl": MatrixCase(
+        NGINX,
+        f"{CURL} --cacert cert.pem https://h2:7000/page",
         ("nginx", "curl"),
-        f"{PAGES}; printf 'daemon off; pid /tmp/pid; events {{}} http {{ access_log off;"
-        " server { listen 7000; root %s; } }' $PWD >nginx.conf",
+        f"{PAGES}; {CERTIFICATE}; {NGINX_CONF.format(TLS)}",
     ),
     "Go": MatrixCase("./probe server", "./probe", (), "go build -o probe probe.go"),
     "Node": MatrixCase("node probe.js server", "node probe.js", ("node",)),
@@ -116,10 +129,17 @@ CASES = {
         f"PYTHONPATH=lib {PYTHON} http3.py server",
         f"PYTHONPATH=lib {PYTHON} http3.py",
         (),
-        f"{PYTHON} -m pip install -q --target lib aioquic && openssl req -x509 -newkey rsa:2048"
-        " -nodes -subj /CN=h2 -days 3650 -keyout key.pem -out cert.pem 2>/dev/null && chmod a+r *",
+        f"{PYTHON} -m pip install -q --target lib aioquic && {CERTIFICATE}",
     ),
-    ".NET": MatrixCase("dotnet probe.dll server", "dotnet probe.dll", ("dotnet",)),
+    "QUIC (quinn)": MatrixCase(
+        "quinn/target/release/probe server",
+        "quinn/target/release/probe",
+        (),
+        f"{CERTIFICATE} && cd quinn && cargo build -q --release",
+    ),
+    ".NET (Mono)": MatrixCase(
+        "mono Probe.exe server", "mono Probe.exe", ("mono",), "mcs -out:Probe.exe Probe.cs"
+    ),
 }
 
 
@@ -162,12 +182,17 @@ def _conversation(network: Network, case: MatrixCase, pause: float) -> tuple[str
 
 def _toolchains(case: MatrixCase) -> tuple[Path, ...]:
     """Return the folders of programs that are in none that every program sees."""
-    found = (shutil.which(need) for need in case.needs)
+    found = map(_found, case.needs)
     return tuple({Path(file).resolve().parent for file in found if file})
 
 
+def _found(program: str) -> str | None:
+    """Return the program's path; servers may be outside of an ordinary user's PATH."""
+    return shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin")
+
+
 def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
-    if absent := [need for need in case.needs if not shutil.which(need)]:
+    if absent := [need for need in case.needs if not _found(need)]:
         return (name, "", "", "", f"{absent[0]} is not installed")
     try:
         project = _prepared(name, case, place)
@@ -175,7 +200,7 @@ def row(name: str, case: MatrixCase, place: Path) -> Sequence[str]:
             carried_out(case, project, sandbox, pause)
             for sandbox, pause in ((Bubblewrap, 0.0), (Bubblewrap, 0.5), (Supervised, 0.0))
         ]
-    except (AssertionError, Exception) as error:
+    except Exception as error:
         return (name, "", "", "", " ".join(str(error).split())[:300])
     first = runs[0]
     same = [
