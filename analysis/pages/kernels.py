@@ -103,11 +103,11 @@ class KernelReport:
         shown = f"{counts['larger']} larger and {counts['smaller']} smaller"
         if not counts["larger"] + counts["smaller"]:
             shown = "none that is shown to differ"
+        open_ones = counts["not shown to differ"]
+        undecided = f"; the seeds do not decide about {open_ones}" if open_ones else ""
         return (
             f"Of {len(self.facts.figures)} figures, Linux {new} has {shown} compared with Linux"
-            f" {old}; {counts['alike']} are alike but for"
-            f" {100 * self.facts.least:g} %, and of {counts['not shown to differ']} the"
-            " seeds do not decide."
+            f" {old}; {counts['alike']} are alike within {100 * self.facts.least:g} %{undecided}."
         )
 
     def scripts(self, most: int | None = None) -> list[str]:
@@ -146,7 +146,7 @@ def row(figure: KernelFigure) -> dict[str, str]:
         "new": written(median(figure.new)) if figure.new else "-",
         "estimate": estimate(pair, figure.unit) if pair else "",
         "interval": interval(pair).removeprefix("95 % interval ") if pair else "",
-        "p": probability(figure.p),
+        "p": probability(figure.p).removeprefix("= "),
         "verdict": figure.verdict,
     }
 

@@ -30,7 +30,7 @@ from analysis.reporting.studies import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
-from analysis.statistics.wording import numbered
+from analysis.statistics.wording import in_a_row, numbered
 
 UNDECLARED = (
     "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
@@ -241,6 +241,7 @@ def _context(report: RunReport) -> dict[str, Any]:
         ],
         "comparison": f"{conditions[1].label} against {conditions[0].label}" if conditions else "",
         "labels": [condition.label for condition in run.conditions],
+        "seeds": in_a_row(run.seeds, 12),
     }
 
 

@@ -65,7 +65,7 @@ class RunEffect:
     def picture(self, results: RunResults) -> GraphGroup:
         """Draw each quantity's values under both conditions, a line for each repetition."""
         drawn = tuple(
-            replace(one, key=f"effect_{at}", height=_HEIGHT)
+            replace(one, key=f"effect_{at}", title=each.name, height=_HEIGHT)
             for at, each in enumerate(self.quantities)
             if (one := self._graph(results, each))
         )

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from analysis.graphs.capture import Numbers
+from analysis.graphs.distributions import SHARE
 from analysis.graphs.layers import (
     DOT,
     RATE,
@@ -254,7 +255,7 @@ def shares(results: RunResults) -> GraphGroup | None:
             title,
             "",
             TIME,
-            Axis("share", "%", 100.0, zero=True, range=(0.0, 1.0)),
+            SHARE,
             tuple(_stacked(lines, panels.edges)),
         )
         for at, (title, lines) in enumerate(panels.every)

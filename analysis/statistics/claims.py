@@ -42,7 +42,7 @@ class ClaimWord(StrEnum):
 
 Samples = Sequence[float]
 """A value for each seed, NaN for a seed without one."""
-_NUMBERS = ("No", "One", "Two", "Three", "Four", "Five", "Six")
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def _undecided(question: str, claim: str, pair: Paired | None, count: int = 0) -
     count = pair.count if pair else count
     several = f"{_NUMBERS[count]} repetition{'' if count == 1 else 's'}"
     sentence = (
-        f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST].lower()} can."
+        f"{several} cannot show whether {claim}; {_NUMBERS[FEWEST]} can."
         if count
         else "no repetition has the figures that the claim is about."
     )

@@ -211,7 +211,7 @@ def first_lines(
     words = sentence(comparisons[0], sweep, samples)
     only = [words[:1].upper() + words[1:]] if len(comparisons) == 1 else []
     if few := too_few(comparisons):
-        return [*only, *(f"Not shown: {line}" for line in few)]
+        return [*only, *(f"Not shown: {line[0].lower()}{line[1:]}" for line in few)]
     shown = sum(comparison.verdict != DifferenceVerdict.UNSHOWN for comparison in comparisons)
     claimed = _claimed(sweep, comparisons, samples)
     if only:

@@ -161,11 +161,11 @@ def test_a_page_begins_with_the_question_and_the_verdict(run_directory: Path) ->
     _claim(run_directory)
     result = _report(run_directory)
     page = (run_directory / "report.html").read_text()
-    assert page.index("<h1>Does SACK help?</h1>") < page.index("Not shown: One repetition cannot")
+    assert page.index("<h1>Does SACK help?</h1>") < page.index("Not shown: one repetition cannot")
     effect, verdict, more = result.output.splitlines()[:3]
     throughput = "Throughput at the receiver: 269 kbit/s with SACK off, 354 kbit/s with SACK on."
     assert effect.startswith(throughput)
-    assert verdict.startswith("Not shown: One repetition cannot show whether the throughput")
+    assert verdict.startswith("Not shown: one repetition cannot show whether the throughput")
     assert page.index(effect) < page.index(verdict) and "--repeat 7" in more
     written = json.loads((run_directory / "claim.json").read_text())
     assert (written["word"], written["repetitions"]) == ("not shown", 1)
@@ -208,7 +208,7 @@ def test_two_repetitions_give_no_verdict_and_a_third_picture(run_directory: Path
     report = make_report(run_directory)
     assert _drawn(run_directory) == [*EFFECT, *TIMED, *REPETITIONS, *SERIES, "delays_0"]
     assert report.claim is not None and report.claim.word == "not shown"
-    assert report.claim.sentence.startswith("Two repetitions cannot show")
+    assert report.claim.sentence.startswith("two repetitions cannot show")
     assert not any("%" in fact.change for answer in report.answers for fact in answer.facts)
 
 

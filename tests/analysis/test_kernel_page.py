@@ -106,7 +106,7 @@ def test_the_page_says_what_differs(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert report.sound
     sentence = (
         "Of 3 figures, Linux 7.2 has 1 larger and 0 smaller compared with Linux 6.1; 2 are alike"
-        " but for 1 %, and of 0 the seeds do not decide."
+        " within 1 %."
     )
     page = report.page.read_text()
     assert sentence in page

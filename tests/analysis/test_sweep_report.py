@@ -477,7 +477,7 @@ def unfolded(text: str) -> str:
 
 def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
     made = make_sweep_report(write_sweep(tmp_path, seeds=1))
-    assert made.headline[0].startswith("Not shown: One seed cannot show a difference")
+    assert made.headline[0].startswith("Not shown: one seed cannot show a difference")
     assert len(made.headline) == 1
     assert (
         "How they compare" in made.page.read_text()

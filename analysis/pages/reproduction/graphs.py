@@ -32,6 +32,8 @@ _WIDEST = 1e9
 """The greatest ratio that is drawn; anything beyond would leave no room for the others."""
 _ROW, _AROUND = 46, 76
 """Pixels of a row, which may hold its name above its marks, and of what is around them."""
+_STEP = 0.13
+"""Share of a row between the marks of two sources: they stay nearer to their row than the next."""
 _AS_RATIOS = (
     "The rows have several units; so all numbers are divided by the published one, which is 1. "
 )
@@ -44,18 +46,17 @@ _HOW = (
 
 @dataclass(frozen=True)
 class ValueSource:
-    """Numbers of one source and their look; `lower` moves them down from the row's line (rows)."""
+    """Numbers of one source and their look."""
 
     label: str
     look: SeriesLook
-    lower: float
 
 
-PUBLISHED = ValueSource("published", look(BLACK, "ring"), 0.0)
+PUBLISHED = ValueSource("published", look(BLACK, "ring"))
 SOURCES: dict[Way, ValueSource] = {
-    "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond"), 0.15),
-    "period": ValueSource("settings of its time", look(BLUE, "square"), 0.3),
-    "today": ValueSource("today's defaults", look(VERMILLION, "triangle"), 0.45),
+    "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond")),
+    "period": ValueSource("settings of its time", look(BLUE, "square")),
+    "today": ValueSource("today's defaults", look(VERMILLION, "triangle")),
 }
 Marks = dict[ValueSource, list[RangedValue]]
 
@@ -155,11 +156,12 @@ def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGro
 
 
 def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
+    lower = {source: _STEP * place for place, source in enumerate(marks, 1)} | {PUBLISHED: 0.0}
     layers = [
         layer
         for source, values in marks.items()
         for layer in ranged(
-            [replace(value, at=value.at - source.lower) for value in values],
+            [replace(value, at=value.at - lower[source]) for value in values],
             source.look,
             source.label,
             "x",

@@ -214,10 +214,9 @@ def _runs(sweep: SweepRecord, samples: SweepSamples) -> GraphGroup:
         _dots(shape, samples, axis, levels, number) for number, levels in enumerate(shape.panels)
     )
     bar = ", the bar its 95 % interval" if samples.intervals else ""
-    caption = (
-        "Every small dot is one run; the large mark is the"
-        f" median{bar}.{_seeds(samples)}{shape.left_out}"
-    )
+    single = "Each mark is one run." if int(samples.counts.max()) == 1 else ""
+    drawn_as = single or f"Every small dot is one run; the large mark is the median{bar}."
+    caption = f"{drawn_as}{_seeds(samples)}{shape.left_out}"
     return GraphGroup("runs", f"{sweep.metric.title}: every run", caption, drawn)
 
 
@@ -240,10 +239,10 @@ def _level_dots(samples: SweepSamples, place: Place, series: int) -> list[Layer]
     order = np.argsort(across)
     middle, at = np.array([float(np.median(values))]), np.array([series + 0.14])
     look = marked(series, width=3)
-    layers = [
-        Layer(DOT, "dots", across[order], values[order], words="one run", series=series),
-        Layer(look, "dots", at, middle, words="median", series=series),
-    ]
+    runs = Layer(DOT, "dots", across[order], values[order], words="one run", series=series)
+    if len(values) == 1:
+        return [replace(runs, look=look, x=np.array([float(series)]))]
+    layers = [runs, Layer(look, "dots", at, middle, words="median", series=series)]
     interval = samples.intervals.get(place)
     if interval:
         low, high = np.array([float(interval.low)]), np.array([float(interval.high)])
@@ -290,7 +289,7 @@ def _curve_panel(
     axis = value_axis(shape.sweep, samples, everything)
     if not axis.log:
         low, high = min(everything), max(everything)
-        room = 0.06 * (high - low) or abs(high) or 1.0
+        room = 0.06 * (high - low) or abs(high) / 25 or 1.0
         axis = replace(axis, zero=False, range=(low - room, high + room))
     layers = [
         layer

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from analysis.graphs.layers import DOT, Axis, Graph, GraphGroup, Layer, SeriesLook, named
+from analysis.graphs.distributions import SHARE
+from analysis.graphs.layers import DOT, Graph, GraphGroup, Layer, SeriesLook, named
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
 from analysis.reporting.over_seeds import MOST_LINES, kinds
@@ -14,7 +15,6 @@ from topologies.foundation.untrusted import StrangeFile
 _GOODPUT = "goodput_kbit_s"
 _STACK = SeriesLook("", DOT.colour)
 _HALF = 0.38
-_AXIS = Axis("share", "%", 100.0, zero=True, range=(0.0, 1.0))
 
 
 def shares(sweep: SweepRecord) -> GraphGroup | None:
@@ -38,7 +38,7 @@ def shares(sweep: SweepRecord) -> GraphGroup | None:
             shape.title(levels),
             "",
             named(shape.compared, [name for name, _ in shape.lines(levels)]),
-            _AXIS,
+            SHARE,
             tuple(
                 _stack([runs.get(shape.place(at), []) for _, at in shape.lines(levels)], stacked)
             ),
