@@ -22,7 +22,7 @@ from analysis.rendering import page_files
 from analysis.reporting import over_seeds, quantities, run_graphs, seed_distributions
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
-from analysis.reporting.effects import RunEffect, effect_of
+from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
 from analysis.reporting.packets import waiting
 from analysis.reporting.run_stage import run_stage
@@ -33,8 +33,8 @@ from analysis.statistics.paired_tests import FEWEST
 from analysis.statistics.wording import in_a_row, numbered
 
 UNDECLARED = (
-    "No claim is declared, so this page judges none. A spec declares one as its `headline`:"
-    " docs/guides/own-studies.md, *A claim*."
+    "No claim is declared, so this page judges none. A spec declares one as its headline"
+    " (docs/guides/own-studies.md)."
 )
 
 
@@ -102,7 +102,7 @@ class RunReport:
         """The effect if the verdict does not say it, the verdict, and the command for enough."""
         claim, run = self.claim, self.run
         if claim is None:
-            return [UNDECLARED]
+            return [*filter(None, [self._effect_sentence()]), UNDECLARED]
         lines = [*filter(None, [self._effect_sentence()]), claim.line]
         too_few = claim.repetitions < max(FEWEST, enough(run))
         if _is_complete(run) and claim.word == ClaimWord.NOT_SHOWN and too_few:
@@ -115,7 +115,9 @@ class RunReport:
             return ""
         if own := self.study.effect(self.results):
             return own
-        is_decided = self.claim is not None and self.claim.word != ClaimWord.NOT_SHOWN
+        if self.claim is None:
+            return goodput(self.results)
+        is_decided = self.claim.word != ClaimWord.NOT_SHOWN
         if not self.effect or (is_decided and self.effect.differs(self.results)):
             return ""
         return self.effect.sentence(self.results)

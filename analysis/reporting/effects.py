@@ -101,6 +101,18 @@ def effect_of(results: RunResults, others: Sequence[ReportQuantity]) -> RunEffec
     return RunEffect(*sides, claimed if claimed in measured else None, telling)
 
 
+def goodput(results: RunResults) -> str:
+    """Return a sentence on the goodput under each condition, or "" without a value."""
+    rate = quantity("metric.goodput_kbit_s")
+    values = [(each, rate.of(results, each)) for each in results.run.conditions]
+    figures = [
+        f"{written(median(found))} {rate.unit}" + (f" with {each.label}" if len(values) > 1 else "")
+        for each, found in values
+        if found
+    ]
+    return f"{rate.name}: {', '.join(figures)}." if figures else ""
+
+
 def _claimed(results: RunResults) -> ReportQuantity | None:
     headline = results.run.spec.headline
     if headline is None or headline.subject.flow:

@@ -198,7 +198,9 @@ def test_a_measure_that_is_not_declared_is_named(run_directory: Path) -> None:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_without_a_claim_the_page_says_so(run_directory: Path) -> None:
-    assert _report(run_directory).output.startswith("No claim is declared")
+    lines = _report(run_directory).output.splitlines()
+    assert lines[0].startswith("Goodput at the receiver: ") and " with " in lines[0]
+    assert lines[1].startswith("No claim is declared")
     assert "What happened in sack?" in (run_directory / "report.html").read_text()
 
 
