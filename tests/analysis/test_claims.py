@@ -127,6 +127,14 @@ def test_the_margin_of_differences_is_a_share_of_the_usual_value() -> None:
     assert judge_equal("Is it?", samples, 0.01).word == "contradicted"
 
 
+def test_a_claim_of_equality_names_its_margin_and_a_difference_has_a_unit() -> None:
+    verdict = judge_equal("Is it?", compared(1.001), 0.05)
+    assert verdict.claim == "the rate is the same with new and with old but for 5 %"
+    assert " times as large (6 repetitions, 95 % interval " in verdict.sentence
+    without = ComparedSamples("the rate", "kbit/s", ("a", "b"), ((0.0, *SIX), (1.0, *SIX)))
+    assert "as large" not in judge_equal("Is it?", without, 0.05).sentence
+
+
 def test_what_theory_expects_is_named_once() -> None:
     claimed = ClaimedRange(0.9, 1.1, "what the formula gives")
     verdict = judge_within("Is it?", "the rate", [value / 100 for value in SIX], claimed)

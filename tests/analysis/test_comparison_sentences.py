@@ -138,6 +138,9 @@ def test_without_a_claim_the_first_line_counts_differences() -> None:
     few = [comparison(replace(OPEN, count=3))]
     lines = first_lines(sweep(HEADLINE), few, samples())
     assert lines[1].startswith("Not shown: 3 seeds cannot show a difference")
+    few = [comparison(replace(OPEN, count=3), at) for at in (0, 1)]
+    (line,) = first_lines(sweep(), few, samples())
+    assert line.startswith("Not shown: 3 seeds cannot show a difference in any of 2 comparisons")
     assert first_lines(sweep(), [], samples()) == [
         "No comparison: the sweep names no factor to compare. The medians are below."
     ]

@@ -22,6 +22,7 @@ from analysis.network.spacing import busy_gaps
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
+from analysis.records.trial_files import PortLoss
 from analysis.traffic.packets import PortTraffic, TrialTraffic
 from analysis.traffic.trials import TrialNetwork, carried, channels
 from tests.analysis import frames
@@ -407,3 +408,46 @@ def test_random_losses_are_counted_with_their_share() -> None:
     found = losses._finding(DrawnLoss("s1-eth2", "s1-eth2", Share.parse("2%"), 25, 1000), LEVEL)
     assert found.measured.startswith("25 of 1,000 (2.5 %); chance ")
     assert found.outcome == CheckOutcome.GOOD
+
+
+@pytest.mark.parametrize(("share", "chance"), [("0%", 1.0), ("2%", 0.8)])
+def test_no_loss_is_certain_only_where_none_was_asked(share: str, chance: float) -> None:
+    """Of 20 packets at 2 % none is lost in 0.98^20 = 67 % of runs, twice of which is capped."""
+    found = DrawnLoss("", "", Share.parse(share), 0, 20).chance
+    assert found == 1.0 and found >= chance
+
+
+def test_the_level_is_shared_by_all_ports_with_a_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either of two ports is doubted at half of LEVEL; a port without loss takes no part of it."""
+    lost = {"a": 2, "b": 2, "c": 0}
+    levels: list[tuple[str, float]] = []
+    monkeypatch.setattr(losses, "_finding", lambda loss, level: levels.append((loss.port, level)))
+    shares = {"a": "1%", "b": "1%", "c": "0%"}
+    line = Channel(Rate.parse("1mbit"))
+    ports = [
+        Port(name, "s1", "h2", replace(line, loss=Share.parse(share)))
+        for name, share in shares.items()
+    ]
+    counted = {name: PortLoss(name, lost[name] + 0.4, 0.0, 100.0) for name in lost}
+    qdiscs = SimpleNamespace(port_loss=counted.__getitem__)
+    network: Any = SimpleNamespace(segmented=True, label="on", ports=ports, qdiscs=qdiscs)
+    losses.drawn_loss([network])
+    assert levels == [("a", LEVEL / 2), ("b", LEVEL / 2), ("c", LEVEL / 2)]
+
+
+@pytest.mark.parametrize(
+    ("dropped", "sent", "outcome", "excess"),
+    [
+        (0, 0, CheckOutcome.GOOD, 0.0),
+        (1, 10_000, CheckOutcome.CARE, 1e-4),
+        (2, 10_000, CheckOutcome.UNUSABLE, 2e-4),
+    ],
+)
+def test_drops_in_hosts_are_named_with_their_counter(
+    dropped: int, sent: int, outcome: CheckOutcome, excess: float
+) -> None:
+    network: Any = SimpleNamespace(label="on")
+    hosts = {("h2", "TCPBacklogDrop"): float(dropped)} if dropped else {}
+    found = losses._of_hosts(network, DropCauses(sent, 0, 0, 0, hosts, 0))
+    assert (found.outcome, found.excess) == (outcome, excess)
+    assert found.measured == (f"h2 {dropped} (TCPBacklogDrop)" if dropped else "none")

@@ -18,7 +18,16 @@ from analysis.statistics.prediction import (
     next_run,
     true_mean,
 )
-from analysis.statistics.published import Word, count, judge, judge_row, published_span, summarize
+from analysis.statistics.published import (
+    SettingCounts,
+    Word,
+    count,
+    count_settings,
+    judge,
+    judge_row,
+    published_span,
+    summarize,
+)
 
 OURS = [2.0 + at / 20 for at in range(13)]
 """2.0 to 2.6; the interval of the median is 2.1 to 2.5, that of a further run 1.85 to 2.81."""
@@ -36,6 +45,7 @@ Draw = Callable[[random.Random], float]
         ("100", "Mbit/s", (98, 102)),
         ("100", "kbit/s", (98, 102)),
         ("100", "ms", (98, 102)),
+        ("-100", "ms", (-102, -98)),
         ("100", "packets/s of something", (99.5, 100.5)),
         ("0", "Mbit/s", (-0.5, 0.5)),
     ],
@@ -209,6 +219,27 @@ def test_a_row_counts_by_its_headline_and_never_by_the_better() -> None:
 def test_a_law_may_allow_all_on_one_side(low: float | None, high: float | None, word: Word) -> None:
     entry = RowEntry(published=2, allowed_low=low, allowed_high=high, today=OURS)
     assert judge_row(checked_row(entry, "study", Problems()), "today").outcome.word == word
+
+
+def test_a_mean_of_two_is_compared_with_our_mean() -> None:
+    values = [1.0, 1.0, 1.0, 1.0, 1.0, 7.0]
+    one, two = summarize(values), summarize(values, 2)
+    assert one and two and (one.center, two.center) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("measured", "field"),
+    [
+        ([[2.0] * 6, [2.0] * 6], "hold"),
+        ([[2.0] * 6, [8.0] * 6], "in_part"),
+        ([[8.0] * 6, [8.0] * 6], "differ"),
+        ([[2.0] * 5, []], "unjudged"),
+    ],
+)
+def test_a_setting_holds_by_all_of_its_numbers(measured: list[list[float]], field: str) -> None:
+    entries = [RowEntry(published=2, setting="one", today=values) for values in measured]
+    rows = [judge_row(checked_row(entry, "study", Problems()), "today") for entry in entries]
+    assert count_settings(rows) == SettingCounts(1, **{field: 1})
 
 
 def test_what_is_listed_or_of_the_full_form_is_counted_so() -> None:

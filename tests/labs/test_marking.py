@@ -160,6 +160,29 @@ def test_a_rounding_counts_in_the_unit_that_was_written(
     assert mark(exact, goodput_off="0.231 Mbit/s").verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("expected", "text", "note"),
+    [
+        (200.0, "1600 kbit/s", "It is 8 times too large"),
+        (200.0, "25 kbit/s", "It is 8 times too small"),
+    ],
+)
+def test_bytes_taken_for_bits_are_named_in_their_direction(
+    marker: Marker, expected: float, text: str, note: str
+) -> None:
+    exact = replace(marker, key=Key({"goodput_off": expected}), tolerance={"goodput_off": 0.01})
+    answer_mark = mark(exact, goodput_off=text)
+    assert (answer_mark.points, answer_mark.verdict) == (0.75, "factor")
+    assert answer_mark.note.startswith(note)
+
+
+def test_a_right_number_has_a_note_only_if_a_band_decides(marker: Marker) -> None:
+    exact = replace(marker, key=Key({"goodput_off": 200.0}))
+    assert mark(exact, goodput_off="200 kbit/s").note == ""
+    band = replace(exact, bands={"goodput_off": (180.0, 280.0)})
+    assert mark(band, goodput_off="250 kbit/s").note == "It lies in the band of repeated runs."
+
+
 def test_notes_keep_the_capitals_of_units(marker: Marker) -> None:
     answer_mark = mark(marker, goodput_off="231 Mbit/fortnight")
     remedy = "write one such as kbit/s, Mbps, kB/s, s, ms or %"

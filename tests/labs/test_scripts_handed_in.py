@@ -19,6 +19,7 @@ from labs.student.hand_in import check, pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
 from testbed.lab.ready import Lab
+from testbed.packetdrill.scripts import ScriptFailure
 from tests.labs.conftest import COURSE
 from topologies.foundation.errors import UsageError
 
@@ -124,6 +125,14 @@ def test_one_that_was_not_run_is_read_by_a_person() -> None:
     )
     assert refused.points == 0.0 and refused.note == "It has Python in it."
     assert thinking.script(QUESTION, [], None, empty()) == empty()
+
+
+@pytest.mark.parametrize(("line", "place"), [(19, ", line 19"), (None, "")])
+def test_a_failure_on_the_labs_kernel_names_its_line_if_known(line: int | None, place: str) -> None:
+    trial = ScriptTrial(failure=ScriptFailure(line, "too late"))
+    failed = thinking.script(QUESTION, ["my.pkt"], trial, empty())
+    assert (failed.points, failed.verdict) == (0.0, "wrong")
+    assert failed.note == f"On the lab's kernel it fails{place}: too late."
 
 
 def test_each_other_kernel_on_which_it_passes_too_costs_its_share() -> None:

@@ -156,6 +156,16 @@ def test_bytes_are_never_taken_for_bits(text: str) -> None:
         Rate.parse(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "bits"), [("1.5e3kbit", 1_500_000), ("25e-1mbit", 2_500_000), ("2E6", None)]
+)
+def test_powers_of_ten_are_exact(text: str, bits: int | None) -> None:
+    if bits is None:
+        assert Count.parse(text).base == 2_000_000
+    else:
+        assert Rate.parse(text).base == bits
+
+
 def test_a_number_without_a_unit_is_itself() -> None:
     assert (Count.parse("3").base, Packets.parse("3").base, Size.parse("3").base) == (3, 3, 3)
 
