@@ -179,7 +179,6 @@ class Signs:
 
     @property
     def _waits(self) -> int:
-        # In the middle both the waits and the retransmissions that end them are counted.
         return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
 
     @property
@@ -200,9 +199,8 @@ class Signs:
     @property
     def repairs(self) -> int:
         """Retransmissions that are not known to be needless."""
-        needless = int(self.main["retransmissions_spurious"])
-        needless += int(self.main["retransmissions_fastopen"])
-        return int(self.main["retransmissions"]) - needless
+        needless = ("retransmissions_spurious", "retransmissions_fastopen", "repairs_held")
+        return int(self.main["retransmissions"]) - sum(int(self.main[name]) for name in needless)
 
     def queueing(self, percent: int) -> int:
         """Return how much longer than the shortest so many percent of the round trips are.

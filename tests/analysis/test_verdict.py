@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from analysis.__main__ import main
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause, SlownessVerdict
+from analysis.analyze.verdict_signs import Cause, Signs, SlownessVerdict
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST
 from tests.analysis.looking import Look, only_connection
@@ -211,3 +211,36 @@ def test_bursts_of_losses_without_a_queue_are_a_policer(look: Look) -> None:
         at += 2 * TRIP + 0.01
     found = judged(look, flow)
     assert found.cause == Cause.POLICER and "20 segments" in found.because
+
+
+def test_repairs_of_what_the_receiver_held_are_no_losses(look: Look) -> None:
+    """Without SACK a time-out repeats all: the first and the sixth segment of ten were lost."""
+    flow = MadeCapture().flow(sack=False).open(rtt=TRIP)
+    at = rounds(flow, 1.0, 4)
+    first = flow.a.next
+    flow.a.burst(at, 10, size=FULL)
+    flow.a.send(at + 0.3, FULL, seq=first)
+    flow.b.ack(at + 0.3 + TRIP, to=first + 5 * FULL)
+    for place in (5, 6):
+        flow.a.send(at + 0.301 + TRIP, FULL, seq=first + place * FULL)
+    flow.b.ack(at + 0.301 + 2 * TRIP, to=first + 10 * FULL)
+    row = only_connection(look(flow))
+    assert (row["retransmissions_a2b"], row["repairs_held_a2b"]) == (3, 1)
+    facts = connection(row)
+    assert Signs(facts, facts.directions[0]).lost == 2
+
+
+def test_a_wait_for_a_timer_counts_once_in_the_middle(look: Look) -> None:
+    flow = MadeCapture().flow()
+    flow.a.syn(0.0)
+    flow.b.syn(TRIP / 2)
+    flow.a.ack(TRIP)
+    at = rounds(flow, 1.0, 4)
+    first = flow.a.next
+    flow.a.burst(at, 10, size=FULL)
+    for wait in (1, 3):  # the timer doubles
+        flow.a.send(at + wait, FULL, seq=first)
+    flow.b.ack(at + 3 + TRIP / 2)
+    row = only_connection(look(flow))
+    assert row["vantage"] == "middle" and row["retransmissions_rto_a2b"] == 2
+    assert row["timeout_time_a2b"] == pytest.approx(3e9, rel=0.1)

@@ -123,6 +123,10 @@ fn proceed(
             && other.rare.as_deref().map_or(false, |rare| rare.losses.may_be_echoed(from))
         {
             echoed(segment, other, from, rows.as_deref_mut());
+            let has_sack = this.rare.as_deref().map_or(false, |rare| rare.sacks_sent > 0);
+            if !has_sack && !(this.sack_permitted && other.sack_permitted) {
+                other.rare().losses.hold(from, ack);
+            }
         }
     } else if ack == before
         && step.payload == 0

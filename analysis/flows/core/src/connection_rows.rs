@@ -343,12 +343,14 @@ impl Part<'_> {
         let losses = &rare.losses;
         let waited = this.rounds.as_deref().map_or(0, |rounds| rounds.timeouts);
         self.unsigned("losses_repaired", losses.repaired);
+        self.unsigned("repairs_held", losses.held);
         self.unsigned("loss_events", losses.events);
         let delay = losses.delays.sum.checked_div(i128::from(losses.delays.count));
         self.frame.integer_or_none("loss_delay", self.ending, delay.map(|delay| delay as i64));
         self.unsigned("loss_first", losses.packets.0.into());
         self.unsigned("loss_last", losses.packets.1.into());
-        self.integer("timeout_time", losses.timeouts + waited);
+        // Far from the sender a wait shows both as a pause and, behind the capture, as a repair.
+        self.integer("timeout_time", losses.timeouts.max(waited));
         let none = Histogram::default();
         let queueing = this.rounds.as_deref().map_or(&none, |rounds| &rounds.queueing);
         self.percentiles("queueing", queueing);

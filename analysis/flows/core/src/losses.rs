@@ -31,6 +31,8 @@ pub struct Retransmission {
     /// Known to be needless by an echo; named by a duplicate report.
     pub needless: bool,
     pub reported: bool,
+    /// Acknowledged together with a repair before it.
+    pub held: bool,
 }
 
 /// Bytes that were passed over: from `left` to `right`, by a packet with `timestamp` at `time`.
@@ -73,6 +75,8 @@ pub struct LossRecovery {
     pub timeouts: i64,
     /// The first and the last packet that repaired a loss.
     pub packets: (u32, u32),
+    /// Repairs of what the receiver held.
+    pub held: u64,
 }
 
 /// What is known of the sender when it repeats a segment.
@@ -240,6 +244,21 @@ impl LossRecovery {
             }
         }
         found
+    }
+
+    /// Without SACK, the repairs that an ACK from `from` to `to` covers behind its first. A receiver
+    /// acknowledges the repair of a gap at once (RFC 5681, section 4.2), so it held the rest.
+    pub fn hold(&mut self, from: i64, to: i64) {
+        if !self.resent.iter().any(|resent| resent.first <= from && resent.end > from) {
+            return;
+        }
+        for resent in &mut self.resent {
+            let is_behind = resent.first > from && resent.end <= to;
+            if is_behind && !resent.needless && !resent.held {
+                resent.held = true;
+                self.held += 1;
+            }
+        }
     }
 
     pub fn open(&mut self, gap: SequenceGap) {

@@ -186,6 +186,7 @@ fn repetition(
             timestamp,
             needless: false,
             reported: false,
+            held: false,
         });
     }
     let end = rare.losses.end();
