@@ -15,6 +15,7 @@ from analysis.analyze.facts import connection
 from analysis.analyze.listed import ListedCapture, of_reading
 from analysis.analyze.verdict import verdict
 from analysis.flows import Reading
+from analysis.flows.columns import KINDS
 from analysis.rendering import page_files
 from topologies.foundation.errors import UsageError
 
@@ -154,7 +155,7 @@ def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, pa
     if "directions" in wanted:
         yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
     if "packets" in wanted and packets is not None:
-        yield "packets.parquet", _parquet(packets)
+        yield "packets.parquet", _parquet(_with_words(packets))
     if "events" in wanted and packets is not None:
         from analysis.analyze import events
 
@@ -167,6 +168,14 @@ def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
 
     for at, row in enumerate(rows):
         yield csv_lines([row.values()] if at else [row, row.values()])
+
+
+def _with_words(packets: ColumnTable) -> ColumnTable:
+    """Return the packets with their kinds as words."""
+    import numpy as np
+
+    words = np.array([name for name, _ in KINDS], np.object_)
+    return packets.having(kind=words[packets["kind"].values])
 
 
 def _parquet(table: ColumnTable) -> bytes:
