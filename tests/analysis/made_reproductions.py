@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -76,15 +75,3 @@ def run(*arguments: str | Path) -> Result:
 def table(folder: Path) -> list[dict[str, str]]:
     with (folder / "reproduction.csv").open(newline="") as file:
         return list(csv.DictReader(file))
-
-
-class Tags(HTMLParser):
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.names: set[str] = set()
-        self.feed(page.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]

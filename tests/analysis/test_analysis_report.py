@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from click.testing import CliRunner, Result
 from analysis.__main__ import main
 from experiments.harness.reporting.studies import make_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
+from tests.analysis.page_tags import PageTags
 from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
@@ -49,17 +49,6 @@ def _repeat(run: Path, seeds: range) -> None:
     _change(run / "manifest.json", seeds=list(seeds))
 
 
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.names: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
-
-
 SCRIPTS = ("the graphs' data", "what draws them", "the stage")
 TIMED = [
     "time_sequence_sack_off",
@@ -76,12 +65,6 @@ SERIES = ["series_rate_0", "series_delay_0", "series_window_0"]
 def _drawn(run: Path) -> list[str]:
     """The graphs for which the page has a place, in its order."""
     return re.findall(r'<section class="graph" id="([^"]+)">', (run / "report.html").read_text())
-
-
-def _tags(run: Path) -> _Tags:
-    tags = _Tags()
-    tags.feed((run / "report.html").read_text())
-    return tags
 
 
 @pytest.fixture
@@ -104,7 +87,8 @@ def test_a_sound_run_gives_page_answers_plots_and_graphs(run_directory: Path) ->
 @pytest.mark.usefixtures("no_pictures")
 def test_the_page_is_self_contained_and_says_what_was_found(run_directory: Path) -> None:
     make_report(run_directory)
-    page, tags = (run_directory / "report.html").read_text(), _tags(run_directory)
+    page = (run_directory / "report.html").read_text()
+    tags = PageTags(run_directory / "report.html")
     assert all(link.startswith(("data:", "graphs/", "#", "stage.html")) for link in tags.links)
     assert "every condition proved" in page
     assert "./tcplab run sack --bw 1mbit --delay 40ms --loss 10%" in page
@@ -261,7 +245,7 @@ def test_no_other_program_is_needed(
 
 def test_every_packet_is_on_pages_that_the_report_links(run_directory: Path) -> None:
     assert _report(run_directory).exit_code == 0
-    links = _tags(run_directory).links
+    links = PageTags(run_directory / "report.html").links
     pages = [link for link in links if not link.startswith(("data:", "stage.html"))]
     assert pages == [f"graphs/seed-5/{name}/graphs.html" for name in ("sack_off", "sack_on")]
     for page in pages:

@@ -21,7 +21,7 @@ from analysis.analyze.many import MOST
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
-from tests.analysis.test_flows_formats import conversation
+from tests.analysis.plain_conversation import conversation
 from tests.analysis.wrappings import vxlan, wrapped
 from tests.tools import made_captures
 

@@ -20,7 +20,7 @@ from analysis.measures.flow_readings import FlowCourse
 from analysis.pages.papers.figures import PaperFigure, PaperTable
 from analysis.records.socket_samples import SocketSample
 from experiments.harness.cli.commands import tcplab as command
-from tests.analysis.test_sweep_report import EFFECTS, write_sweep
+from tests.analysis.sweep_folders import EFFECTS, write_sweep
 from topologies.foundation.errors import UsageError
 
 Cells = list[dict[str, str]]

@@ -15,7 +15,7 @@ from tests.analysis import frames, wrappings
 from tests.analysis.captures import MadeCapture, nanoseconds
 from tests.analysis.frames import Record
 from tests.analysis.looking import Look, column, only_connection
-from tests.analysis.test_flows_formats import PLAIN, conversation, facts
+from tests.analysis.plain_conversation import PLAIN, conversation, facts
 from tests.analysis.wrappings import MACS, OUTER, Wrap, fragments, fragments_six, wrapped
 
 SIX = {"hosts": ("fd00::1", "fd00::2")}

@@ -10,7 +10,8 @@ import pytest
 from analysis.pages.reproduction.page import make_reproduction_report
 from analysis.statistics.published import Word
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
-from tests.analysis.made_reproductions import Object, Tags, row, run, study, table, write
+from tests.analysis.made_reproductions import Object, row, run, study, table, write
+from tests.analysis.page_tags import PageTags
 from tests.analysis.stored_graphs import graphs_of
 
 STUDIES = Path(__file__).resolve().parents[2] / "experiments"
@@ -77,7 +78,7 @@ def test_every_row_is_on_the_page_and_in_the_table(tmp_path: Path) -> None:
     folder = write(tmp_path, *studies)
     result = run(folder)
     lines, page = table(folder), (folder / "reproduction.html").read_text()
-    tags = Tags(folder / "reproduction.html")
+    tags = PageTags(folder / "reproduction.html")
     assert result.exit_code == 0, result.output
     listed = [(each["name"], line["where"]) for each in studies for line in each["rows"]]
     assert [(line["study"], line["where"]) for line in lines] == listed
@@ -279,7 +280,7 @@ def test_what_is_not_whole_or_failed_is_marked(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert "marked interrupted" in result.output and "status: interrupted" in page
     assert "2 runs failed, without a value." in result.output
-    links = Tags(tmp_path / "reproduction.html").links
+    links = PageTags(tmp_path / "reproduction.html").links
     assert [link for link in links if link.startswith(("fail", "."))] == ["failures/ab.log"]
 
 

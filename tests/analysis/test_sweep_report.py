@@ -5,12 +5,10 @@ or hostile.
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -27,95 +25,19 @@ from analysis.records.json_reader import Problems
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from analysis.statistics.wording import DifferenceVerdict
 from experiments.harness.reporting.studies import make_sweep_report, report_of
+from tests.analysis.page_tags import PageTags
+from tests.analysis.sweep_folders import (
+    DELAYS,
+    EFFECTS,
+    change,
+    change_rows,
+    factor,
+    write_sweep,
+)
 from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&\x1b[31m"
-DELAYS = {"10ms": 0.01, "50ms": 0.05}
-EFFECTS = {"cubic": 1.0, "reno": 0.8, "bbr": 1.0}
-"""The truth: reno carries less than the other two, which are the same."""
-
-
-def write_sweep(
-    folder: Path, seeds: int = 20, flows: int = 1, scale: float = 1.0, **changes: Any
-) -> Path:
-    """A sweep of delay x congestion control with the truth of `EFFECTS`; each seed has luck of its
-    own.
-    """
-    chance, folder = np.random.default_rng(1), folder / "sweep"
-    folder.mkdir()
-    luck = chance.lognormal(0, 0.3, seeds)
-    rows = [
-        {
-            "point": f"{delay}-{cc}-{seed}",
-            "delay": delay,
-            "delay_s": DELAYS[delay],
-            "cc": cc,
-            "condition": "only",
-            "flow": f"flow{flow}",
-            "seed": seed + 1,
-        }
-        | dict.fromkeys((metric.name for metric in columns().values()), 1.0)
-        | {
-            "goodput_kbit_s": (
-                scale * 10 / DELAYS[delay] * EFFECTS[cc] * luck[seed] * chance.lognormal(0, 0.1)
-            ),
-            "jain_index": None,
-        }
-        for delay, cc, seed, flow in itertools.product(DELAYS, EFFECTS, range(seeds), range(flows))
-    ]
-    pl.DataFrame(rows).write_csv(folder / "rows.csv")
-    facts = {
-        "format": 1,
-        "id": "first",
-        "experiment": "cubic_vs_reno",
-        "claim": "Reno carries less.",
-        "status": "complete",
-        "command": "./tcplab sweep cubic_vs_reno",
-        "metric": "goodput_kbit_s",
-        "compare": "cc",
-        "factors": [
-            {
-                "name": "delay",
-                "meaning": "Delay.",
-                "kind": "duration",
-                "values": list(DELAYS),
-                "column": "delay_s",
-                "unit": "s",
-            },
-            {
-                "name": "cc",
-                "meaning": "",
-                "kind": "word",
-                "values": list(EFFECTS),
-                "column": "cc",
-                "unit": "",
-            },
-        ],
-        "conditions": [{"name": "only", "label": "only"}],
-        "parameters": {"bw": "1mbit"},
-        "until": None,
-        "seeds": list(range(1, seeds + 1)),
-        "points": {"wanted": len(rows), "done": len(rows)},
-        "failures": [],
-        "warnings": [],
-        "digests": {"code": "ab12"},
-        "kernel": {"release": "7.2.12"},
-        "tcplab": "0.1.0",
-        "workers": 2,
-    }
-    (folder / "sweep.json").write_text(json.dumps(facts | changes))
-    return folder
-
-
-def _change(folder: Path, **changes: Any) -> None:
-    path = folder / "sweep.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
-def _change_rows(folder: Path, *columns: pl.Expr, keep: pl.Expr | bool = True) -> None:
-    rows = pl.read_csv(folder / "rows.csv").with_columns(*columns).filter(keep)
-    rows.write_csv(folder / "rows.csv")
 
 
 def _sweep(*arguments: str | Path) -> Result:
@@ -126,18 +48,6 @@ def _read(folder: Path) -> tuple[SweepRecord, SweepSamples, Problems]:
     problems = Problems()
     sweep = read_sweep(folder, problems)
     return sweep, read_samples(sweep, problems), problems
-
-
-class _Tags(HTMLParser):
-    def __init__(self, page: Path) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.names: set[str] = set()
-        self.feed(page.read_text())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.add(tag)
-        self.links += [value or "" for name, value in attrs if name in ("src", "href")]
 
 
 def _drawn(folder: Path) -> list[str]:
@@ -175,7 +85,7 @@ def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
 def test_the_page_is_one_file_with_its_graphs(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, flows=2)
     made = make_sweep_report(folder)
-    tags, page = _Tags(made.page), made.page.read_text()
+    tags, page = PageTags(made.page), made.page.read_text()
     assert all(link.startswith("data:") for link in tags.links)
     assert str(folder) not in page
     panels = ("boxes", "distribution", "flows", "shares")
@@ -185,23 +95,17 @@ def test_the_page_is_one_file_with_its_graphs(tmp_path: Path) -> None:
 
 def test_three_factors_are_drawn_as_maps(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
-    _change_rows(
+    change_rows(
         folder,
         pl.when(pl.col("seed") % 2 == 0).then(pl.lit("0%")).otherwise(pl.lit("1%")).alias("loss"),
     )
-    _change_rows(
+    change_rows(
         folder,
         (pl.col("loss") == "1%").cast(pl.Float64).alias("loss_share"),
         (pl.col("seed") + 1) // 2,
     )
-    loss = {
-        "name": "loss",
-        "kind": "share",
-        "values": ["0%", "1%"],
-        "column": "loss_share",
-        "meaning": "Loss.",
-    }
-    _change(folder, factors=[*json.loads((folder / "sweep.json").read_text())["factors"], loss])
+    loss = factor("loss", ["0%", "1%"], "loss_share", kind="share", meaning="Loss.")
+    change(folder, factors=[*json.loads((folder / "sweep.json").read_text())["factors"], loss])
     made = make_sweep_report(folder)
     assert made.sound, made.remarks
     assert len(made.comparisons) == 12
@@ -216,11 +120,15 @@ def test_few_seeds_say_that_they_can_show_nothing(tmp_path: Path, seeds: int) ->
     assert all(one.verdict == DifferenceVerdict.UNSHOWN for one in made.comparisons)
     assert "it takes at least 8 (--seeds 8)" in page
     assert ("One seed: no interval" if seeds == 1 else "5 seeds: no interval") in page
+    if seeds == 1:
+        (sentence,) = made.headline
+        assert sentence.startswith("Not shown: one seed cannot show a difference")
+        assert "How they compare" in page and "<h2>Differences" not in page
 
 
 def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path)
-    _change_rows(
+    change_rows(
         folder,
         pl.when(pl.col("cc") == "reno")
         .then(pl.lit("off"))
@@ -229,7 +137,7 @@ def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
         keep=(pl.col("cc") != "bbr") & (pl.col("delay") == "10ms"),
     )
     conditions = [{"name": "off", "label": "SACK off"}, {"name": "on", "label": "SACK on"}]
-    _change(folder, factors=[], conditions=conditions, compare="condition")
+    change(folder, factors=[], conditions=conditions, compare="condition")
     result = _sweep(folder)
     assert result.exit_code == 0, result.output
     assert "Goodput at the receiver is larger with SACK on than with SACK off: 1.2" in result.output
@@ -248,10 +156,9 @@ def test_where_kernels_are_swept_no_single_one_made_it(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, digests={"code": "ab12", "kernel": "cd34"})
     assert _sweep(folder).exit_code == 0
     assert all(text in (folder / "sweep.html").read_text() for text in ("Kernel 7.2.12", "cd34"))
-    _change_rows(folder, pl.col("cc").alias("kernel"))
-    swept = {"meaning": "", "kind": "word", "values": list(EFFECTS), "column": "kernel", "unit": ""}
-    _change(folder, factors=[{"name": "kernel", **swept}], compare="kernel")
-    _change_rows(folder, keep=pl.col("delay") == "10ms")
+    change_rows(folder, pl.col("cc").alias("kernel"))
+    change(folder, factors=[factor("kernel", EFFECTS)], compare="kernel")
+    change_rows(folder, keep=pl.col("delay") == "10ms")
     assert _sweep(folder).exit_code == 0
     page = (folder / "sweep.html").read_text()
     assert "ab12" in page
@@ -274,7 +181,7 @@ def test_large_rates_are_shown_in_mbit_everywhere(tmp_path: Path) -> None:
 def test_a_runs_value_is_the_mean_of_its_flows_and_needs_all_of_them(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, seeds=6, flows=3)
     starved = (pl.col("point") == "10ms-cubic-0") & (pl.col("flow") == "flow2")
-    _change_rows(folder, pl.when(~starved).then(pl.col("goodput_kbit_s")).alias("goodput_kbit_s"))
+    change_rows(folder, pl.when(~starved).then(pl.col("goodput_kbit_s")).alias("goodput_kbit_s"))
     _, samples, problems = _read(folder)
     rows = pl.read_csv(folder / "rows.csv").filter(pl.col("point") == "50ms-reno-5")
     assert samples.values[1, 1, 5] == pytest.approx(rows["goodput_kbit_s"].mean())
@@ -299,7 +206,7 @@ def test_failed_points_are_listed_with_the_command_that_repeats_them(tmp_path: P
     assert "Check: 2 points failed" in result.output
     assert "delay 10ms, cc reno, seed 4:</strong> The guest ended." in page
     assert "<code>./tcplab run cubic_vs_reno --seed 4</code>" in page
-    assert [link for link in _Tags(folder / "sweep.html").links if link != "data:,"] == [
+    assert [link for link in PageTags(folder / "sweep.html").links if link != "data:,"] == [
         "failures/ab12.log"
     ]
 
@@ -326,10 +233,10 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, failures=[failure], **texts)
     factors = json.loads((folder / "sweep.json").read_text())["factors"]
     factors[1] |= {"meaning": HOSTILE, "values": ["cubic", HOSTILE]}
-    _change(folder, factors=factors)
+    change(folder, factors=factors)
     result = _sweep(folder)
     page = (folder / "sweep.html").read_text()
-    assert "script" not in _Tags(folder / "sweep.html").names
+    assert "script" not in PageTags(folder / "sweep.html").names
     assert "\x1b" not in result.output + page + (folder / "comparisons.csv").read_text()
     assert "have a value that sweep.json does not list" in result.output
 
@@ -371,9 +278,9 @@ def test_a_missing_column_is_named(tmp_path: Path, column: str) -> None:
 
 def test_no_rows_and_nonsense_values_are_no_tracebacks(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, seeds=6)
-    _change_rows(folder, pl.lit(float("inf")).alias("goodput_kbit_s"))
+    change_rows(folder, pl.lit(float("inf")).alias("goodput_kbit_s"))
     assert "36 of 36 runs have no value" in _sweep(folder).output
-    _change_rows(folder, keep=pl.lit(False))
+    change_rows(folder, keep=pl.lit(False))
     assert "There is no measurement, because no run is finished" in _sweep(folder).output
 
 
@@ -381,7 +288,7 @@ def test_no_folder_is_a_usage_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         make_sweep_report(tmp_path)
     assert _sweep(tmp_path / "absent").exit_code == 2
-    _change(
+    change(
         write_sweep(tmp_path),
         factors=[{"name": str(at), "values": list("abcdefghij")} for at in range(7)],
     )
@@ -397,7 +304,7 @@ def test_a_factor_that_takes_anothers_column_is_refused(
 ) -> None:
     folder = write_sweep(tmp_path, seeds=6)
     factors = json.loads((folder / "sweep.json").read_text())["factors"]
-    _change(folder, factors=[*factors, {"values": ["1", "2"], "column": ""} | entry])
+    change(folder, factors=[*factors, {"values": ["1", "2"], "column": ""} | entry])
     with pytest.raises(TcplabError, match="two columns"):
         make_sweep_report(folder)
 
@@ -452,6 +359,7 @@ PUBLISHED = {
 }
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_published_numbers_stand_beside_the_sweeps_own(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -475,40 +383,20 @@ def unfolded(text: str) -> str:
     )
 
 
-def test_one_seed_is_said_to_show_nothing(tmp_path: Path) -> None:
-    made = make_sweep_report(write_sweep(tmp_path, seeds=1))
-    assert made.headline[0].startswith("Not shown: one seed cannot show a difference")
-    assert len(made.headline) == 1
-    assert (
-        "How they compare" in made.page.read_text()
-        and "<h2>Differences" not in made.page.read_text()
-    )
-
-
+@pytest.mark.usefixtures("no_pictures")
 def test_many_levels_are_rows_of_the_terminals_table(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     levels = {f"{number}ms": number / 1000 for number in range(1, 10)}
+    names = [metric.name for metric in columns().values()]
     rows = [
-        {
-            "point": str(number),
-            "delay": delay,
-            "delay_s": value,
-            "condition": "only",
-            "flow": "flow1",
-            "seed": 1,
-        }
-        | dict.fromkeys((metric.name for metric in columns().values()), 1000.0 * number)
+        {"point": delay, "delay": delay, "delay_s": value}
+        | {"condition": "only", "flow": "flow1", "seed": 1}
+        | dict.fromkeys(names, 1000.0 * number)
         for number, (delay, value) in enumerate(levels.items(), 1)
     ]
-    factor = {
-        "name": "delay",
-        "meaning": "Delay.",
-        "kind": "duration",
-        "values": list(levels),
-        "column": "delay_s",
-    }
-    folder = write_sweep(tmp_path, seeds=1, compare="delay", factors=[factor])
+    delays = factor("delay", levels, "delay_s", kind="duration", meaning="Delay.")
+    folder = write_sweep(tmp_path, seeds=1, compare="delay", factors=[delays])
     pl.DataFrame(rows).write_csv(folder / "rows.csv")
     print_sweep(make_sweep_report(folder))
     told = [unfolded(line) for line in capsys.readouterr().out.splitlines()]
