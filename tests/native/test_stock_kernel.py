@@ -30,6 +30,7 @@ RESTRICTED = "vegas"
 ON_DEMAND = {"nfnetlink", "nfnetlink_cttimeout", "sch_fifo"}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not shutil.which(QEMU), reason=f"no QEMU here: {install_command(['qemu-system-x86'])}"
 )

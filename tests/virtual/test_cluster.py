@@ -68,6 +68,7 @@ def test_a_worker_without_our_lab_gets_no_point(ready_lab: Lab, tmp_path: Path) 
     assert json.loads((folder / "sweep.json").read_text())["points"]["done"] == 8
 
 
+@pytest.mark.long
 def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(
     ready_lab: Lab, tmp_path: Path
 ) -> None:
@@ -76,6 +77,7 @@ def test_a_cluster_of_such_workers_only_is_an_error_with_its_remedy(
     assert "./tcplab image export" in output
 
 
+@pytest.mark.long
 def test_members_on_loopback_work_together_through_tunnels(ready_lab: Lab, tmp_path: Path) -> None:
     """As docs/guides/clusters.md recommends; each machine is a network namespace."""
     folder = tmp_path / "cluster"

@@ -30,7 +30,14 @@ def confine(ready_lab: Lab) -> Iterator[Path]:
         yield Path(shutil.copy(ready_lab.confine, name))
 
 
-@pytest.fixture(scope="module", params=SEALS, ids=lambda seal: seal.name)
+_PARAMS = [
+    pytest.param(seal, marks=[pytest.mark.long] if seal.way == "ptrace" else [], id=seal.name)
+    for seal in SEALS
+]
+"""With ptrace, for kernels without seccomp, each call takes several times as long."""
+
+
+@pytest.fixture(scope="module", params=_PARAMS)
 def both(request: pytest.FixtureRequest, confine: Path) -> tuple[Seal, Attacked]:
     return request.param, attacked(request.param, confine)
 

@@ -21,7 +21,7 @@ from testbed.release.make import wheels_of
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("run", "sack", "--seed", "1", "--repeat", "1", "--duration", "2s", "--out", "runs")
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")

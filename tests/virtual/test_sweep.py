@@ -176,9 +176,3 @@ def test_many_flows_have_a_row_each(ready_lab: Lab, tmp_path: Path) -> None:
         assert rows["jain_index"][0] == pytest.approx(
             sum(rates) ** 2 / (4 * sum(rate**2 for rate in rates))
         )
-
-
-def test_until_is_carried_out(ready_lab: Lab, tmp_path: Path) -> None:
-    """Without loss all seeds are alike, so ten suffice."""
-    result = sweep("sack", {"duration": "1s", "loss": "0%"}, seeds=30, until="5%", out=tmp_path)
-    assert sorted(result.table["seed"].unique()) == list(range(1, 11))
