@@ -157,8 +157,10 @@ class FlowProgram:
 
     Hosts run them as `server PORT RECEIVED` and `client ADDRESS PORT SENT`, with Python's standard
     library. The client sends the file SENT, of the flow's `amount` of random bytes, and ends; the
-    server writes what came to RECEIVED. The run compares both files. Over `protocol` "udp" the
-    programs are the transport.
+    server writes what came to RECEIVED. The run compares both files. Without an amount SENT is
+    more than the link carries, and the run ends the client after the flow's `duration`; the rate
+    counts over that time at least, and a wrong byte makes it 0. Over `protocol` "udp" the programs
+    are the transport.
     """
 
     server: str
@@ -207,16 +209,21 @@ class Flow:
         return "udp" if self.rate or self.traffic.startswith(_OF_DATAGRAMS) else "tcp"
 
     @property
+    def is_timed_program(self) -> bool:
+        """Return whether a program sends until its `duration` ends."""
+        return self.program is not None and self.amount is None
+
+    @property
     def is_connection(self) -> bool:
         """Return whether it is one connection of TCP, whose socket proves conditions."""
         return self.protocol == "tcp" and not self.traffic
 
     def __post_init__(self) -> None:
         iperfs = (self.window, self.rate, self.interval, self.congestion_control or None)
-        if self.program and (self.amount is None or any(value is not None for value in iperfs)):
+        if self.program and any(value is not None for value in iperfs):
             raise UsageError(
-                f"Flow {self.name} has a program and options of iperf, or no amount.",
-                "Give it an amount; its window, rate, interval and algorithm are the program's.",
+                f"Flow {self.name} has a program and options of iperf.",
+                "Leave out window, rate, interval and algorithm: they are the program's.",
             )
         if not Duration.parse("1s") <= self.duration <= LONGEST:
             raise UsageError(

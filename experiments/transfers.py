@@ -63,12 +63,12 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
             for flow in flows:
                 _sleep_until(begin + flow.start.seconds)
                 processes.append(_start_client(flow, spec, live, folder, job))
-            clients = zip(flows, processes[len(servers) :], strict=True)
-            cut += [
-                sentence
-                for flow, client in clients
-                if (sentence := _wait_client(flow, client, folder, patience))
-            ]
+            clients = list(zip(flows, processes[len(servers) :], strict=True))
+            for flow, client in sorted(clients, key=lambda pair: not pair[0].is_timed_program):
+                if flow.is_timed_program and _ended(client, begin + flow.end.seconds):
+                    continue
+                if sentence := _wait_client(flow, client, folder, patience):
+                    cut.append(sentence)
         if not cut and not _settled(spec, live, patience):
             cut.append(
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
@@ -159,7 +159,8 @@ def _start_server(
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
     if flow.program:
-        return live.start(flow.receiver, _write_programs(flow, flow.program, job), output, {})
+        words = _write_programs(flow, flow.program, _bytes_to_send(flow, spec), job)
+        return live.start(flow.receiver, words, output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
@@ -178,17 +179,25 @@ def _place(flow: Flow, job: JobContext) -> Path:
     return job.work / "programs" / flow.name
 
 
-def _write_programs(flow: Flow, program: FlowProgram, job: JobContext) -> list[str]:
+def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
+    """Return the flow's amount; without one, what its link carries at most in its duration."""
+    if flow.amount:
+        return flow.amount.base
+    slowest = spec.topology.bottleneck(flow.sender, flow.receiver)
+    rates = [slowest.bandwidth, *(change.channel.bandwidth for change in spec.changes)]
+    return int(max(rate.base for rate in rates) / 8 * flow.duration.seconds)
+
+
+def _write_programs(flow: Flow, program: FlowProgram, size: int, job: JobContext) -> list[str]:
     """Write programs and what the client sends; return the command of the server."""
     from random import Random  # late: packets of other studies depend on what is imported
 
-    assert flow.amount
     place = _place(flow, job)
     place.mkdir(parents=True, exist_ok=True)
     (place / "received").unlink(missing_ok=True)  # of the condition before
     (place / "server.py").write_text(program.server)
     (place / "client.py").write_text(program.client)
-    (place / "sent").write_bytes(Random(flow.name).randbytes(flow.amount.base))
+    (place / "sent").write_bytes(Random(flow.name).randbytes(size))
     return [*_PYTHON, str(place / "server.py"), str(flow.port), str(place / "received")]
 
 
@@ -196,18 +205,28 @@ def _compare(flow: Flow, folder: Path, job: JobContext) -> str:
     """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
     place = _place(flow, job)
     sent, received = (place / "sent").read_bytes(), place / "received"
-    waited_for(lambda: received.exists() and received.stat().st_size >= len(sent), READY, 0.1)
+    if flow.amount:
+        waited_for(lambda: received.exists() and received.stat().st_size >= len(sent), READY, 0.1)
     came = received.read_bytes() if received.exists() else b""
-    pairs = enumerate(zip(sent, came, strict=False))
-    right = next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
+    right = _length_in_common(sent, came)
     if came:
         took = (received.stat().st_mtime_ns - (place / "begun").stat().st_mtime_ns) / 1e9
+        if flow.is_timed_program:  # what stops early gains no rate by that, nor by wrong bytes
+            took, right = max(took, flow.duration.seconds), right if right == len(came) else 0
         line = f"[  1] 0.0-{took:.6f} sec {right / 1024:.6f} KBytes {8 * right / took:.6f} bits/sec"
         with (folder / f"{flow.name}.server.txt").open("a") as output:
             output.write(f"\n{line}\n")
-    if came == sent:
+    if came == sent or (flow.is_timed_program and right == len(came)):
         return ""
     return f"{flow.name}: {right:,} of {len(sent):,} bytes came in order, and {len(came):,} came."
+
+
+def _length_in_common(sent: bytes, came: bytes) -> int:
+    """Return how many bytes of both are equal, from the first on."""
+    if sent.startswith(came):
+        return len(came)
+    pairs = enumerate(zip(sent, came, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
 
 
 def receive_kib(flows: int) -> int:
@@ -271,6 +290,15 @@ def _extent(flow: Flow) -> list[str]:
 
 def _window(flow: Flow) -> list[str]:
     return ["-w", str(flow.window.base)] if flow.window else []
+
+
+def _ended(client: Popen[bytes], instant: float) -> bool:
+    """End a program at that instant; return whether it still ran."""
+    if wait_until_ended(client, max(0.0, instant - time.monotonic())):
+        return False
+    client.kill()
+    client.wait()
+    return True
 
 
 def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:

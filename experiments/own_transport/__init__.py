@@ -1,12 +1,12 @@
 """A transport of one's own carries data over UDP: whole, in order, and past losses.
 
-`sender` and `receiver` name Python files; stop_and_wait stands for the two in this folder.
-README.md says how hosts run them.
+`sender` and `receiver` name Python files; stop_and_wait and fixed_window stand for those in this
+folder. README.md says how hosts run them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from experiments.spec import (
@@ -24,9 +24,10 @@ from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Packets, Rate, Share, Size
 from topologies.two_hosts import two_hosts
 
-STOP_AND_WAIT = "stop_and_wait"
+PACKAGED = ("stop_and_wait", "fixed_window")
+NOBODY = "nobody"
 _LONGEST = 256 << 10  # bytes of a program
-_MEANING = f"{STOP_AND_WAIT}, or the path of a .py file"
+_MEANING = f"{' or '.join(PACKAGED)}, or the path of a .py file"
 
 
 @dataclass(frozen=True)
@@ -36,25 +37,34 @@ class OwnTransportParameters(LinkParameters):
     loss: Share = parameter("5%", Share, "Packets that the link loses at random, each way.")
     jitter: Duration = parameter("0ms", Duration, "The delay of each packet varies by up to this.")
     queue: Packets = parameter("100", Packets, "Packets that can wait for the link, each way.")
-    amount: Size = parameter("200kB", Size, "Bytes to be sent.")
+    amount: Size = parameter(
+        "200kB", Size, "Bytes to be sent; with 0 it sends until the duration ends."
+    )
     duration: Duration = parameter("2min", Duration, "The longest time that this may take.")
-    sender: str = word(STOP_AND_WAIT, f"The sending program: {_MEANING}.")
-    receiver: str = word(STOP_AND_WAIT, f"The receiving program: {_MEANING}.")
+    sender: str = word(PACKAGED[0], f"The sending program: {_MEANING}.")
+    receiver: str = word(PACKAGED[0], f"The receiving program: {_MEANING}.")
+    beside: str = word(
+        NOBODY, f"Congestion control of a TCP flow that sends meanwhile, or {NOBODY}."
+    )
 
 
 def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
-    """Send from h1 to h2 by the programs, and capture at both hosts."""
+    """Send from h1 to h2 by the programs, next to TCP if wanted, and capture at both hosts."""
     program = FlowProgram(
         server=_source(parameters.receiver, "receiver"),
         client=_source(parameters.sender, "sender"),
         protocol="udp",
     )
-    flow = Flow("flow1", "h1", "h2", parameters.duration, amount=parameters.amount, program=program)
+    amount = parameters.amount if parameters.amount.base else None
+    flows = [Flow("flow1", "h1", "h2", parameters.duration, amount=amount, program=program)]
+    if parameters.beside != NOBODY:
+        tcp = Flow("beside", "h1", "h2", parameters.duration, port=5002)
+        flows.append(replace(tcp, congestion_control=parameters.beside))
     return ExperimentSpec(
         name="own_transport",
         claim=claim_of(__doc__),
         topology=two_hosts(parameters.channel()),
-        flows=(flow,),
+        flows=tuple(flows),
         conditions=(Condition("own", "own transport"),),
         captures=("h1-eth0", "h2-eth0"),
     )
@@ -62,8 +72,8 @@ def experiment(parameters: OwnTransportParameters) -> ExperimentSpec:
 
 def _source(name: str, role: str) -> str:
     file = Path(name)
-    if name == STOP_AND_WAIT:
-        file = Path(__file__).with_name(f"{STOP_AND_WAIT}_{role}.py")
+    if name in PACKAGED:
+        file = Path(__file__).with_name(f"{name}_{role}.py")
     try:
         return untrusted.text(file.parent, file.name, _LONGEST)
     except (OSError, untrusted.StrangeFile) as error:

@@ -24,7 +24,7 @@ from labs.definition.assignment import Course, drawn_number, nominal_variant
 from labs.definition.runs import combination_of
 from labs.definition.spec import LabSpec, Question
 from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Quantity, Share
+from topologies.foundation.units import Duration, Quantity, Rate, Share
 
 MSS = 1448
 """Bytes of data in a full segment with time stamps, on Ethernet."""
@@ -130,10 +130,16 @@ class HiddenNetwork:
     @property
     def variables(self) -> dict[str, float]:
         """The parameters of the run, as a rule may use them."""
-        parameters = vars(self.combination.parameters)
+        parameters = vars(self.combination.parameters) | {"link": self._link}
         return {"mss": float(MSS)} | {
             name: _plain(value) for name, value in parameters.items() if isinstance(value, Quantity)
         }
+
+    @property
+    def _link(self) -> Rate:
+        """The slowest link on the way of the first flow; of one that follows a trace, the mean."""
+        spec = self.combination.spec
+        return spec.topology.bottleneck(spec.flows[0].sender, spec.flows[0].receiver).bandwidth
 
 
 def hidden_networks(

@@ -210,7 +210,8 @@ class LabRun:
     """A run to do: an experiment with `settings` (NAME=VALUE) and the student's values of `varies`.
 
     `module` says that it loads the module that is handed in, `program` that hosts run the programs
-    that are handed in. A run with `chosen` has settings that the student chooses from these, one of
+    that are handed in; with `template` the student's folder begins with those of its settings. A
+    run with `chosen` has settings that the student chooses from these, one of
     them if `one` is true and else all; `example` is a choice that is good.
     """
 
@@ -221,6 +222,7 @@ class LabRun:
     seeds: int = 1
     module: bool = False
     program: bool = False
+    template: bool = False
     chosen: tuple[Range, ...] = ()
     one: bool = False
     example: tuple[str, ...] = ()

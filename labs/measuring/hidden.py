@@ -21,7 +21,7 @@ from labs.definition.forecast import (
 from labs.definition.leaderboard import ScoreTerm
 from labs.definition.spec import LabSpec, ProgramTest, Question
 from labs.definition.written import in_digits
-from labs.measuring.measures import MeasuredRun
+from labs.measuring.measures import MeasuredRun, UnknownName
 from labs.measuring.references import References
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -123,7 +123,12 @@ def program_value(run: MeasuredRun, text: str) -> float:
 
 def _failure(test: ProgramTest, run: MeasuredRun, variables: Mapping[str, float]) -> str:
     """Return why a test failed; empty if it is passed."""
-    value = program_value(run, test.value)
+    try:
+        value = program_value(run, test.value)
+    except UnknownName:
+        raise  # a mistake in lab.toml
+    except KeyError:
+        return f"{test.text}: too little arrived to be measured"
     least, most = (read_limit(text).value(variables) for text in (test.least, test.most))
     if least <= value <= most:
         return ""

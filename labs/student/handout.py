@@ -20,7 +20,15 @@ from labs.definition import catalogue
 from labs.definition.answers import LEAST_WORDS
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
 from labs.definition.files import as_json
-from labs.definition.runs import FOLDER, example_specs, seeds_of, settings, told
+from labs.definition.runs import (
+    FOLDER,
+    RECEIVER,
+    SENDER,
+    example_specs,
+    seeds_of,
+    settings,
+    told,
+)
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.student.drawings import LabDrawings, read_drawings
@@ -106,9 +114,11 @@ def _settings(run: LabRun, variant: Variant, words: Mapping[str, Any]) -> Iterat
     parameters = find(run.experiment).parameters()
     meanings = {field.name: field.metadata.get("meaning", "") for field in fields(parameters)}
     texts = (text.partition("=") for text in settings(run, variant.values))
-    values = {name: value for name, _, value in texts if name != "module"}
+    handed_in = {"module", *(("sender", "receiver") if run.program else ())}
+    values = {name: value for name, _, value in texts if name not in handed_in}
     chosen = () if run.one else tuple(span.name for span in run.chosen)
-    unset = [name for name in _CHANNEL if name in meanings and name not in (*values, *chosen)]
+    known = {*values, *chosen, *(["bw"] if "link.trace" in values else [])}
+    unset = [name for name in _CHANNEL if name in meanings and name not in known]
     values |= {name: str(getattr(parameters, name)) for name in unset}
     for name, value in values.items():
         own = meanings.get(name, "")
@@ -152,7 +162,8 @@ def _flows(flows: tuple[Flow, ...], words: Mapping[str, Any]) -> Iterator[str]:
 
 def _flow(flow: Flow, words: Mapping[str, Any]) -> str:
     iperf = "udp" if flow.rate else "data" if flow.amount else "tcp"
-    kind = "traffic" if flow.traffic else "programs" if flow.program else iperf
+    own_program = "timed" if flow.is_timed_program else "programs"
+    kind = "traffic" if flow.traffic else own_program if flow.program else iperf
     what = flow.traffic.split()[0] if flow.traffic else flow.rate or flow.amount or flow.duration
     own = words["own"].format(flow.congestion_control) if flow.congestion_control else ""
     sentence: str = words[kind].format(flow.sender, flow.receiver, what, flow.name, flow.port)
@@ -194,10 +205,20 @@ def start(lab: LabSpec, variant: Variant, folder: Path) -> Assignment:
         **handout_files(lab, variant),
         ANSWERS: sheet_text(lab, variant),
         f"{lab.name}.ipynb": notebook(lab, variant),
+        **_programs(lab, variant),
     }
     folder.mkdir(parents=True, exist_ok=True)
     write(folder, ((name, text.encode()) for name, text in files.items()), f"lab start {lab.name}")
     return Assignment(folder, lab, variant)
+
+
+def _programs(lab: LabSpec, variant: Variant) -> dict[str, str]:
+    """Return the programs with which the folder begins: those of a run with a template."""
+    for spec in example_specs(lab, variant, [run for run in lab.runs if run.template]):
+        program = spec.flows[0].program
+        assert program
+        return {SENDER: program.client, RECEIVER: program.server}
+    return {}
 
 
 def handout_files(lab: LabSpec, variant: Variant) -> dict[str, str]:

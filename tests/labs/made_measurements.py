@@ -197,6 +197,10 @@ LABS = {
         {("simple", "own", RATE): 90.0, ("own", "own", RATE): 3e3},
         ({("simple", "own", RATE): 900.0},),
     ),
+    "congestion_contest": MadeLab(
+        {("simple", "own", RATE): 120.0, ("simple", "own", _BESIDE): 4700.0},
+        ({("simple", "own", RATE): 2000.0},),
+    ),
     "own_congestion_control": MadeLab(
         _one_flow("lossy", "reno", 8e3)
         | _one_flow("lossy", "mine", 11e3)

@@ -132,6 +132,12 @@ def test_a_network_scores_the_weighted_sum_if_the_needed_test_is_passed(lab: Lab
     assert hidden.tested_program(ranked, question, lost, network).score == 0.0
 
 
+def test_a_receiver_that_writes_nothing_passes_no_test(lab: LabSpec) -> None:
+    question, network = lab.question("transport"), {"bw": 4e6, "amount": 300_000.0}
+    tested = hidden.tested_program(lab, question, MeasuredRun(({"own": {}},)), network)
+    assert tested.passed == () and "too little arrived" in tested.reason and tested.score == 0
+
+
 def test_a_value_can_be_a_share_or_the_fairness_of_several() -> None:
     run = MeasuredRun(({"own": VALUES},))
     both = "own/flow1.goodput_kbit_s, own/cubic.goodput_kbit_s"

@@ -49,6 +49,7 @@ OTHER_FILES = {
     "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
     "testbed/virtual/processes.py": "a file of this kernel's",
     "experiments/own_transport/stop_and_wait_": "what the program itself sends and gets",
+    "experiments/own_transport/fixed_window_": "what the program itself sends and gets",
     "testbed/virtual/guest.py": "the console, which is made here",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,24 @@ def test_a_transport_of_its_own_is_held_to_all_bytes(ready_lab: Lab, tmp_path: P
         evidence = report.results.measured[0].trial.folder / "evidence.json"
         found[name] = json.loads(evidence.read_text())["warnings"]
     assert found["waits"] == [] and "bytes came in order" in found["hurries"][0]
+
+
+def test_a_program_without_an_amount_ends_with_its_duration(ready_lab: Lab, tmp_path: Path) -> None:
+    """TCP meanwhile has the same window. A wrong byte leaves nothing of the rate."""
+    wrong = UDP_SERVER.replace("packet[4:])", "bytes(1000))")
+    for name, server in (("right", UDP_SERVER), ("wrong", wrong)):
+        client = UDP_CLIENT.replace("WAIT", STOP_AND_WAIT)
+        spec = study(FlowProgram(server, client, "udp"))
+        timed = replace(spec.flows[0], amount=None, duration=Duration.parse("3s"))
+        tcp = Flow("tcp", "h1", "h2", timed.duration, port=5002)
+        report = carried(replace(spec, flows=(timed, tcp)), ready_lab, tmp_path / name)
+        (measured,) = report.results.measured
+        rates = {flow.flow.name: flow.goodput for flow in measured.flows}
+        evidence = json.loads((measured.trial.folder / "evidence.json").read_text())
+        if name == "right":
+            assert 50 < rates["flow1"] < 250 < rates["tcp"] and evidence["warnings"] == []
+        else:
+            assert rates["flow1"] == 0 and "bytes came in order" in evidence["warnings"][0]
 
 
 def test_a_program_takes_no_options_of_iperf_and_no_root() -> None:
