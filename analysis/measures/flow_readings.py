@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, float]
 _LEFT_OUT = "what it would have told is left out."
-_UDP_HEADERS = 42
+UDP_HEADERS = 42
 """Bytes of Ethernet, IPv4 and UDP in front of a datagram's content."""
 _PERCENTILES = (50, 95, 99)
 
@@ -201,7 +201,7 @@ class FlowReadings:
         if not crossing:
             return None
         came = (crossing.came >= 1e9 * span.since) & (crossing.came < 1e9 * span.until)
-        return float((crossing.length[came] - _UDP_HEADERS).sum()) * 8 / 1000
+        return float((crossing.length[came] - UDP_HEADERS).sum()) * 8 / 1000
 
     @cached_property
     def rates(self) -> Values:
