@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
 
-from labs.definition.leaderboard import Leaderboard
 from labs.definition.written import unit_named
 from topologies.foundation.errors import UsageError
 
@@ -119,6 +118,33 @@ class ProgramTest:
     unit: str = ""
     least: str = "0"
     most: str = "1e18"
+
+
+@dataclass(frozen=True)
+class ScoreTerm:
+    """A part of the sum: `weight` times `value` over `per`.
+
+    `value` is written as that of a test. `per` is an expression in the parameters of the network,
+    so that a fast network counts as much as a slow one.
+    """
+
+    value: str
+    weight: float = 1.0
+    per: str = "1"
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """A ranking by the mean score of the program `question`; the largest is first.
+
+    A network scores the sum of the `terms`, at least 0, and 0 if the test `needs` failed there.
+    `text` says for students what the score is.
+    """
+
+    question: str
+    needs: str
+    terms: tuple[ScoreTerm, ...]
+    text: str
 
 
 _FIELDS: dict[str, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {

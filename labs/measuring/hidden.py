@@ -18,8 +18,7 @@ from labs.definition.forecast import (
     hidden_networks,
     read_limit,
 )
-from labs.definition.leaderboard import ScoreTerm
-from labs.definition.spec import LabSpec, ProgramTest, Question
+from labs.definition.spec import LabSpec, ProgramTest, Question, ScoreTerm
 from labs.definition.written import in_digits
 from labs.measuring.measures import ARRIVED, MeasuredRun, UnknownName
 from labs.measuring.references import References

@@ -10,8 +10,7 @@ import pytest
 from labs.definition import catalogue, forecast
 from labs.definition.assignment import Course, variant
 from labs.definition.key import Key
-from labs.definition.leaderboard import Leaderboard, ScoreTerm
-from labs.definition.spec import LabSpec
+from labs.definition.spec import LabSpec, Leaderboard, ScoreTerm
 from labs.grading import leaderboard
 from labs.grading.case import Case, FlagKind
 from labs.grading.files import CourseFiles, write
