@@ -1,8 +1,9 @@
 """A network whose hosts run any program, driven by orders of the program outside.
 
 Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.orders). An
-order is an object: "do" names a method of DrivenNetwork, the other members are its arguments. The
-reply has its result, or the error in a sentence, the time, and what each program printed.
+order is an object: "do" names a method `_do_NAME` of DrivenNetwork, the other members are its
+arguments. The reply has its result, or the error in a sentence, the time, and what each program
+printed.
 """
 
 from __future__ import annotations
@@ -97,22 +98,8 @@ class DrivenNetwork:
             program.kill()
 
     def _answer(self, order: dict[str, Any]) -> dict[str, Any]:
-        actions: dict[str, Callable[..., Any]] = {
-            "start": self._start,
-            "wait": self._wait,
-            "wait_text": self._wait_text,
-            "wait_port": self._wait_port,
-            "signal": self._signal,
-            "sleep": self._sleep,
-            "link": self._link,
-            "carrier": self._carrier,
-            "translate": self._translate,
-            "sysctls": self._sysctls,
-            "loopback": self._loopback,
-            "packets": self._packets,
-        }
         try:
-            return {"ok": actions[order.pop("do")](**order)}
+            return {"ok": getattr(self, f"_do_{order.pop('do')}")(**order)}
         except TcplabError as error:  # the caller's: time has not ended
             return {"error": error.problem, "remedy": error.remedy}
         except (OSError, ValueError, LookupError) as error:
@@ -127,27 +114,27 @@ class DrivenNetwork:
     def _now(self) -> int:
         return time.monotonic_ns() - self._begun
 
-    def _start(self, host: str, **start: Any) -> None:
+    def _do_start(self, host: str, **start: Any) -> None:
         wanted: ProgramStart = from_data(ProgramStart, start)
         program = UserProgram(self._live.pid(host), host, wanted, self._loop)
         program.watch(self._now)
         self._programs.append(program)
 
-    def _wait(self, program: int, timeout: int) -> bool:
+    def _do_wait(self, program: int, timeout: int) -> bool:
         waited = self._programs[program]
         return self._until(lambda: waited.ended_at is not None, timeout)
 
-    def _wait_text(self, program: int, text: str, timeout: int) -> bool:
+    def _do_wait_text(self, program: int, text: str, timeout: int) -> bool:
         waited, wanted = self._programs[program], text.encode()
         self._until(lambda: waited.has_printed(wanted) or waited.ended_at is not None, timeout)
         return waited.has_printed(wanted)
 
-    def _wait_port(self, host: str, port: int | None, timeout: int) -> bool:
+    def _do_wait_port(self, host: str, port: int | None, timeout: int) -> bool:
         deadline = self._moment(timeout)
         while not (listens := self._listens(host, port)) and time.monotonic_ns() < deadline:
             if all(program.ended_at is not None for program in self._programs):
                 break
-            self._sleep(_LOOK)
+            self._do_sleep(_LOOK)
         return listens
 
     def _listens(self, host: str, port: int | None) -> bool:
@@ -161,10 +148,10 @@ class DrivenNetwork:
                     return True
         return False
 
-    def _signal(self, program: int, name: str) -> None:
+    def _do_signal(self, program: int, name: str) -> None:
         self._programs[program].signal(signal.Signals[name])
 
-    def _sleep(self, timeout: int) -> None:
+    def _do_sleep(self, timeout: int) -> None:
         self._until(lambda: False, timeout)
 
     def _until(self, holds: Callable[[], bool], timeout: int) -> bool:
@@ -173,7 +160,9 @@ class DrivenNetwork:
     def _moment(self, later: int) -> int:
         return time.monotonic_ns() + later
 
-    def _link(self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None) -> None:
+    def _do_link(
+        self, ports: list[str], values: dict[str, Any], at: int, lasts: int | None
+    ) -> None:
         """Change values of the channels of these ports."""
         fresh = {
             name: from_data(Channel, {**to_data(self._channels[name]), **values}, name)
@@ -185,7 +174,7 @@ class DrivenNetwork:
             before = {name: self._channels[name] for name in ports}
             self._later(at, lambda: self._set(fresh), lasts, lambda: self._set(before))
 
-    def _carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
+    def _do_carrier(self, interface: str, up: bool, at: int, lasts: int | None) -> None:
         """Plug a cable in, or pull it."""
         change = partial(set_carrier, self._live, interface)
         self._later(at, lambda: change(up), lasts, lambda: change(not up))
@@ -205,10 +194,10 @@ class DrivenNetwork:
         if not at:
             self._loop.run(lambda: False, moment)
 
-    def _translate(self, router: str, host: str) -> str:
+    def _do_translate(self, router: str, host: str) -> str:
         return self._translations.renew(router, host)
 
-    def _sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
+    def _do_sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
         return self._live.set_sysctls(host, values)
 
     def _keep(self, channels: dict[str, Channel]) -> None:
@@ -219,10 +208,10 @@ class DrivenNetwork:
         for name, channel in channels.items():
             self._live.change(name, channel)
 
-    def _loopback(self, host: str, values: dict[str, Any]) -> None:
+    def _do_loopback(self, host: str, values: dict[str, Any]) -> None:
         shape_loopback(self._live, host, from_data(Channel, values))
 
-    def _packets(self) -> list[str]:
+    def _do_packets(self) -> list[str]:
         """Deliver what was captured so far, once tcpdump has written all of it."""
         for pid in self._captures.values():
             give_turns(pid)

@@ -87,14 +87,11 @@ class QuietSwitch(OVSBridge):  # type: ignore[misc]
 
     @classmethod
     def batchShutdown(cls, switches: Any, **_options: object) -> Any:
+        names = [switch.name for switch in switches]
         run(
             [
                 "ovs-vsctl",
-                *(
-                    word
-                    for switch in switches
-                    for word in ("--", "--if-exists", "del-br", switch.name)
-                ),
+                *(word for name in names for word in ("--", "--if-exists", "del-br", name)),
             ]
         )
         return switches

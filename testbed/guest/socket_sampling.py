@@ -28,18 +28,8 @@ _SOCK_DIAG_BY_FAMILY = 20
 _TCPDIAG_GETSOCK = 18  # all that there was before Linux 3.3
 _INET_DIAG_INFO, _INET_DIAG_CONG = 2, 4
 _STATES = (
-    "",
-    "ESTAB",
-    "SYN-SENT",
-    "SYN-RECV",
-    "FIN-WAIT-1",
-    "FIN-WAIT-2",
-    "TIME-WAIT",
-    "UNCONN",
-    "CLOSE-WAIT",
-    "LAST-ACK",
-    "LISTEN",
-    "CLOSING",
+    *("", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN"),
+    *("CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING"),
 )
 LISTEN = 1 << _STATES.index("LISTEN")
 CONNECTED = sum(

@@ -97,18 +97,13 @@ def perform(data: Any, job: JobContext) -> None:
     topology: TopologySpec = from_data(TopologySpec, data["topology"])
     job.enter("building the network")
     with network(topology, disposable=True, shells=True, has_lines=job.virtual) as live:
-        _tell_mininet(live)
+        for host in live.mininet.hosts:
+            for interface in host.intfList():
+                interface.updateIP()  # by which the command line replaces names of hosts
         job.enter("ready")
         with _terminal(Mailbox(job.delivery), *data["size"]):
             print(_help(topology), flush=True)
             _command_line(live)
-
-
-def _tell_mininet(live: LiveNetwork) -> None:
-    """Tell Mininet the addresses, by which its command line replaces names of hosts."""
-    for host in live.mininet.hosts:
-        for interface in host.intfList():
-            interface.updateIP()
 
 
 def _command_line(live: LiveNetwork) -> None:

@@ -169,12 +169,7 @@ def _pairs(option: str, values: Mapping[str, str]) -> list[str]:
 
 _FOLDERS = ("lab/dev", "lab/image", "lab/out", "dev/shm", "proc", "tmp")
 _FILES = (
-    "confine",
-    "lab/linux",
-    "lab/init",
-    "lab/image.squashfs",
-    "lab/code.pyc",
-    "lab/job.pyz",
+    *("confine", "lab/linux", "lab/init", "lab/image.squashfs", "lab/code.pyc", "lab/job.pyz"),
     "proc/cpuinfo",
 )
 _DEVICES = ("/dev/null",)

@@ -29,17 +29,17 @@ _HEADERS = ("confine.h",)
 _FLAGS = ("-O2", "-Wall", "-Wextra", "-static", "-s", "-Wl,--build-id=none")
 
 
-def init_recipe() -> Recipe:
+def init_part() -> Recipe:
     """Return the recipe for both programs, which run without a C library."""
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
     files = tuple(HERE / name for name in names)
-    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS)
+    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS, tools=toolchain)
 
 
 def build_init(workshop: Workshop) -> Facts:
     """Leave both programs in the workshop. Raises TcplabError, CommandError."""
     install_missing(("bwrap", "gcc"))
-    for source in init_recipe().sources:
+    for source in init_part().sources:
         shutil.copy(source, workshop.folder)
     for program, sources in PROGRAMS.items():
         command = ["gcc", *_FLAGS, "-o", program, *sources]
@@ -56,11 +56,6 @@ def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -
 def modules_part() -> Recipe:
     """Return the recipe of what modules need of the lab's own kernel."""
     return modules_recipe(kernel_part())
-
-
-def init_part() -> Recipe:
-    """Return the recipe of the guest's first process."""
-    return replace(init_recipe(), tools=toolchain)
 
 
 def toolchain() -> str:
