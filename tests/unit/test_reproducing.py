@@ -19,6 +19,7 @@ from experiments.harness.published.target import (
     Target,
     chosen,
     published_study,
+    seeds_of,
     study,
     targets,
 )
@@ -133,6 +134,17 @@ def test_what_the_short_form_leaves_out_is_not_run_and_says_what_it_needs(tmp_pa
     needing = [row for row in study["rows"] if row["needs"]]
     assert {row["group"] for row in needing} == {"slowest second", "fastest second"}
     assert all(row["command"] is None and row["seeds"] == [] for row in needing)
+
+
+def test_each_expression_of_a_run_is_measured_with_the_seeds_of_the_study(tmp_path: Path) -> None:
+    engine, wanted = Engine(dropped), chosen(True, ["pacing"], ["queue 15"])
+    folder = carry_out(
+        ReproductionRequest(wanted, True), tmp_path, PointRunner(LAB, engine, "two"), Watch()
+    )
+    (study,) = json.loads((folder / "reproduction.json").read_text())["studies"]
+    assert [row["where"] for row in study["rows"]] == ["queue 15, paced", "queue 15, burst"]
+    assert all(row["seeds"] == list(seeds_of("pacing", True)) for row in study["rows"])
+    assert len(engine.ran) == 2 * 6
 
 
 def test_the_time_that_it_takes_is_told_before_it_begins(tmp_path: Path) -> None:

@@ -21,12 +21,17 @@ def law(file: str) -> Law:
     return Law(**tomllib.loads(text))
 
 
-def law_study(file: str, processor_seconds: float) -> PublishedStudy:
+def law_study(file: str, processor_seconds: float, first_seed: int = 1) -> PublishedStudy:
     """Return the facts of a study whose numbers are those of a law; a seed costs so much."""
     stated = law(file)
     note = f"The numbers follow from a law, and each claim has its range: {stated.reason}"
-    costs = (processor_seconds, processor_seconds)
-    return PublishedStudy(source=stated.source, order=_LAST, notes=(note,), processor_seconds=costs)
+    return PublishedStudy(
+        source=stated.source,
+        order=_LAST,
+        first_seed=first_seed,
+        notes=(note,),
+        processor_seconds=(processor_seconds, processor_seconds),
+    )
 
 
 def law_targets(file: str, *points: Mapping[str, str]) -> Iterator[Target]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from analysis.measures.metrics import columns
 from experiments.harness.definition.catalogue import catalogue, part
 from topologies.foundation.errors import UsageError
 
@@ -72,6 +73,11 @@ class Target:
         return not (self.needs or self.listed)
 
     @property
+    def expression(self) -> str:
+        """The metric if runs measure it for this target only; empty for a column or a capture."""
+        return "" if self.captured or self.metric in columns() else self.metric
+
+    @property
     def period_condition(self) -> str:
         """The condition under the profile of its time (definition.profiles)."""
         return f"{self.condition}_period"
@@ -97,10 +103,11 @@ class PublishedStudy:
     `kernel` is None if it is unknown. `notes` are sentences about the published numbers.
     `short_form` is one about a short form that is shorter than the published runs. `plot` is the
     `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
-    six, or its rows are not judged. `processor_seconds` is the cost of one seed of everything in
-    each form on the computer of docs/notes/2026-11-23-guest-cost.md; that of the full form is
-    scaled up from the short one. Studies are listed by `order`, then by name. `reasons` are
-    pairs of a pattern for rows and a text; the first match counts.
+    six, or its rows are not judged. They count from `first_seed`: a study whose range was chosen
+    after runs is judged with other seeds. `processor_seconds` is the cost of one seed of everything
+    in each form on the computer of docs/notes/2026-11-23-guest-cost.md; that of the full form is
+    scaled up from the short one. Studies are listed by `order`, then by name. `reasons` are pairs
+    of a pattern for rows and a text; the first match counts.
     """
 
     source: str = ""
@@ -109,6 +116,7 @@ class PublishedStudy:
     short_form: str = ""
     plot: dict[str, str] = field(default_factory=lambda: {"kind": "bars"})
     seeds: tuple[int, int] = (6, 10)
+    first_seed: int = 1
     notes: tuple[str, ...] = ()
     processor_seconds: tuple[float, float] | None = None
     reasons: tuple[tuple[str, str], ...] = ()
@@ -137,6 +145,12 @@ def study(file: str, **common: Any) -> PublishedStudy:
         remedy = "docs/guides/own-studies.md lists its parts."
         raise UsageError(f"{table} cannot be read: {error}.", remedy) from error
     return replace(made, reasons=tuple(reasons.items()), **common)
+
+
+def seeds_of(experiment: str, quick: bool) -> range:
+    """Return the seeds that a reproduction runs."""
+    study = published_study(experiment)
+    return range(study.first_seed, study.first_seed + study.seeds[not quick])
 
 
 def as_number(printed: str) -> float:

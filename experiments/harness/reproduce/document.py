@@ -28,11 +28,12 @@ from experiments.harness.sweep.point import Record
 class ReproducedRuns:
     """The combinations of each target, and the records of their seeds that are known.
 
-    `kernels` are those of the studies' times, by study.
+    A record's key is the combination's digest, the expression that it has, and the seed. `kernels`
+    are those of the studies' times, by study.
     """
 
     combinations: dict[Target, dict[Time, Combination]] = field(default_factory=dict)
-    records: dict[tuple[str, int], Record] = field(default_factory=dict)
+    records: dict[tuple[str, str, int], Record] = field(default_factory=dict)
     kernels: Mapping[str, PeriodKernelChoice] = field(default_factory=dict)
 
     def of(self, target: Target, time: Time) -> list[tuple[int, Record]]:
@@ -42,8 +43,8 @@ class ReproducedRuns:
             return []
         return [
             (seed, record)
-            for (digest, seed), record in sorted(self.records.items())
-            if digest == combination.digest
+            for (digest, expression, seed), record in sorted(self.records.items())
+            if (digest, expression) == (combination.digest, target.expression)
         ]
 
 

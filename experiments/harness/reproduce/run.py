@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.measures.metrics import columns
 from experiments.harness.published.kernel import PeriodKernelChoice, told
 from experiments.harness.published.points import combinations
-from experiments.harness.published.target import Target, published_study, targets
+from experiments.harness.published.target import Target, published_study, seeds_of, targets
 from experiments.harness.reproduce.document import ReproducedRuns, studies
 from experiments.harness.running.lab import for_page, lab_facts
 from experiments.harness.running.store import Facts, RunFolder, result_folder
@@ -83,7 +82,8 @@ def carry_out(
         for line in (*lines, estimated(missing, request.quick, way.slots)):
             tell(line)
         for point, record in known_and_run(points, way, memory, watch):
-            carried.records[point.combination.digest, point.seed] = record
+            known_as = point.combination.digest, point.origin.metric, point.seed
+            carried.records[known_as] = record
     return run.place
 
 
@@ -104,14 +104,14 @@ def _points(carried: ReproducedRuns, quick: bool, lab: Lab) -> list[Point]:
     """Return each point once, seed by seed: an interrupted run then has a first seed of all."""
     sources = {text: origin(lab, text) for text in set(map(_measures, carried.combinations))}
     unique = {
-        combination.digest: (combination, target)
+        (combination.digest, target.expression): (combination, target)
         for target, both in carried.combinations.items()
         for combination in both.values()
     }
     points = [
         sources[_measures(target)].point(combination, seed)
         for combination, target in unique.values()
-        for seed in range(1, published_study(target.experiment).seeds[not quick] + 1)
+        for seed in seeds_of(target.experiment, quick)
     ]
     return sorted(points, key=lambda point: point.seed)
 
@@ -120,7 +120,7 @@ def _measures(target: Target) -> str:
     """Return the function that measures a target: from captures, an expression, or columns."""
     if target.captured:
         return CAPTURES
-    return ROWS if target.metric in columns() else f"{ROWS} {target.metric}"
+    return f"{ROWS} {target.expression}".strip()
 
 
 def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
@@ -150,7 +150,8 @@ def estimated(missing: Sequence[Point], quick: bool, slots: int | None) -> str:
 def _runs_of_a_seed(name: str, quick: bool) -> int:
     """Return the number of guests for one seed of all published numbers of a study."""
     own = combinations(target for target in targets(quick) if target.experiment == name)
-    return len({each.digest for both in own.values() for each in both.values()})
+    runs = ((each.digest, target.expression) for target in own for each in own[target].values())
+    return len(set(runs))
 
 
 def _long(seconds: float) -> str:

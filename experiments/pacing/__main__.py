@@ -1,0 +1,3 @@
+from experiments.harness.cli.main import start
+
+start("pacing")
