@@ -8,7 +8,7 @@ from dataclasses import replace
 from experiments.harness.published.law import law_study, law_targets
 from experiments.harness.published.target import Target
 
-STUDY = law_study(__file__, 4.0)
+STUDY = law_study(__file__, 2.0, first_seed=101)
 _LEAST_TIMEOUT = 200.0  # ms
 
 

@@ -10,7 +10,7 @@ from experiments.harness.published.target import Target
 from experiments.initial_window import TOLERANCE, WINDOWS, InitialWindowParameters
 from topologies.foundation.units import Count
 
-STUDY = law_study(__file__, 1.5)
+STUDY = law_study(__file__, 4.5)
 _SIZES = (10, 30, 100)  # segments
 
 

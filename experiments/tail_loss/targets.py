@@ -8,7 +8,7 @@ from dataclasses import replace
 from experiments.harness.published.law import law, law_study, law_targets
 from experiments.harness.published.target import Target
 
-STUDY = law_study(__file__, 8.0)
+STUDY = law_study(__file__, 2.0, first_seed=101)
 _ROUND_TRIP, _LEAST_TIMEOUT = 40.0, 200.0  # ms
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from experiments.harness.published.law import law_study, law_targets
 from experiments.harness.published.target import Target
 
-STUDY = law_study(__file__, 5.0)
+STUDY = law_study(__file__, 4.0, first_seed=101)
 
 
 def targets(_quick: bool) -> Iterator[Target]:
