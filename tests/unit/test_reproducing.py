@@ -13,7 +13,6 @@ from experiments.harness.definition.catalogue import find
 from experiments.harness.definition.grid import combinations as grid_of
 from experiments.harness.published import kernel as period_kernel
 from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
-from experiments.harness.published.line_rate import at_line_rate
 from experiments.harness.published.points import combinations
 from experiments.harness.published.target import (
     Target,
@@ -23,6 +22,7 @@ from experiments.harness.published.target import (
     study,
     targets,
 )
+from experiments.harness.reproduce.document import at_line_rate
 from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep import point
 from experiments.harness.sweep.point import CAPTURES, Record, origin

@@ -167,7 +167,8 @@ def combinations(named: Experiment, factors: Sequence[Factor]) -> list[Combinati
             f"These are {number:,} combinations.",
             f"Name fewer values: at most {_MOST:,} are possible.",
         )
-    link.refuse_parameters_of_none(named.spec(named.parameters()()), factors)
+    levels = {factor.name: factor.values for factor in factors}
+    link.refuse_parameters_of_none(named.spec(named.parameters()()), levels)
     possible, impossible, repeated = [], [], set[str]()
     for values in itertools.product(*(factor.values for factor in factors)):
         chosen = dict(zip((factor.name for factor in factors), values, strict=True))

@@ -11,7 +11,7 @@ import dataclasses
 import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from experiments.harness.definition.trace import PACKAGED, with_trace
 from experiments.spec import ExperimentSpec
@@ -26,14 +26,6 @@ DISCIPLINE = "link.discipline"
 _HINTS = typing.get_type_hints(Channel)
 _TRACE = "trace"
 _FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"} | {_TRACE}
-
-
-class _Levels(Protocol):
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def values(self) -> tuple[str, ...]: ...
 
 
 def meant(name: str) -> tuple[type, str]:
@@ -110,9 +102,8 @@ def lacks_any(spec: ExperimentSpec, chosen: Iterable[str]) -> bool:
     return bool(given) and any(given - dict(each.settings).keys() for each in bottlenecks(spec))
 
 
-def refuse_parameters_of_none(spec: ExperimentSpec, factors: Sequence[_Levels]) -> None:
-    """Raise UsageError for a parameter that no discipline of a sweep has."""
-    levels = {factor.name: factor.values for factor in factors}
+def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequence[str]]) -> None:
+    """Raise UsageError for a parameter that no discipline of a sweep, by its `levels`, has."""
     named = levels.get(DISCIPLINE) or {channel.discipline for channel in bottlenecks(spec)}
     managed = [discipline(each) for each in named]
     for name in levels:
