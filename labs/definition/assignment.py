@@ -135,8 +135,9 @@ def read_course(file: Path | None) -> Course:
     try:
         content = tomllib.loads(decoded(file.read_bytes()))
     except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(
-            f"{file} cannot be read as a course: {error}.", "Make one: ./tcplab lab course FILE"
+            f"{file} cannot be read as a course: {reason}.", "Make one: ./tcplab lab course FILE"
         ) from None
     course: Course = from_data(Course, content, str(file))
     if len(course.secret) < 16:
@@ -163,8 +164,9 @@ def variant_from(file: Path, lab: LabSpec, student: str) -> Variant:
         content = json.loads(decoded(file.read_bytes()))
         variants = content["variants"] if content["lab"] == lab.name else {}
     except (OSError, ValueError, TypeError, KeyError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise TcplabError(
-            f"{file} cannot be read as a file of variants: {error}.", "Ask for it again."
+            f"{file} cannot be read as a file of variants: {reason}.", "Ask for it again."
         ) from None
     if _hidden(lab.name, student) not in variants:
         raise UsageError(
