@@ -221,7 +221,7 @@ def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
     for named, message in said.items():
         monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / named))
         with pytest.raises(TcplabError, match=message):
-            recipe.packetdrill_recipe().build(workshop)
+            recipe._obtain(workshop)
 
 
 def test_a_clone_gives_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
