@@ -246,8 +246,10 @@ impl LossRecovery {
         found
     }
 
-    /// Without SACK, the repairs that an ACK from `from` to `to` covers behind its first. A receiver
-    /// acknowledges the repair of a gap at once (RFC 5681, section 4.2), so it held the rest.
+    /// Without SACK, the repairs that an ACK from `from` to `to` covers behind its first.
+    ///
+    /// A receiver acknowledges the repair of a gap at once (RFC 5681, section 4.2), so it held the
+    /// rest.
     pub fn hold(&mut self, from: i64, to: i64) {
         if !self.resent.iter().any(|resent| resent.first <= from && resent.end > from) {
             return;
