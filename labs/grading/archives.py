@@ -119,10 +119,8 @@ def damage_refused() -> Iterator[None]:
         ValueError,
     ) as error:
         raise Refusal(f"It is no whole zip file ({str(error)[:120]}).", PACK) from None
-    except (zlib.error, lzma.LZMAError, struct.error, EOFError):
-        raise Refusal("Its compressed data is damaged.", AGAIN) from None
-    except OSError as error:
-        if error.errno is not None:
+    except (zlib.error, lzma.LZMAError, struct.error, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
             raise
         raise Refusal("Its compressed data is damaged.", AGAIN) from None
 

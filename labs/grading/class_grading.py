@@ -149,27 +149,19 @@ def _open(case: Case, lab: LabSpec) -> None:
     case.own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
     scripts = {each.id for each in lab.questions if each.kind == "script"}
     for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
-        read = contained_as(ReadScript, read_script, str(case.folder), answers[name][0])
-        if read.refusal:
-            case.trials[name] = ScriptTrial(refusal=read.refusal)
+        read = contained_as(dict[str, str], read_script, str(case.folder), answers[name][0])
+        if "refusal" in read:
+            case.trials[name] = ScriptTrial(refusal=read["refusal"])
         else:
-            case.scripts[name] = Script(answers[name][0], read.text, {})
+            case.scripts[name] = Script(answers[name][0], read["text"], {})
 
 
-@dataclass(frozen=True)
-class ReadScript:
-    """The text of a script that was handed in, or why it cannot be run."""
-
-    text: str = ""
-    refusal: str = ""
-
-
-def read_script(folder: str, name: str) -> ReadScript:
-    """Read a script, in a process of its own."""
+def read_script(folder: str, name: str) -> dict[str, str]:
+    """Return the text of a script, or the refusal of one that cannot be run."""
     try:
-        return ReadScript(handed_in_script(Path(folder), name).text)
+        return {"text": handed_in_script(Path(folder), name).text}
     except UsageError as error:
-        return ReadScript(refusal=str(error))
+        return {"refusal": str(error)}
 
 
 def _identify(case: Case, grading: ClassGrading) -> None:

@@ -9,7 +9,6 @@ again. Until then a flagged hand-in exports no points. A rejected one has zero p
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -94,35 +93,27 @@ def _read_toml(file: Path, beginning: str) -> dict[str, Any]:
 
 
 def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
-    """Give the points that people gave, also to a hand-in that could not be graded."""
+    """Give the points that people gave, also to a hand-in that could not be graded.
+
+    Then questions without a line wait, unless REST has one.
+    """
     lines = overrides.lines_for(case)
     if case.refused:
-        case.marks = list(_marked(lab, lines)) if lines else []
-        return
-    for place, mark in enumerate(case.marks):
-        if line := lines.get(mark.question):
-            case.marks[place] = _given(mark, line)
+        unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
+        questions = lab.questions if lines else ()
+        case.marks = [replace(unread, question=question.id) for question in questions]
+    case.marks = [
+        _given(mark, lines[mark.question]) if mark.question in lines else mark
+        for mark in case.marks
+    ]
     if REST in lines and case.open:
-        waiting = case.open
+        waiting = {mark.question for mark in case.open}
         case.marks = [mark for mark in case.marks if mark.points is not None]
-        case.marks.append(_rest(lab, {mark.question for mark in waiting}, lines[REST]))
+        case.marks.append(_rest(lab, waiting, lines[REST]))
 
 
 def _given(mark: AnswerMark, line: Override) -> AnswerMark:
     return replace(mark, points=line.points, verdict=Verdict.BY_HAND, note=line.comment)
-
-
-def _marked(lab: LabSpec, lines: Mapping[str, Override]) -> Iterator[AnswerMark]:
-    """Marks for what no program could read. Questions without a line wait, unless REST has one."""
-    unread = AnswerMark("", "", "", None, Verdict.READ, "It is marked by a person.")
-    for question in lab.questions:
-        mark = replace(unread, question=question.id)
-        if question.id in lines:
-            yield _given(mark, lines[question.id])
-        elif REST not in lines:
-            yield mark
-    if REST in lines:
-        yield _rest(lab, {each.id for each in lab.questions if each.id not in lines}, lines[REST])
 
 
 def _rest(lab: LabSpec, questions: set[str], line: Override) -> AnswerMark:
