@@ -9,7 +9,7 @@ are graded, and a person decides.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from enum import StrEnum
 
@@ -36,14 +36,26 @@ class CountingHandIns:
 
 def counting_hand_ins(cases: Sequence[Case]) -> CountingHandIns:
     """Choose in each upload; flags of the hand-in that counts name the others."""
-    groups: dict[str, list[Case]] = defaultdict(list)
-    for number, case in enumerate(cases):
-        groups[case.hand_in.upload or f"alone {number}"].append(case)
     counting = CountingHandIns()
+    groups: dict[str, list[Case]] = defaultdict(list)
+    for number, case in enumerate(_without_copies(cases, counting)):
+        groups[case.hand_in.upload or f"alone {number}"].append(case)
     for group in groups.values():
         for cases_of_student in _by_student(group):
             _choose(cases_of_student, counting)
     return counting
+
+
+def _without_copies(cases: Sequence[Case], counting: CountingHandIns) -> Iterator[Case]:
+    """Yield the newest of the files that one student uploaded more than once, byte for byte."""
+    newest: dict[tuple[str, str, str], Case] = {}
+    for case in sorted(cases, key=_age, reverse=True):
+        same = (case.hand_in.upload, case.student, case.digest or f"unread {id(case)}")
+        newest.setdefault(same, case)
+        if newest[same] is not case:
+            label = newest[same].hand_in.label
+            counting.superseded.append((case, f"{label} is the same, byte for byte, and counts"))
+    yield from (case for case in cases if case in newest.values())
 
 
 def _by_student(group: Sequence[Case]) -> list[list[Case]]:

@@ -17,6 +17,7 @@ from tests.labs.conftest import COURSE
 from tests.labs.downloads import hand_in, written, zip_of
 
 ANN, BEN, EVE = (zip_of(hand_in(name)) for name in ("ann", "ben", "eve"))
+ANN_LATER = zip_of(hand_in("ann") | {"second.py": b""})
 PEOPLE = [
     Person("ann", "Ann Årgård", moodle="17", canvas="4711"),
     Person("ben", "Ben de la Cruz", moodle="18", canvas="4712"),

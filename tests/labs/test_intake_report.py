@@ -25,13 +25,13 @@ from labs.grading.pages import GradedClass
 from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, written, zip_of
-from tests.labs.taken_in import ANN, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
+from tests.labs.taken_in import ANN, ANN_LATER, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
 from topologies.foundation.errors import TcplabError, UsageError
 
 
 def test_canvas_numbers_tell_which_of_two_is_newer(tmp_path: Path) -> None:
     older, newer = "årgårdann_4711_100_b.zip", "årgårdann_4711_101_a.zip"
-    intake = taken_in({older: ANN, newer: ANN}, tmp_path)
+    intake = taken_in({older: ANN, newer: ANN_LATER}, tmp_path)
     assert intake.graded == {"ann": newer} and intake.flags == {("ann", "twice")}
     assert intake.became == {older: "not graded", newer: "graded"}
     assert intake.report.summary.endswith("1 other hand-in of the same students not graded.")
@@ -44,16 +44,26 @@ def test_times_tell_if_they_are_apart(newer: str, tmp_path: Path) -> None:
     names = [f"{folder}/a.zip", f"{folder}/b.zip"]
     download = tmp_path / "download.zip"
     times = {name: WHEN + 3600 * name.endswith(newer) for name in names}
-    download.write_bytes(zip_of(dict.fromkeys(names, ANN), times))
+    download.write_bytes(zip_of(dict(zip(names, (ANN, ANN_LATER), strict=True)), times))
     intake = opened(download, tmp_path)
     assert intake.graded == {"ann": f"{folder}/{newer}"} and intake.flags == {("ann", "twice")}
 
 
 def test_if_nothing_tells_both_are_graded(tmp_path: Path) -> None:
     folder = "Ann Årgård_17_assignsubmission_file"
-    intake = taken_in({f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN}, tmp_path)
+    intake = taken_in({f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN_LATER}, tmp_path)
     assert [case.student for case in intake.chosen.cases] == ["ann", "ann"]
     assert set(intake.became.values()) == {"graded"}
+
+
+def test_a_file_that_is_uploaded_twice_is_one_row(tmp_path: Path) -> None:
+    """Two students with the same bytes are two rows, since one has copied."""
+    folder = "Ann Årgård_17_assignsubmission_file"
+    other = "Ben de la Cruz_18_assignsubmission_file/b.zip"
+    twice = {f"{folder}/a.zip": ANN, f"{folder}/b.zip": ANN, other: ANN}
+    intake = taken_in(twice, tmp_path)
+    assert sorted(case.student for case in intake.chosen.cases) == ["ann", "ben"]
+    assert intake.became[f"{folder}/b.zip"] == "not graded" and ("ann", "twice") not in intake.flags
 
 
 def test_the_own_and_readable_one_counts(tmp_path: Path) -> None:
