@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from labs.definition import catalogue
+from labs.definition.dates import Dates
 from labs.definition.files import as_json, decoded
 from labs.definition.spec import LabSpec
 from topologies.foundation.data import from_data, to_data
@@ -36,6 +37,17 @@ secret = {secret}
 native = false
 # true: students without a hand-in get zero points; otherwise their cells are empty.
 zero_if_missing = false
+#
+# [[dates]]                          # local times, as the course system has them
+# lab = "sack"
+# deadline = 2026-11-20T23:59:00
+# grace_minutes = 15
+# free_days = 0                      # late days of each student in this lab without cost
+# percent_per_day = 10
+# key_after = 2026-11-27T23:59:00    # until then feedback names no right answer
+# [[dates.exception]]                # another deadline, or the time of a hand-in by your word
+# student = "ann"
+# deadline = 2026-11-22T23:59:00
 """
 
 
@@ -43,13 +55,19 @@ zero_if_missing = false
 class Course:
     """A course. `native` accepts runs in real time, which cannot be repeated, without a look.
 
-    `zero_if_missing` exports zero points for students of the roster without a hand-in.
+    `zero_if_missing` exports zero points for students of the roster without a hand-in. `dates` has
+    one entry for each lab with a deadline.
     """
 
     name: str
     secret: str
     native: bool = False
     zero_if_missing: bool = False
+    dates: tuple[Dates, ...] = ()
+
+    def dates_of(self, lab: str) -> Dates:
+        """Return the dates of a lab; without an entry it has none."""
+        return next((each for each in self.dates if each.lab == lab), Dates(lab))
 
 
 SELF_STUDY = Course("self-study", "the secret of self-study is known to everybody")
@@ -140,6 +158,9 @@ def read_course(file: Path | None) -> Course:
             f"{file} cannot be read as a course: {reason}.", "Make one: ./tcplab lab course FILE"
         ) from None
     course: Course = from_data(Course, content, str(file))
+    if unknown := {each.lab for each in course.dates} - set(catalogue.names()):
+        problem = f"{file} has dates of '{min(unknown)}', which is no lab."
+        raise UsageError(problem, "List the labs: ./tcplab lab list")
     if len(course.secret) < 16:
         raise UsageError(
             f"The secret in {file} is too short.", "Make a course: ./tcplab lab course FILE"

@@ -13,6 +13,7 @@ from typing import Any
 from experiments.harness.running.verify import Difference
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Variant
+from labs.definition.dates import Late
 from labs.definition.runs import NO_PARTS
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
@@ -156,6 +157,11 @@ class Case:
     digest: str = ""
     """Of what was handed in (labs.grading.inspection): what people decided is bound to it."""
 
+    late: Late | None = None
+    """None if the lab has no deadline, or no time is known."""
+    key_after: str = ""
+    """The time until which feedback names no right answer."""
+
     @property
     def own_variant(self) -> Variant:
         """The variant of a case whose owner is known. Raises TcplabError for another."""
@@ -203,7 +209,11 @@ class Case:
     def final(self) -> float | None:
         """The points that course systems get; None while something waits for a person."""
         waits = self.open or self.state in (State.LOOK, State.COULD_NOT_GRADE)
-        return None if waits else self.points
+        return None if waits else self.after_lateness(self.points)
+
+    def after_lateness(self, points: float | None) -> float | None:
+        """Return what lateness leaves of points."""
+        return points if points is None or self.late is None else self.late.after(points)
 
     @property
     def open(self) -> list[AnswerMark]:
@@ -238,6 +248,7 @@ class Case:
             "digest": self.digest,
             "accepted": [vars(flag) for flag in self.accepted],
             "refused": self.refused,
+            "late": vars(self.late) if self.late else None,
             "authentic": self.authentic,
             "notes": self.notes,
             "flags": [vars(flag) for flag in self.flags],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.intake_report import INTAKE
 from labs.grading.leaderboard import draw_pseudonyms, leaderboard_page
 from labs.grading.pages import GradedClass
+from labs.grading.regrade import keep_former
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
@@ -121,17 +122,24 @@ class CourseFiles:
     roster: Path | None = None
 
 
-def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]:
+def write(
+    out: Path,
+    graded_class: GradedClass,
+    given: CourseFiles,
+    tell: Callable[[str], None] = lambda _sentence: None,
+) -> list[str]:
     """Write all files except those of decisions, which belong to people.
 
-    Pages and tables of a former grading without a hand-in are removed. Returns
-    sentences for the instructor.
+    Pages and tables of a former grading without a hand-in are removed. Changed grades are told
+    before the former export is written over. Returns further sentences for the instructor.
     """
     # Pages first: the tables name each hand-in that could not be rendered.
     draw_pseudonyms(graded_class.course, graded_class.lab, graded_class.cases)
     files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
     rendered = dict(files)
     tables = _tables(graded_class, given)
+    for sentence in keep_former(out, graded_class.cases, _exports(graded_class, tables, rendered)):
+        tell(sentence)
     written: dict[str, str] = {}
     write_files(out, _listed(_files(graded_class, tables, rendered), written), "grade")
     gone = remove_stale(out, written)
@@ -146,12 +154,23 @@ def write(out: Path, graded_class: GradedClass, given: CourseFiles) -> list[str]
     return notices
 
 
+def _exports(
+    graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
+) -> dict[str, bytes]:
+    """Return the files for course systems and the report, by their names."""
+    names = file_names(graded_class.cases)
+    results = {f"gradescope/{names[case]}.json": files.results for case, files in rendered.items()}
+    report = {"report.json": as_json([rendered[case].report for case in graded_class.cases])}
+    exports = {name: text.encode() for name, text in (results | report).items()}
+    return exports | {name: filled.content for name, filled in tables.items() if filled.content}
+
+
 def _files(
     graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, bytes]]:
     """Yield every file with its content, one after the other: the pictures of a class are many."""
     names = file_names(graded_class.cases)
-    yield from ((name, filled.content) for name, filled in tables.items() if filled.content)
+    yield from _exports(graded_class, tables, rendered).items()
     yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
     yield from _pictures(graded_class.cases, names)
 
@@ -208,7 +227,6 @@ def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTa
 def _pages(
     graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, str]]:
-    yield "report.json", as_json([rendered[case].report for case in graded_class.cases])
     yield "class.html", pages.class_page(graded_class, names)
     yield "reading.html", pages.reading_page(graded_class, names)
     if graded_class.lab.leaderboard:
@@ -216,7 +234,6 @@ def _pages(
         yield "leaderboard.html", leaderboard_page(course, lab, cases)
     for case in graded_class.cases:
         yield f"feedback/{names[case]}.html", rendered[case].feedback
-        yield f"gradescope/{names[case]}.json", rendered[case].results
 
 
 def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tuple[str, bytes]]:
@@ -230,7 +247,8 @@ def _pictures(cases: Sequence[Case], names: Mapping[Case, str]) -> Iterator[tupl
 
 def grades(lab: LabSpec, cases: Sequence[Case]) -> str:
     """The instructor's table, with the points so far and the final ones for course systems."""
-    rows = [_row(lab, case) for case in cases]
+    dated = any(case.late for case in cases)
+    rows = [[*_row(lab, case), *(_lateness(case) if dated else ())] for case in cases]
     heading = [name for name, _ in rows[0]] if rows else ["student"]
     return table(heading, [[value for _, value in row] for row in rows])
 
@@ -253,6 +271,15 @@ def _row(lab: LabSpec, case: Case) -> list[tuple[str, Any]]:
         *((question.id, marks.get(question.id)) for question in lab.questions),
         ("hand_in", case.hand_in.label),
         ("message", case.refused),
+    ]
+
+
+def _lateness(case: Case) -> list[tuple[str, Any]]:
+    late = case.late
+    return [
+        ("submitted", late.submitted if late else ""),
+        ("late_days", ("unknown" if late.days is None else late.days) if late else ""),
+        ("late_percent", late.percent if late else ""),
     ]
 
 

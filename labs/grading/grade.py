@@ -34,6 +34,7 @@ from labs.grading.gradescope import check_submitter
 from labs.grading.inspection import TOOLS
 from labs.grading.intake import receive
 from labs.grading.intake_report import counting_hand_ins, report_on
+from labs.grading.lateness import apply_dates
 from labs.grading.marked_case import Marked, fits, has_real_time, mark
 from labs.grading.marking import tolerances
 from labs.grading.pages import GradedClass
@@ -102,12 +103,16 @@ def grade_all(request: ClassRequest) -> Path:
                     check_submitter(case, request.people, request.submitters)
                 apply_overrides(case, lab, overrides)
                 apply_acceptances(case, acceptances)
+        dates, worksheet = request.course.dates_of(lab.name), request.given.worksheet
+        for notice in apply_dates(cases, dates, worksheet, request.submissions.is_dir()):
+            watch.note(notice)
         report = report_on(intake, counting)
         people = () if request.submitters else request.people  # Gradescope sends one hand-in
         graded_class = GradedClass(
             lab, request.course, people, cases, overrides, acceptances, report
         )
-        for notice in [*files.write(out, graded_class, request.given), *report.terminal_lines()]:
+        notices = files.write(out, graded_class, request.given, watch.note)
+        for notice in [*notices, *report.terminal_lines()]:
             watch.note(notice)
     return out
 

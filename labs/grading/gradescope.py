@@ -80,7 +80,7 @@ def results(lab: LabSpec, case: Case) -> dict[str, Any]:
             output = f"Could not be graded: {case.refused}"
         return {"output": output, "output_format": "text", "tests": []}
     marked = [mark for mark in case.marks if mark.points is not None]
-    score = round(sum(mark.points or 0.0 for mark in marked), 2)
+    score = case.after_lateness(round(sum(mark.points or 0.0 for mark in marked), 2))
     tests = [_test(lab, mark) for mark in marked]
     read = f"{len(case.open)} of your answers are read by a person."
     output = read if case.open else "Every answer is marked."

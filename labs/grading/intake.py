@@ -27,7 +27,7 @@ class HandIn:
     `moodle` and `canvas` are the numbers by which these name it; `uploader` is the name, empty if
     it is not distinctive. `upload` is the same for all uploads of one student, empty without a
     course system. `time` in seconds tells which is newer, as does `file`, Canvas's number.
-    `problem` is why it could not be taken out of the download.
+    `late` is Canvas's mark. `problem` is why it could not be taken out of the download.
     """
 
     place: Path
@@ -39,6 +39,7 @@ class HandIn:
     time: float = 0.0
     file: int = 0
     problem: str = ""
+    late: bool = False
 
     @property
     def words(self) -> str:
@@ -122,7 +123,7 @@ def _hand_in(
     is_moodle = upload.system == "moodle"
     moodle, canvas = (upload.number, "") if is_moodle else ("", upload.number)
     label, key = displayable(parcel.label), upload.key
-    return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem)
+    return HandIn(place, label, moodle, canvas, name, key, time, upload.file, problem, upload.late)
 
 
 def _problem(parcel: Parcel, files: Sequence[DownloadFile]) -> str:

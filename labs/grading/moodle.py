@@ -67,7 +67,8 @@ def _comment_beginning(lab: LabSpec) -> str:
 class Worksheet:
     """A worksheet of Moodle's: its rows of people, and the columns that are read and written.
 
-    The column of grades is left of that of the maximum; `feedback` is None if it is unknown.
+    The column of grades is left of that of the maximum; `feedback` and `submission`, the time of
+    the hand-in, are None if they are unknown.
     """
 
     table: ForeignTable
@@ -75,6 +76,7 @@ class Worksheet:
     identifier: int
     most: int
     feedback: int | None
+    submission: int | None = None
 
     def maximum(self, row: int) -> str:
         """Return the most points of the assignment, as it is written."""
@@ -92,6 +94,12 @@ class Worksheet:
                 yield row, numbers[identifier[1]]
             elif len(named) == 1:
                 yield row, named[0]
+
+    def submitted(self, case: Case) -> str:
+        """Return the time of a student's hand-in in Moodle's words; empty if it is unknown."""
+        rows = [row for row, _ in self.placed([ExportedPoints(case, None)])]
+        known = len(rows) == 1 and self.submission is not None
+        return self.table.value(rows[0], self.submission or 0) if known else ""
 
     def fill(self, row: int, student: ExportedPoints, lab: LabSpec) -> Iterator[str]:
         """Write a student's row. Yields sentences about what the importer will not do with it."""
@@ -170,7 +178,19 @@ def _recognised(sheet: ForeignTable) -> Worksheet | None:
     people = _body(sheet)
     if not all(_IDENTIFIER.fullmatch(sheet.value(row, identifier)) for row in people):
         return None
-    return Worksheet(sheet, people, identifier, maximum, _place(sheet, "feedback"))
+    feedback, submission = _place(sheet, "feedback"), _submission(sheet, maximum)
+    return Worksheet(sheet, people, identifier, maximum, feedback, submission)
+
+
+def _submission(sheet: ForeignTable, maximum: int) -> int | None:
+    """Return the column that is called as that of the grade's time, but for the brackets."""
+    modified = headings("modified")
+    beginnings = {name.partition("(")[0] for name in modified if "(" in name}
+    for place, text in enumerate(map(str.casefold, sheet.heading)):
+        alike = "(" in text and text.partition("(")[0] in beginnings
+        if place > maximum and alike and text not in modified:
+            return place
+    return None
 
 
 def _place(sheet: ForeignTable, role: str) -> int | None:

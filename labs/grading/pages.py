@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from labs.definition.assignment import Course
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
-from labs.grading.case import AnswerMark, Case, State, Verdict, exported_points
+from labs.grading.case import AnswerMark, Case, FlagKind, State, Verdict, exported_points
 from labs.grading.decisions import REST, Acceptances, Overrides
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
@@ -80,10 +80,21 @@ _WIDELY = 0.2  # of a class
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
     """Return a student's page: questions, answers, the run's values, their sources, points."""
+    case = _without_key(case) if case.key_after else case
     pairs = [(_asked(lab, mark), mark) for mark in case.marks]
     verdicts = {verdict: words for verdict, (words, _) in VERDICTS.items()}
     context = {"lab": lab, "case": case, "pairs": pairs, "verdicts": verdicts}
     return render("feedback.html", context)
+
+
+def _without_key(case: Case) -> Case:
+    """Return a case that says what is wrong about an answer, and no right one."""
+    outside = "A number of a run in real time lies outside of repeated runs."
+    flags = [
+        replace(flag, text=outside) if flag.kind is FlagKind.BAND else flag for flag in case.flags
+    ]
+    marks = [replace(mark, expected="") for mark in case.marks]
+    return replace(case, marks=marks, flags=flags, bands={})
 
 
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
@@ -117,6 +128,7 @@ def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
             "finals": {entry.case: entry.points for entry in exported_points([*cases, *absent])},
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
             "received": graded_class.report,
+            "dated": any(case.late for case in cases),
         },
     )
 

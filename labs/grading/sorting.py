@@ -34,8 +34,8 @@ _MOODLE = re.compile(
     r"_assignsubmission_(?P<plugin>[a-z0-9]{1,40})(?:_(?P<original>.*))?"
 )
 _FILE = r"(?:(?P<file>[0-9]{1,12})_(?P<original>.{1,255})|(?P<typed>text|link)\.html)"
-_CANVAS = re.compile(rf"(?P<name>.{{1,200}}?)(?:_LATE)?_(?P<number>[0-9]{{1,12}})_{_FILE}")
-_ANONYMOUS = re.compile(rf"(?P<name>)(?:LATE_)?anon_(?P<number>[0-9A-Za-z]{{1,40}})_{_FILE}")
+_CANVAS = re.compile(rf"(?P<name>.{{1,200}}?)(?P<late>_LATE)?_(?P<number>[0-9]{{1,12}})_{_FILE}")
+_ANONYMOUS = re.compile(rf"(?P<name>)(?P<late>LATE_)?anon_(?P<number>[0-9A-Za-z]{{1,40}})_{_FILE}")
 _TYPED_IN = ("onlinetext", "comments")
 """Moodle's plugins whose files hold what was typed into it."""
 _AROUND_MOODLE, _AROUND_CANVAS = 2, 1
@@ -49,7 +49,7 @@ class Upload:
 
     `folder` is the folder that it named, empty if it named the file itself; `inside` is the name
     below that, as the student gave it. `file` is Canvas's number of the file, 0 of others. `typed`
-    says that the student handed in no file.
+    says that the student handed in no file, `late` that Canvas marks it so.
     """
 
     system: Literal["moodle", "canvas"]
@@ -59,6 +59,7 @@ class Upload:
     inside: str
     file: int = 0
     typed: bool = False
+    late: bool = False
 
     @property
     def key(self) -> str:
@@ -99,7 +100,8 @@ def _by_canvas(part: str, folder: str, rest: str) -> Upload | None:
         return None
     inside = rest or _AGAIN.sub(r"\1\2", words["original"] or part)
     file, typed = int(words["file"] or 0), bool(words["typed"])
-    return Upload("canvas", words["name"], words["number"], folder, inside, file, typed)
+    late = bool(words["late"])
+    return Upload("canvas", words["name"], words["number"], folder, inside, file, typed, late)
 
 
 _ARCHIVE = re.compile(r".*\.(zip|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))", re.IGNORECASE | re.DOTALL)
