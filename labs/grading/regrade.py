@@ -35,6 +35,12 @@ class FormerMark(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+class FormerLate(msgspec.Struct, frozen=True):
+    """The lateness of a hand-in in report.json."""
+
+    percent: float = 0.0
+
+
 class FormerCase(msgspec.Struct, frozen=True):
     """A hand-in in report.json."""
 
@@ -42,6 +48,7 @@ class FormerCase(msgspec.Struct, frozen=True):
     digest: str = ""
     state: str = ""
     final: float | None = None
+    late: FormerLate | None = None
     marks: tuple[FormerMark, ...] = ()
 
 
@@ -124,7 +131,8 @@ def _changes_of(old: FormerCase, case: Case) -> Iterator[GradeChange]:
     another = "another hand-in" if old.digest != case.digest else ""
     if old.final != case.final:
         states = f"{old.state}, now {case.state}" if old.state != case.state else ""
-        late = f"{case.late.percent:g} % off for lateness" if case.late else ""
+        former, new = (each.percent if each else 0.0 for each in (old.late, case.late))
+        late = f"{former:g} % off for lateness, now {new:g} %" if former != new else ""
         why = another or case.refused or states or late
         yield GradeChange(case.student, _FINAL, old.final, case.final, why)
     before = {mark.question: mark for mark in old.marks}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from labs.definition.assignment import Course, read_course
-from labs.definition.dates import Dates, StudentDates
+from labs.definition.dates import Dates, Late, StudentDates
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Verdict
@@ -195,7 +195,9 @@ def test_a_new_grading_lists_each_changed_grade_and_keeps_the_former(
     assert {name: (tmp_path / "former" / "1" / name).read_bytes() for name in before} == before
     assert (tmp_path / "former" / "1" / "gradescope" / "eve.json").is_file()
     ben.marks = [replace(ben.marks[0], points=25.0, expected="a third key")]
+    ben.late = Late("", "", days=1, percent=10)
     graded_again(tmp_path, sack, [ann, ben])
     lines = rows_of(tmp_path / "changes.csv")
     assert [line["former"] for line in lines] == ["1"] * 5 + ["2"] * 2
+    assert lines[-2]["why"] == "0 % off for lateness, now 10 %"
     assert lines[-1]["why"] == "the key was 'another key' and is 'a third key'"
