@@ -14,7 +14,7 @@ from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.spec import LabSpec
 from tests.labs.downloads import zip_of
 from tests.labs.honest_students import honest
-from tests.labs.student import Student, borrowed, rewritten
+from tests.labs.student import PICTURE, Student, borrowed, rewritten
 
 
 def cut_short(student: Student, lab: LabSpec, target: Path) -> None:
@@ -83,7 +83,19 @@ def by_windows(student: Student, lab: LabSpec, target: Path) -> None:
 
 
 def twice(student: Student, lab: LabSpec, target: Path) -> None:
-    """A day later once more."""
-    honest(student, lab, target.with_name("again.zip"))
-    shutil.copyfile(target.with_name("again.zip"), target)
-    os.utime(target, (0, target.stat().st_mtime - 86_400))
+    """A day later once more, with another file in it."""
+    the_same_again(student, lab, target)
+    rewritten(target, lambda _, content: content, {"another.png": PICTURE})
+    a_day_before(target, target.with_name("again.zip"))
+
+
+def the_same_again(student: Student, lab: LabSpec, target: Path) -> None:
+    """A day later once more, byte for byte."""
+    again = target.with_name("again.zip")
+    honest(student, lab, again)
+    shutil.copyfile(again, target)
+    a_day_before(target, again)
+
+
+def a_day_before(target: Path, other: Path) -> None:
+    os.utime(target, (0, other.stat().st_mtime - 86_400))

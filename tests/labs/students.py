@@ -43,6 +43,7 @@ from tests.labs.spoilt_hand_ins import (
     no_run,
     no_zip,
     packed_by_hand,
+    the_same_again,
     twice,
 )
 from tests.labs.student import Kind
@@ -151,5 +152,6 @@ KINDS = (
     Kind("empty", "could not grade", empty, said="answers.toml", runs=False),
     Kind("honest, packed by hand", "graded", packed_by_hand, points=(POINTS, POINTS)),
     Kind("honest by Windows", "graded", by_windows, points=(POINTS, POINTS)),
+    Kind("handed in the same again", "graded", the_same_again, points=(POINTS, POINTS)),
     Kind("handed in twice", "look", twice, frozenset({"twice"}), points=(POINTS, POINTS)),
 )

@@ -167,5 +167,5 @@ def test_a_class_is_graded_with_its_scripts(
         row["student"]: next(mark for mark in row["marks"] if mark["question"] == "third_ack")
         for row in rows
     }
-    assert marks["ann"]["points"] == 5.0
+    assert marks["ann"]["points"] == QUESTION.points
     assert marks["eve"]["points"] == 0.0 and "shell commands" in marks["eve"]["note"]

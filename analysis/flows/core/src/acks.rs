@@ -124,7 +124,8 @@ fn proceed(
         {
             echoed(segment, other, from, rows.as_deref_mut());
             let has_sack = this.rare.as_deref().map_or(false, |rare| rare.sacks_sent > 0);
-            if !has_sack && !(this.sack_permitted && other.sack_permitted) {
+            let sack_agreed = this.sack_permitted && other.sack_permitted;
+            if !has_sack && !sack_agreed {
                 other.rare().losses.hold(from, ack);
             }
         }
