@@ -19,7 +19,6 @@ from testbed.lab.kernel.built import init_part
 from testbed.lab.parts import parts, release_of, stated_digests
 from testbed.native.journal import stale
 from testbed.recipes import cache
-from testbed.recipes.cache import is_there
 from testbed.virtual.choice import allowed_sandbox
 from topologies.foundation.errors import TcplabError
 
@@ -40,13 +39,14 @@ def _sandbox(machine: ExaminedMachine) -> Finding:
 
 
 def _lab(_machine: ExaminedMachine) -> Finding:
-    absent = [recipe.name for recipe in parts() if not is_there(recipe)]
-    places = [recipe.place for recipe in parts()]
-    return system.lab(absent, "" if absent else release_of(stated_digests(places)))
+    manifests = {recipe.name: cache.manifest_of(recipe) for recipe in parts()}
+    absent = [name for name, manifest in manifests.items() if manifest is None]
+    there = [manifest for manifest in manifests.values() if manifest is not None]
+    return system.lab(absent, "" if absent else release_of(stated_digests(there)))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
-    built = all(map(is_there, parts()))
+    built = None not in map(cache.manifest_of, parts())
     return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
 
 

@@ -27,7 +27,7 @@ def is_wanted_by(words: Sequence[str]) -> bool:
 
 def begin() -> None:
     """Start to make the image if it is absent and all tools for it are here."""
-    if not cache.is_there(parts()[-1]) and all(map(present, tools_for(parts()[-1:]))):
+    if not cache.manifest_of(parts()[-1]) and all(map(present, tools_for(parts()[-1:]))):
         quiet = subprocess.DEVNULL
         subprocess.Popen(command("testbed.lab.ahead"), stdin=quiet, stdout=quiet, stderr=quiet)
 

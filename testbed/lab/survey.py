@@ -16,7 +16,7 @@ from testbed.host.packages import KINDS, VIRTUAL, install_missing, of_tools, pre
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.image.recipe import patient_recipe
 from testbed.lab.parts import parts
-from testbed.recipes.cache import Recipe, is_there
+from testbed.recipes.cache import Recipe, manifest_of
 from topologies.foundation.errors import TcplabError
 
 _BUILDING = {"kernel": packages.KERNEL, "init": packages.COMPILER, "image": packages.IMAGE}
@@ -29,8 +29,8 @@ def missing(kind: str) -> list[str]:
 
 def tools_for(recipes: Iterable[Recipe]) -> list[str]:
     """Return the tools that guests need, and those that build the absent parts of a lab."""
-    absent = [_BUILDING[recipe.name] for recipe in recipes if not is_there(recipe)]
-    if packages.IMAGE in absent and not is_there(patient_recipe()):
+    absent = [_BUILDING[recipe.name] for recipe in recipes if not manifest_of(recipe)]
+    if packages.IMAGE in absent and not manifest_of(patient_recipe()):
         absent.append(packages.COMPILER)
     brought = bubblewrap_recipe().place.exists() and not absent
     return [tool for table in ({} if brought else VIRTUAL, *absent) for tool in table]

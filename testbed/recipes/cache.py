@@ -173,9 +173,13 @@ def differences(recipe: Recipe, report: BuildReport) -> list[str]:
         return [name for name, digest in stated.items() if digest_of(work / name) != digest]
 
 
-def is_there(recipe: Recipe) -> bool:
-    """Check that the entry need not be built: it is in the cache, or it comes with the code."""
-    return recipe.place.exists() or prebuilt.manifest_of(recipe.name, recipe.key) is not None
+def manifest_of(recipe: Recipe) -> dict[str, Any] | None:
+    """Return the manifest of the entry in the cache or with the code; None if it must be built."""
+    file = recipe.place / MANIFEST
+    if not file.is_file():
+        return prebuilt.manifest_of(recipe.name, recipe.key)
+    manifest: dict[str, Any] = json.loads(file.read_bytes())
+    return manifest
 
 
 def usable(recipe: Recipe, report: BuildReport) -> Entry | None:

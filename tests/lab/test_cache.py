@@ -259,16 +259,16 @@ def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
 ) -> None:
     monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
-    assert not cache.is_there(recipe)
+    assert cache.manifest_of(recipe) is None
     made = cache.ready(recipe, report)
     prebuilt.pack(recipe.name, recipe.outputs, made.folder)
     shutil.rmtree(made.folder)
-    assert cache.is_there(recipe)
+    assert cache.manifest_of(recipe) is not None
     entry = cache.ready(recipe, report)
     assert oven.built == ["cake"] and entry.files == made.files
     assert entry.folder == recipe.place_if_given
     changed = oven.recipe(content="salt")
-    assert not cache.is_there(changed)
+    assert cache.manifest_of(changed) is None
     assert cache.ready(changed, report).files != made.files
     assert oven.built == ["cake", "cake"]
 
