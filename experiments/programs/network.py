@@ -188,13 +188,15 @@ class Network:
             )
         return NetworkLink(self, ports)
 
-    def translate(self, router: str, host: Host | str) -> str:
-        """Let a router translate a host's address (NAT), and return its outer address.
+    def translate(self, router: str, host: Host | str, *more: Host | str) -> str:
+        """Let a router translate addresses of hosts to one outer address (NAT), and return it.
 
-        A second call chooses another, as when a router starts again.
+        Several hosts share the address, each with 4,096 ports to send from. A second call chooses
+        another address, as when a router starts again.
         """
-        name = host.name if isinstance(host, Host) else self.host(host).name
-        return str(self.order("translate", router=router, host=name))
+        hosts = [each if isinstance(each, Host) else self.host(each) for each in (host, *more)]
+        names = [each.name for each in hosts]
+        return str(self.order("translate", router=router, hosts=names))
 
     @property
     def hosts(self) -> tuple[Host, ...]:

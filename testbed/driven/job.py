@@ -194,8 +194,8 @@ class DrivenNetwork:
         if not at:
             self._loop.run(lambda: False, moment)
 
-    def _do_translate(self, router: str, host: str) -> str:
-        return self._translations.renew(router, host)
+    def _do_translate(self, router: str, hosts: list[str]) -> str:
+        return self._translations.renew(router, hosts)
 
     def _do_sysctls(self, host: str, values: dict[str, str]) -> dict[str, str]:
         return self._live.set_sysctls(host, values)

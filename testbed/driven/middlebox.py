@@ -5,11 +5,13 @@ carrier. Hosts with several interfaces then send by the next one: its routes hav
 and a route without a carrier is not used.
 
 A router translates a host's address to one of the segment behind each other port, both ways
-(tc-nat(8)). Ports stay as they are: every such host has an outer address alone.
+(tc-nat(8)). Ports stay as they are. Hosts that share an outer address send from blocks of ports, by
+which the router finds the host of an answer, as carriers do (RFC 7422, RFC 7597).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from testbed.guest import rtnetlink, shaping
@@ -29,6 +31,7 @@ from topologies.topology_spec import Channel
 
 _METRIC = 2000  # of the second interface; those of IPv6's routes are 1024
 _OUTER = 200  # third number of outer addresses: 10.SEGMENT.200.NUMBER
+_FIRST_PORT, _BLOCK, _BLOCKS = 0x8000, 0x1000, 8  # of hosts that share an outer address
 
 
 def add_spare_routes(live: LiveNetwork) -> None:
@@ -90,38 +93,54 @@ class Translations:
     ports: dict[str, set[str]] = field(default_factory=dict)
     count: int = 0
 
-    def renew(self, router: str, host: str) -> str:
-        """Translate the host to outer addresses of its own, other than before; return the first.
+    def renew(self, router: str, hosts: Sequence[str]) -> str:
+        """Translate the hosts to an outer address behind each port; return the first.
 
-        Raises UsageError for a router that is not between this host and others.
+        The addresses are other than before. Raises UsageError for a router that is not between
+        these hosts and others, and for more hosts than blocks of ports.
         """
         topology = self.live.topology
         if router not in topology.named("router"):
             raise UsageError(f"{router} is no router.", "Choose a chain or another shape with one.")
-        inner = topology.path(router, host)[0]
+        inner = {topology.path(router, host)[0] for host in hosts}
         mine = [interface for interface in interfaces(topology) if interface.port.node == router]
+        outer = [interface for interface in mine if interface.port not in inner]
+        if not outer or len(hosts) > _BLOCKS:
+            problem = f"{router} cannot translate {', '.join(hosts)} to one address."
+            raise UsageError(problem, f"Name at most {_BLOCKS} hosts, and leave a port outside.")
         self.count += 1
-        address = address_of(topology, host)
-        outer = [interface for interface in mine if interface.port != inner]
-        addresses = [self._translate(interface, host, address) for interface in outer]
+        addresses = [self._translate(interface, hosts) for interface in outer]
         return addresses[0]
 
-    def _translate(self, outer: Interface, host: str, address: str) -> str:
+    def _translate(self, outer: Interface, hosts: Sequence[str]) -> str:
         public = f"10.{outer.segment}.{_OUTER}.{self.count}"
         self._tell_neighbours(outer, public)
         known = self.ports.setdefault(outer.port.name, set())
         lines = [] if known else [f"qdisc add dev {outer.port.name} clsact"]
+        for number, host in enumerate(hosts):
+            block = ""
+            if len(hosts) > 1:
+                first = _FIRST_PORT + number * _BLOCK
+                block = f" match ip dport {first} {0x10000 - _BLOCK:#x}"
+                ports = f"{first} {first + _BLOCK - 1}"
+                self.live.set_sysctls(host, {"net.ipv4.ip_local_port_range": ports})
+            lines += self._rules(outer, host, public, block)
+        self.live.batch(outer.port.node, ["tc"], lines)
+        return public
+
+    def _rules(self, outer: Interface, host: str, public: str, block: str) -> Iterator[str]:
+        address = address_of(self.live.topology, host)
+        known = self.ports[outer.port.name]
         rules = {
             "egress": f"match ip src {address}/32 action nat egress {address}/32 {public}",
-            "ingress": f"match ip dst {public}/32 action nat ingress {public}/32 {address}",
+            "ingress": f"match ip dst {public}/32{block} action nat ingress {public}/32 {address}",
         }
         for way, rule in rules.items():
             place = f"dev {outer.port.name} {way} protocol ip pref {self._preference(host)}"
-            lines += [f"filter del {place}"] if host in known else []
-            lines += [f"filter add {place} u32 {rule}"]
+            if host in known:
+                yield f"filter del {place}"
+            yield f"filter add {place} u32 {rule}"
         known.add(host)
-        self.live.batch(outer.port.node, ["tc"], lines)
-        return public
 
     def _preference(self, host: str) -> int:
         return 1 + self.live.topology.named("host").index(host)

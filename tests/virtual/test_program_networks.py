@@ -104,6 +104,23 @@ def test_a_router_translates_a_host_and_renews_its_address(ready_lab) -> None:
             network.translate("h2", "h1")
 
 
+def test_hosts_share_an_outer_address_by_blocks_of_ports(ready_lab) -> None:
+    with serving(star(NEAR), "right") as network:
+        outer = network.translate("center", "left", "top")
+        for _ in range(2):
+            for name in ("left", "top"):
+                seen, own, _ = network.host(name).call(seen_as, "right")
+                assert seen == outer and own != outer
+        rows = network.capture("right").connections
+        assert [int(row["port_a"]) >> 12 for row in rows] == [8, 9, 8, 9]
+        network.translate("center", "top")
+        seen, own, _ = network.host("top").call(seen_as, "right")
+        assert seen not in (own, outer)
+        assert network.host("left").call(seen_as, "right")[0] == outer
+        with pytest.raises(TcplabError, match="cannot translate left, right, top to one"):
+            network.translate("center", "left", "right", "top")
+
+
 def test_a_host_has_settings_of_its_own(ready_lab) -> None:
     with serving(two_hosts(NEAR)) as network:
         network.h1.set_sysctls({"net.ipv4.tcp_congestion_control": "bbr"})
