@@ -51,7 +51,7 @@ COMPARISON = {"tcptrace": "tcptrace"}
 """Tests compare the engine with it."""
 ENGINE = {"cargo": "cargo"}
 """Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
-KINDS = {"test": {**VIRTUAL, **COMPARISON}, "native": {**ALWAYS, **NATIVE}}
+KINDS = {"test": {**VIRTUAL, **COMPARISON, **KERNEL}, "native": {**ALWAYS, **NATIVE}}
 """Tools that tests need, and machines for native runs."""
 
 MORE_TESTS = {
