@@ -105,9 +105,9 @@ class PublishedStudy:
     `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
     six, or its rows are not judged. They count from `first_seed`: a study whose range was chosen
     after runs is judged with other seeds. `processor_seconds` is the cost of one seed of everything
-    in each form on the computer of docs/notes/2026-11-23-guest-cost.md; that of the full form is
-    scaled up from the short one. Studies are listed by `order`, then by name. `reasons` are pairs
-    of a pattern for rows and a text; the first match counts.
+    in each form on two shared cores; that of the full form is scaled up from the short one.
+    Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for rows and a
+    text; the first match counts.
     """
 
     source: str = ""
