@@ -14,7 +14,7 @@ from subprocess import Popen
 from typing import Any
 
 from experiments.proof import CHANGES
-from experiments.spec import ExperimentSpec, Flow, FlowProgram
+from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -31,12 +31,11 @@ from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
 from topologies.addresses import address_of
 from topologies.foundation.errors import TcplabError
 
-_PYTHON = ("/usr/bin/python3", "-B")
 READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
-_RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
+RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
 # KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
 # which patient.c does not wait.
@@ -74,8 +73,7 @@ def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobCont
                 f"Data was still on its way {patience:g} s after the senders had written all, and"
                 " was cut off."
             )
-        own = [_compare(flow, folder, job) for flow in spec.flows if flow.program]
-        cut += filter(None, own)
+        cut += _wrong_bytes(spec, folder, job)
     return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
 
 
@@ -128,7 +126,7 @@ def without_result(flow: Flow, folder: Path) -> str:
     """Return a sentence if the receiver has no result; else empty."""
     output = folder / f"{flow.name}.server.txt"
     text = output.read_text(errors="replace")
-    if _RESULT in text:
+    if RESULT in text:
         return ""
     if _GAVE_UP in text:
         return f"{flow.name}: iperf's server gave up, since the first data took over 4 s to come."
@@ -159,8 +157,9 @@ def _start_server(
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
     if flow.program:
-        words = _write_programs(flow, flow.program, _bytes_to_send(flow, spec), job)
-        return live.start(flow.receiver, words, output, {})
+        from experiments.flow_programs import server_command  # late: an import moves packets
+
+        return live.start(flow.receiver, server_command(flow, live, job), output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
         return live.start(
@@ -174,59 +173,14 @@ def _start_server(
     )
 
 
-def _place(flow: Flow, job: JobContext) -> Path:
-    """Return the folder of a flow's own programs and of what they send."""
-    return job.work / "programs" / flow.name
+def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[str]:
+    """End programs; return sentences about those whose server did not write what was sent."""
+    flows = [flow for flow in spec.flows if flow.program]
+    if not flows:
+        return []
+    from experiments.flow_programs import compare
 
-
-def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
-    """Return the flow's amount; without one, what its link carries at most in its duration."""
-    if flow.amount:
-        return flow.amount.base
-    slowest = spec.topology.bottleneck(flow.sender, flow.receiver)
-    rates = [slowest.bandwidth, *(change.channel.bandwidth for change in spec.changes)]
-    return int(max(rate.base for rate in rates) / 8 * flow.duration.seconds)
-
-
-def _write_programs(flow: Flow, program: FlowProgram, size: int, job: JobContext) -> list[str]:
-    """Write programs and what the client sends; return the command of the server."""
-    from random import Random  # late: packets of other studies depend on what is imported
-
-    place = _place(flow, job)
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "received").unlink(missing_ok=True)  # of the condition before
-    (place / "server.py").write_text(program.server)
-    (place / "client.py").write_text(program.client)
-    (place / "sent").write_bytes(Random(flow.name).randbytes(size))
-    return [*_PYTHON, str(place / "server.py"), str(flow.port), str(place / "received")]
-
-
-def _compare(flow: Flow, folder: Path, job: JobContext) -> str:
-    """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
-    place = _place(flow, job)
-    sent, received = (place / "sent").read_bytes(), place / "received"
-    if flow.amount:
-        waited_for(lambda: received.exists() and received.stat().st_size >= len(sent), READY, 0.1)
-    came = received.read_bytes() if received.exists() else b""
-    right = _length_in_common(sent, came)
-    if came:
-        took = (received.stat().st_mtime_ns - (place / "begun").stat().st_mtime_ns) / 1e9
-        if flow.is_timed_program:  # what stops early gains no rate by that, nor by wrong bytes
-            took, right = max(took, flow.duration.seconds), right if right == len(came) else 0
-        line = f"[  1] 0.0-{took:.6f} sec {right / 1024:.6f} KBytes {8 * right / took:.6f} bits/sec"
-        with (folder / f"{flow.name}.server.txt").open("a") as output:
-            output.write(f"\n{line}\n")
-    if came == sent or (flow.is_timed_program and right == len(came)):
-        return ""
-    return f"{flow.name}: {right:,} of {len(sent):,} bytes came in order, and {len(came):,} came."
-
-
-def _length_in_common(sent: bytes, came: bytes) -> int:
-    """Return how many bytes of both are equal, from the first on."""
-    if sent.startswith(came):
-        return len(came)
-    pairs = enumerate(zip(sent, came, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
+    return [sentence for flow in flows if (sentence := compare(flow, folder, job))]
 
 
 def receive_kib(flows: int) -> int:
@@ -271,10 +225,9 @@ def _start_client(
     environment = job.patience if flow.protocol == "tcp" else {}
     output = folder / f"{flow.name}.client.txt"
     if flow.program:
-        place = _place(flow, job)
-        words = [str(place / "client.py"), arguments[1], arguments[3], str(place / "sent")]
-        (place / "begun").touch()
-        return live.start(flow.sender, [*_PYTHON, *words], output, {})
+        from experiments.flow_programs import client_command
+
+        return live.start(flow.sender, client_command(flow, spec, live, job), output, {})
     return live.start(flow.sender, ["iperf", *arguments], output, environment)
 
 

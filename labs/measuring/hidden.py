@@ -20,7 +20,7 @@ from labs.definition.forecast import (
 )
 from labs.definition.spec import LabSpec, ProgramTest, Question, ScoreTerm
 from labs.definition.written import in_digits
-from labs.measuring.measures import ARRIVED, MeasuredRun, UnknownName
+from labs.measuring.measures import MeasuredRun, UnknownName
 from labs.measuring.references import References
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -96,9 +96,8 @@ def tested_program(
     lab: LabSpec, question: Question, run: MeasuredRun, variables: Mapping[str, float]
 ) -> TestedProgram:
     """Return the stages that a program passed in a run, and its part of the leaderboard."""
-    if reason := _never_arrived(run):
-        return TestedProgram((), reason)
     passed: list[str] = []
+    reason = ""
     for test in question.tests:
         if reason := _failure(test, run, variables):
             break
@@ -107,20 +106,6 @@ def tested_program(
     ranked = board and board.question == question.id and board.needs in passed
     score = _score(board.terms, run, variables) if board and ranked else 0.0
     return TestedProgram(tuple(passed), reason, score)
-
-
-def _never_arrived(run: MeasuredRun) -> str:
-    """Return a sentence if a program wrote more than its datagrams held; empty if not.
-
-    Both programs run on one machine, where a receiver could find the file that is to be sent.
-    """
-    for values in run.seeds[0].values():
-        for name in [key.removesuffix(ARRIVED) for key in values if key.endswith(ARRIVED)]:
-            arrived, wrote = values[name + ARRIVED], values.get(f"{name}.transfer_kbyte", 0.0)
-            if wrote > arrived:
-                came = f"{in_digits(arrived)} KByte arrived in datagrams"
-                return f"The receiver wrote {in_digits(wrote)} KByte, and {came}"
-    return ""
 
 
 def program_value(run: MeasuredRun, text: str) -> float:

@@ -18,7 +18,6 @@ from statistics import median
 from typing import Any
 
 from analysis.measures.evidence import EVENTS, PREFIX, frame_values, line_values
-from analysis.measures.flow_readings import UDP_HEADERS
 from analysis.measures.metrics import columns, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
@@ -34,8 +33,6 @@ _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
 _OF_RUN = {column.name for column in columns().values() if column.of_run}
 _OF_FLOW = {column.name for column in columns().values() if not column.of_run}
-ARRIVED = ".arrived_kbyte"
-"""Ending of the key with the data of a UDP flow's datagrams in the receiver's capture."""
 _WITNESSES = {"ss.bytes_sent", "ss.bytes_retrans", "tcpdump.sender", "tcpdump.receiver"}
 
 
@@ -136,12 +133,7 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
 
 def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
     values: dict[str, float] = {}
-    readings = TrialReadings(run, trial)
-    for flow in readings.by_flow:
-        if flow.flow.protocol == "udp" and flow.crossing:
-            octets = flow.crossing.length[flow.crossing.arrived] - UDP_HEADERS
-            values[f"{flow.flow.name}{ARRIVED}"] = float(octets.sum()) / 1024
-    for row in readings.rows:
+    for row in TrialReadings(run, trial).rows:
         for name, value in row.items():
             if isinstance(value, float | int):
                 key = f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}"

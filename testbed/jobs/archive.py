@@ -166,6 +166,8 @@ _CODE = (
 """What travels into guests, which is more than most jobs import."""
 _LATE = (
     "experiments/exchanges.py",
+    "experiments/flow_programs.py",
+    "testbed/guest/strangers.py",
     "topologies/discipline_parameters.py",
     "topologies/later_disciplines.py",
     "topologies/loss_model.py",
@@ -228,11 +230,11 @@ def _late() -> dict[str, bytes]:
 
 
 def _needs_late(data: Any) -> bool:
-    """Return whether a spec's data has a discipline, parameters, bursts or traffic."""
+    """Return whether a spec's data has a discipline, parameters, bursts, traffic or programs."""
     if isinstance(data, dict):
-        named = data.get("settings") or data.get("exchanges") or data.get("gemodel")
+        named = any(map(data.get, ("settings", "exchanges", "gemodel", "program")))
         later = data.get("discipline") in LATER_NAMES
-        return bool(named) or later or any(map(_needs_late, data.values()))
+        return named or later or any(map(_needs_late, data.values()))
     return isinstance(data, list | tuple) and any(map(_needs_late, data))
 
 

@@ -24,15 +24,6 @@ IN_ORDER = """            while following in kept:
                 file.write(kept.pop(following))
                 following += 1
 """
-COPIER = """import sys, time
-from pathlib import Path
-
-_socket = __import__("socket").socket(2, 2)
-_socket.bind(("", int(sys.argv[1])))
-time.sleep(1)
-Path(sys.argv[2]).write_bytes(Path(sys.argv[0]).with_name("sent").read_bytes())
-time.sleep(100)
-"""
 pytestmark = pytest.mark.virtual
 
 
@@ -83,16 +74,6 @@ def test_the_better_control_passes_more_and_scores_the_same_twice(
     passed = [sum(len(result.passed) for result in each.values()) for each in (first, lazy, wrong)]
     assert passed[0] == 8 > passed[1] > passed[2] == 0
     assert first["rises"].score > lazy["rises"].score == wrong["rises"].score == 0
-
-
-def test_a_receiver_that_copies_the_file_passes_no_test(lab: LabSpec, tmp_path: Path) -> None:
-    folder = programs("lazy", tmp_path / "copier")
-    copier = COPIER + (folder / RECEIVER).read_text()
-    (folder / RECEIVER).write_text(copier)
-    rises = replace(lab, questions=(lab.question("rises"),), leaderboard=None)
-    carried = carry_programs(rises, OwnParts(program=folder), tmp_path / "tries", 1)
-    [(_, result)] = carried["rises"]
-    assert result.passed == () and "arrived in datagrams" in result.reason
 
 
 def test_the_folder_begins_with_programs_that_run(lab: LabSpec, tmp_path: Path) -> None:
