@@ -109,7 +109,8 @@ class ProgramTest:
 
     The value is a CONDITION/KEY, or share(...) or jain(...) of several: the first over the sum, and
     Jain's fairness index. The limits are expressions in the parameters of the network
-    (labs.definition.forecast). Tests are stages: one counts if those before it are passed.
+    (labs.definition.forecast). Tests are stages: one counts if those before it are passed, and
+    earns by its `weight`.
     """
 
     id: str
@@ -118,6 +119,7 @@ class ProgramTest:
     unit: str = ""
     least: str = "0"
     most: str = "1e18"
+    weight: int = 1
 
 
 @dataclass(frozen=True)

@@ -82,11 +82,13 @@ def forecast(
 
 
 def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMark) -> AnswerMark:
-    """Give the share of the tests that the programs passed on the hidden networks."""
+    """Give the share of the tests, by weight, that the programs passed on the hidden networks."""
     if not tested:
         return empty
+    weights = {test.id: test.weight for test in question.tests}
     passed = sum(len(result.passed) for result in tested)
-    share = passed / (len(tested) * len(question.tests))
+    earned = sum(weights[name] for result in tested for name in result.passed)
+    share = earned / (len(tested) * sum(weights.values()))
     notes = [
         f"Network {number}: {result.reason}."
         for number, result in enumerate(tested, 1)

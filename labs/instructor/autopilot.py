@@ -1,8 +1,8 @@
 """How much of a lab can be had without understanding: by copying, and by blind guessing.
 
 The autopilot copies what the package's tools, its files and the student's assignment say: numbers,
-frames, options, an example of a design, and the value of the student's run as the rule of a
-forecast. Texts and pictures, which a person reads, count as wrong.
+frames, options, an example of a design, the value of the student's run as the rule of a forecast,
+and the package's programs. Texts and pictures, which a person reads, count as wrong.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def guessed_share(marker: Marker) -> float:
         for question in lab.questions
         if marker.hidden.get(question.id)
     }
-    return options / lab.points + _earned(marker, rules)
+    return options / lab.points + _earned(replace(marker, tested={}), rules)
 
 
 def _typical(results: Sequence[HiddenResult]) -> float:

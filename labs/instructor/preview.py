@@ -16,13 +16,14 @@ from analysis.rendering.page_files import write
 from labs.definition import catalogue
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
 from labs.definition.key import Key
+from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED, copied_share, guessed_share
 from labs.instructor.lint import WORDS_A_MINUTE, lint, working_time
-from labs.measuring.hidden import HiddenResults
-from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out
+from labs.measuring.hidden import HiddenResults, TestedPrograms
+from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
@@ -58,6 +59,8 @@ class LabPreview:
     keys: Sequence[Key]
     seconds: float
     hidden: HiddenResults = field(default_factory=dict)
+    packaged: TestedPrograms = field(default_factory=dict)
+    """The results of the programs that the package has."""
 
     @property
     def shown(self) -> list[bool]:
@@ -76,7 +79,8 @@ class LabPreview:
         tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
         pairs = zip(self.carried, self.keys, strict=True)
         markers = (marker_of(self.lab, key, tolerance, runs.variant) for runs, key in pairs)
-        return [replace(marker, pictures=pictures, hidden=self.hidden) for marker in markers]
+        known = {"pictures": pictures, "hidden": self.hidden, "tested": self.packaged}
+        return [replace(marker, **known) for marker in markers]
 
     @property
     def copied(self) -> float:
@@ -128,9 +132,11 @@ def run_variants(
     begun = time.monotonic()
     carried = carry_out(lab, drawn, out, workers)
     keys = [runs.key(lab) for runs in carried]
-    forecasts = any(question.kind == "forecast" for question in lab.questions)
-    hidden = carry_hidden(lab, course, out, workers) if forecasts else {}
-    return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden)
+    kinds = {question.kind for question in lab.questions}
+    hidden = carry_hidden(lab, course, out, workers) if kinds & {"forecast"} else {}
+    tested = carry_programs(lab, NO_PARTS, out, workers) if kinds & {"program"} else {}
+    packaged = {name: [result for _, result in results] for name, results in tested.items()}
+    return LabPreview(lab, carried, keys, time.monotonic() - begun, hidden, packaged)
 
 
 _HANDOUTS = 3
