@@ -112,18 +112,19 @@ class ConnectionChoice:
 
 def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     """The reading with these connections alone. Raises UsageError for one that it has not."""
-    connections, packets = reading.connection_table, reading.packet_table
+    connections = reading.connection_table
     missing = sorted(set(numbers) - set(connections["connection"].to_list()))
     if missing:
         height = len(connections)
         has = f"It has {height:,}, numbered from 1." if height else "No TCP connection is in it."
         words = short_numbers.listed([str(number) for number in missing])
         raise UsageError(f"{reading.file.path} has no connection {words}.", has)
-    return replace(
-        reading,
-        connection_table=_with_number(connections, numbers),
-        packet_table=None if packets is None else _with_number(packets, numbers),
-    )
+    names = ("connection_table", "packet_table", "limit_table")
+    tables = {name: getattr(reading, name) for name in names}
+    chosen: dict[str, Any] = {
+        name: table and _with_number(table, numbers) for name, table in tables.items()
+    }
+    return replace(reading, **chosen)
 
 
 def _with_number(table: ColumnTable, numbers: Sequence[int]) -> ColumnTable:

@@ -63,17 +63,16 @@ def _listed(entries: Iterator[object], indent: int | None, margin: int) -> Itera
 
 FORMATS = (
     *("html", "csv", "json", "parquet", "ndjson", "directions"),
-    *("packets", "events", "png", "svg"),
+    *("packets", "limits", "events", "png", "svg"),
 )
 """What --write takes, in the order of its description.
 
 html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .parquet and .ndjson;
-directions is directions.csv; packets is packets.parquet; events is events.csv; png and svg are
-pictures.
+directions, limits and events are CSV; packets is packets.parquet; png and svg are pictures.
 """
 USUAL = "html,csv"
 GRAPHS = frozenset({"html", "png", "svg"})
-OF_PACKETS = GRAPHS | {"packets", "events"}
+OF_PACKETS = GRAPHS | {"packets", "limits", "events"}
 """What needs a row per packet, and so memory that grows with the file."""
 _OF_FRAMES = {"parquet", "packets"}
 """What Polars writes."""
@@ -156,6 +155,8 @@ def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, pa
         yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
     if "packets" in wanted and packets is not None:
         yield "packets.parquet", _parquet(_with_words(packets))
+    if "limits" in wanted and reading.limit_table is not None:
+        yield "limits.csv", map(str.encode, reading.limit_table.csv_parts())
     if "events" in wanted and packets is not None:
         from analysis.analyze import events
 
@@ -197,7 +198,7 @@ def write_graphs(
     from analysis.graphs.pictures import write_pictures
 
     captures = [
-        graphs.Capture(label, reading.packet_table, reading.connection_table)
+        graphs.Capture.of(label, reading)
         for label, reading in readings
         if reading.packet_table is not None
     ]

@@ -17,7 +17,7 @@ from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFac
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.many import USUAL, ManyShown, show_many
 from analysis.analyze.verdict import verdict
-from analysis.flows.columns import EXCHANGES, KINDS, OURS, PACKETS, TCPTRACE
+from analysis.flows.columns import EXCHANGES, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 
 FEW = 3
 """Connections up to which each has a block of its own."""
@@ -189,6 +189,7 @@ def print_columns(console: Console) -> None:
         ("Connections, as tcptrace names them", TCPTRACE),
         ("Connections, further columns", OURS),
         ("Packets", PACKETS),
+        ("Limits", INTERVALS),
         ("Requests and answers", EXCHANGES),
     ):
         suffix = {True: "_a2b, _b2a", False: ""}

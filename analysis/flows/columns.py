@@ -81,6 +81,8 @@ OURS = _columns("connections")
 """Further columns of a connection."""
 PACKETS = _columns("packets")
 """The columns of one row per segment."""
+INTERVALS = _columns("limits")
+"""The columns of one row per interval and cause that limited a sender."""
 EXCHANGES = _columns("exchanges")
 """The columns of one row per request and answer."""
 

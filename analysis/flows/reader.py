@@ -87,7 +87,7 @@ class FileFacts:
 class Reading:
     """One capture with the facts of its file: a row a connection and, if asked for, a TCP segment.
 
-    `connections` and `packets` are data frames of Polars; without Polars they raise UsageError.
+    `connections`, `packets` and `limits` are frames of Polars; without it they raise UsageError.
     """
 
     connection_table: ColumnTable
@@ -95,6 +95,8 @@ class Reading:
     file: FileFacts
     udp: tuple[dict[str, Any], ...] = ()
     """Flows of UDP, with what QUIC's headers show; times in ns."""
+    limit_table: ColumnTable | None = None
+    """With packets, the times in which each cause limited a sender."""
 
     @cached_property
     def connections(self) -> polars.DataFrame:
@@ -103,6 +105,10 @@ class Reading:
     @cached_property
     def packets(self) -> polars.DataFrame | None:
         return None if self.packet_table is None else self.packet_table.to_polars()
+
+    @cached_property
+    def limits(self) -> polars.DataFrame | None:
+        return None if self.limit_table is None else self.limit_table.to_polars()
 
 
 @cache
@@ -128,7 +134,7 @@ def read(
     compatible: bool = False,
     period: CapturePeriod | None = None,
 ) -> Reading:
-    """Read the connections (and `packets`) in the capture at `path`, or in a period of it.
+    """Read the connections (and `packets` and limits) in the capture at `path`, or in a period.
 
     The format is pcap or pcapng, plain, gzip, zstd, bzip2, xz or lz4; a pipe is read too.
 
@@ -138,11 +144,12 @@ def read(
     """
     results, facts = columns(path, packets, partial, compatible, period)
     # NumPy takes longer to load than a million packets to read.
-    from analysis.flows.tables import connections_table, packets_table
+    from analysis.flows.tables import connections_table, limits_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
+    limits = limits_table(results["limits"]) if packets else None
     connections = connections_table(results["connections"])
-    return Reading(connections, table, facts, tuple(rows(results["udp"])))
+    return Reading(connections, table, facts, tuple(rows(results["udp"])), limits)
 
 
 def columns(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from analysis.flows.columns import OURS, PACKETS, TCPTRACE, Handed, connection_names
+from analysis.flows.columns import INTERVALS, OURS, PACKETS, TCPTRACE, Handed, connection_names
 from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
 
 _TYPES: dict[str, DTypeLike] = {
@@ -53,6 +53,12 @@ def connections_table(columns: Mapping[str, Handed]) -> ColumnTable:
         return ColumnTable({name: TableColumn(np.empty(0, types[name])) for name in names})
     height = _length(columns["connection"])
     return ColumnTable({name: _column(columns[name], height, types[name]) for name in names})
+
+
+def limits_table(columns: Mapping[str, Handed]) -> ColumnTable:
+    """The times in which each cause limited a sender."""
+    arrays = {column.name: _array(columns[column.name]) for column in INTERVALS}
+    return ColumnTable({name: TableColumn(values) for name, values in arrays.items()})
 
 
 def packets_table(pieces: Sequence[MutableMapping[str, Handed]]) -> ColumnTable:

@@ -1,6 +1,6 @@
 """Graphs of captures: one page with everything, and pictures for a text.
 
-    captures = [graphs.Capture("h1-eth0", read.packet_table, read.connection_table)]
+    captures = [graphs.Capture.of("h1-eth0", read)]
     Path("graphs.html").write_text(graphs.page("SACK on", captures))
 
 A file a graph turns packets into layers of marks (`Graph`); two renderers draw any graph.

@@ -4,14 +4,17 @@ The tables' columns are defined in analysis/flows/columns.csv. Times become ns s
 all captures of one page share, so that their graphs can stand above each other.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND
+from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, Truths, Whole
 
@@ -31,6 +34,14 @@ class Capture:
     label: str
     packet_table: ColumnTable
     connection_table: ColumnTable
+    limit_table: ColumnTable | None = None
+
+    @classmethod
+    def of(cls, label: str, reading: Reading) -> Capture:
+        """Return the capture of a reading with packets."""
+        assert reading.packet_table is not None
+        tables = reading.packet_table, reading.connection_table, reading.limit_table
+        return cls(label, *tables)
 
     @property
     def start(self) -> int:
@@ -83,6 +94,16 @@ class SackBlocks:
 
 
 @dataclass(frozen=True)
+class LimitIntervals:
+    """Times of `causes` that limited a sender; `duration` is less than the interval if shared."""
+
+    since: Whole
+    until: Whole
+    duration: Whole
+    causes: NDArray[np.object_]
+
+
+@dataclass(frozen=True)
 class CaptureDirection:
     """Segments of one end and the other end's answers; `start` is the page's, ns since 1970."""
 
@@ -96,6 +117,7 @@ class CaptureDirection:
     sent: SentSegments
     answers: Acknowledgements
     blocks: SackBlocks
+    limits: LimitIntervals | None = None
 
     @property
     def name(self) -> str:
@@ -136,8 +158,12 @@ def directions(
     connections = capture.connection_table.select("connection", *_FACTS)
     ours = of_connections(connections, np.unique(packets["connection"].values))
     facts = {row["connection"]: row for row in ours.as_rows()}
+    limits = capture.limit_table.parts("connection") if capture.limit_table else {}
     both_ways = [
-        _direction(capture.label, facts.get(connection, {}), forward, both, begin)
+        replace(
+            _direction(capture.label, facts.get(connection, {}), forward, both, begin),
+            limits=_limits(limits.get(connection), forward, begin),
+        )
         for connection, both in packets.sorted_by("time").parts("connection").items()
         for forward in (True, False)
     ]
@@ -198,6 +224,14 @@ def _direction(
         _answers(answers, start),
         _blocks(answers, start),
     )
+
+
+def _limits(table: ColumnTable | None, forward: bool, start: int) -> LimitIntervals | None:
+    if table is None:
+        return None
+    own = table.rows(table["forward"].values == forward)
+    times = own.whole("since") - start, own.whole("until") - start, own.whole("time")
+    return LimitIntervals(*times, own["cause"].values)
 
 
 def _sent(own: ColumnTable, start: int) -> SentSegments:

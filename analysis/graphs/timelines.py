@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.graphs.capture import CaptureDirection, SackBlocks, SentSegments
+from analysis.graphs.capture import CaptureDirection, LimitIntervals, SackBlocks, SentSegments
 from analysis.graphs.layers import BYTES, SEQUENCE, Axis, Graph, Layer, Shape, graph
 from analysis.graphs.mark_rows import rows_by_look, taken
 from analysis.records.socket_samples import SocketSample
@@ -46,6 +46,39 @@ def _reported(blocks: SackBlocks, duplicate: bool) -> Layer:
     some = taken(blocks, blocks.duplicate == duplicate)
     look = "dsack" if duplicate else "sack"
     return Layer(look, "bars", some.time, some.left, some.right, fields={"record": some.number})
+
+
+LIMITS_CAPTION = (
+    "Cause that limits the sender at each time. Intervals too short to be kept one by one share"
+    " their height."
+)
+_LIMIT_LOOKS = ("limit_receiver", "limit_network", "limit_waiting", "limit_idle")
+
+
+def draw_limits(direction: CaptureDirection) -> Graph:
+    """Draw a band of boxes, each as high as its cause's share of the interval."""
+    share = Axis("share of the time", "%", 100.0, zero=True)
+    layers = [_limit_layer(direction.limits, look) for look in _LIMIT_LOOKS if direction.limits]
+    return graph("limits", "Limited by", LIMITS_CAPTION, share, *layers, height=120)
+
+
+def _limit_layer(limits: LimitIntervals, look: str) -> Layer:
+    rows = limits.causes == look.removeprefix("limit_")
+    shares = limits.duration / (limits.until - limits.since)
+    # Rows of one interval follow each other: each stands on those before it.
+    first = np.flatnonzero(np.diff(limits.since, prepend=limits.since[:1] - 1))
+    tops = np.cumsum(shares)
+    below = np.repeat((tops - shares)[first], np.diff(first, append=len(shares)))
+    top = (tops - below)[rows]
+    return Layer(
+        look,
+        "boxes",
+        limits.since[rows],
+        top - shares[rows],
+        top,
+        limits.until[rows],
+        {"microseconds": limits.duration[rows] // 1000},
+    )
 
 
 RATE = Axis("rate", "bit/s", 8e9, zero=True)

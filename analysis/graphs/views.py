@@ -141,6 +141,7 @@ def _worth_showing(directions: Sequence[CaptureDirection]) -> list[CaptureDirect
 
 def _own(direction: CaptureDirection, samples: Sequence[SocketSample]) -> tuple[Graph, ...]:
     return (
+        timelines.draw_limits(direction),
         timelines.draw_segments(direction),
         timelines.draw_throughput(direction),
         timelines.draw_rtt(direction, samples),

@@ -48,8 +48,7 @@ def sent(trial: Measured) -> CaptureDirection | None:
 
 
 def _capture(end: End) -> graphs.Capture:
-    assert end.reading.packet_table is not None
-    return graphs.Capture(end.interface, end.reading.packet_table, end.reading.connection_table)
+    return graphs.Capture.of(end.interface, end.reading)
 
 
 def _samples(trial: Measured) -> Samples:

@@ -244,6 +244,8 @@ def test_what_is_written_is_what_was_asked_for_and_can_be_read_again(tmp_path: P
         json.loads((tmp_path / "connections.json").read_text())["file"]["packets"]
         == read.file.packets
     )
+    assert read.limits is not None
+    assert pl.read_csv(tmp_path / "limits.csv").height == read.limits.height > 0
     assert "10.0.0.1:37544" in (tmp_path / "graphs.html").read_text()
     assert (
         (tmp_path / "pictures" / "h1-eth0_1_a2b_time_sequence.png")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
-from tests.analysis.captures import MadeCapture, MadeFlow
+from analysis import flows
+from tests.analysis.captures import MadeCapture, MadeFlow, nanoseconds
+from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, PSH
 from tests.analysis.looking import Look, only_connection
 
@@ -152,3 +157,71 @@ def test_a_sender_without_data_in_flight_is_not_busy(look: Look) -> None:
     fill(flow, 3.0, 4, window=60_000)
     assert seconds(look, flow, "busy") == pytest.approx(2 * TRIP, abs=0.001)
     assert seconds(look, flow, "limited_application") == pytest.approx(2.0 - TRIP, abs=0.001)
+
+
+def alternating(rounds: int) -> MadeFlow:
+    """In turns a sender fills a window, sends less than fits, and a small message, and pauses."""
+    flow, at = opened(), 1.0
+    for number in range(rounds):
+        size, count, window = [(FULL, 4, 4 * FULL), (FULL, 8, 60_000), (300, 1, 60_000)][number % 3]
+        flow.a.burst(at, count, gap=0.0, size=size)
+        flow.b.ack(at + TRIP, window=window)
+        at += TRIP + 0.01
+    return flow
+
+
+def sums(reading: flows.Reading) -> Counter[tuple[int, bool, str]]:
+    """Return the time of each cause of each direction, by its intervals."""
+    assert reading.limit_table is not None
+    found: Counter[tuple[int, bool, str]] = Counter()
+    for row in reading.limit_table.as_rows():
+        assert 0 < row["time"] <= row["until"] - row["since"]
+        found[row["connection"], row["forward"], row["cause"]] += row["time"]
+    return found
+
+
+def has_the_columns(reading: flows.Reading) -> bool:
+    """Return whether the intervals add up to the columns, to the nanosecond."""
+    found = sums(reading)
+    for row in reading.connection_table.as_rows():
+        for forward, way in ((True, "a2b"), (False, "b2a")):
+            names = ("receiver", "network", "idle", "waiting")
+            receiver, network, idle, waiting = (
+                found.pop((row["connection"], forward, name), 0) for name in names
+            )
+            columns = {"receiver": receiver, "network": network, "idle": idle}
+            columns["application"] = idle + waiting
+            if any(row[f"limited_{name}_{way}"] != time for name, time in columns.items()):
+                return False
+    return not found
+
+
+def test_intervals_say_when_each_cause_limited(look: Look) -> None:
+    """An edge that closes, and a pause: each interval is where the capture puts it."""
+    flow = opened()
+    fill(flow, 1.0, 4, window=4 * FULL)
+    fill(flow, 1.04, 4, window=60_000)
+    fill(flow, 3.0, 4, window=60_000)
+    table = look(flow).limit_table
+    assert table is not None
+    found = [(row["cause"], row["since"], row["until"]) for row in table.as_rows()]
+    times = [nanoseconds(at) for at in (1.0, 1.04, 1.08, 3.0, 3.04)]
+    causes = ("network", "receiver", "idle", "network")
+    assert found == [*zip(causes, times, times[1:], strict=False)]
+
+
+@pytest.mark.parametrize("rounds", [30, 6000])
+def test_intervals_add_up_to_the_columns_and_are_bounded(look: Look, rounds: int) -> None:
+    reading = look(alternating(rounds))
+    assert reading.limit_table is not None
+    assert len(sums(reading)) == 4
+    assert has_the_columns(reading)
+    assert rounds < len(reading.limit_table) or rounds > len(reading.limit_table) > 1000
+
+
+@pytest.mark.parametrize("file", sorted(SAMPLE.glob("raw/*/*/*.pcap")), ids=lambda file: file.stem)
+def test_intervals_of_a_run_add_up_at_both_ends(file: Path) -> None:
+    """At the receiver the rounds of a far sender are judged."""
+    reading = flows.read(file, packets=True)
+    assert sums(reading)
+    assert has_the_columns(reading)

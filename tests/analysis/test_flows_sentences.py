@@ -24,7 +24,7 @@ def test_bytes_in_flight_fall_when_acks_come(tmp_path: Path) -> None:
     flow.b.ack(0.16)
     read = flows.read(flow.capture.write(tmp_path), packets=True)
     assert read.packet_table is not None
-    capture = Capture("made", read.packet_table, read.connection_table)
+    capture = Capture.of("made", read)
     drawn = draw_in_flight(directions(capture)[0])
     (layer,) = [layer for layer in drawn.layers if layer.look == "in_flight"]
     assert list(layer.y)[-4:] == [4000, 2000, 1000, 0]

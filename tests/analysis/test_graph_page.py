@@ -64,6 +64,29 @@ def test_every_segment_of_a_small_capture_is_drawn(page: Page, tmp_path: Path, m
     assert ("rto" in drawn or "fast" in drawn) == (made.loss > 0 and not made.sack)
 
 
+def test_the_band_of_limits_stands_above_the_graphs_and_shares_their_time(
+    page: Page, tmp_path: Path
+) -> None:
+    """A window of four segments limits from 1.04 to 1.08 s: there the band has its colour."""
+    flow = MadeCapture().flow(scales=(0, 0)).open()
+    flow.b.ack(0.5, window=60_000)
+    for at in (1.0, 1.04, 1.08):
+        flow.a.burst(at, 4, gap=0.0, size=1448)
+        flow.b.ack(at + 0.04, window=4 * 1448)
+    read = flows.read(flow.capture.write(tmp_path), packets=True)
+    _open(page, tmp_path, [graphs.Capture.of("made", read)])
+    assert page.run("tcplabGraphs.board.plots[0].graph.key") == "limits"
+    drawn = page.run("tcplabGraphs.counts()")["limits"]
+    assert drawn == {"limit_receiver": 1, "limit_network": 1}
+    colours = page.run(
+        "(() => { const {canvas, current: frame} = tcplabGraphs.board.plots[0];"
+        "const row = canvas.getContext('2d').getImageData(0, frame.Y(0.5), canvas.width, 1).data;"
+        "return [1.02e9, 1.06e9].map((at) => Math.floor(frame.X(at)))"
+        ".map((x) => [...row.slice(4 * x, 4 * x + 3)]) })()"
+    )
+    assert colours == [[0, 0x72, 0xB2], [0xE6, 0x9F, 0]]
+
+
 CTRL = 2
 """Of Input.dispatchMouseEvent in the DevTools protocol."""
 
@@ -238,7 +261,7 @@ def test_lines_and_rates_are_of_all_packets_at_every_zoom(
                 flow.b.ack(0.11 + number * 250e-6 + port * 1e-5)
     read = flows.read(capture.write(tmp_path), packets=True)
     assert read.packet_table is not None
-    _open(page, tmp_path, [graphs.Capture("made", read.packet_table, read.connection_table)])
+    _open(page, tmp_path, [graphs.Capture.of("made", read)])
     page.run("tcplabGraphs.zoom(1.6e8, 2.4e8)")
     steps = "layer.y.slice(1).map((y, at) => y - layer.y[at])"
     layer = (

@@ -103,7 +103,7 @@ def test_half_of_the_places_are_for_connections_in_trouble(tmp_path: Path) -> No
             flow.b.ack(number + 0.95, window=0)
     read = flows.read(made.write(tmp_path), packets=True)
     assert read.packet_table is not None
-    capture = graphs.Capture("made", read.packet_table, read.connection_table)
+    capture = graphs.Capture.of("made", read)
     views = webpage.document([capture])["views"]
     numbers = {int(view["connection"].split(":")[0]) - 1 for view in views}
     assert len(numbers) == SHOWN

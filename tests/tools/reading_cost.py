@@ -46,7 +46,7 @@ engine.analyse(sys.argv[1], False, False); print(time.perf_counter() - begun)
 _PAGE = """
 import sys; from analysis import flows, graphs
 read = flows.read(sys.argv[1], packets=True)
-graphs.page('made', [graphs.Capture('made', read.packet_table, read.connection_table)])
+graphs.page('made', [graphs.Capture.of('made', read)])
 """
 
 

@@ -19,7 +19,7 @@ import click
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 import testbed
-from analysis.flows.columns import KINDS, OURS, PACKETS, TCPTRACE
+from analysis.flows.columns import INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 from analysis.measures.evidence import EVENTS
 from analysis.measures.metrics import columns, measures, terms
 from experiments.harness.definition.catalogue import Experiment, catalogue
@@ -70,6 +70,7 @@ def reference(root: click.Group, program: str) -> dict[str, str]:
         "ours": OURS,
         "tcptrace": TCPTRACE,
         "packets": PACKETS,
+        "intervals": INTERVALS,
         "kinds": KINDS,
     }
     context = click.Context(root, info_name=program, **root.context_settings)

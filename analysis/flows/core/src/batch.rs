@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(table.connections.len(), connections as usize);
         for entry in table.connections {
             let urgent = (0..20).filter(|turn| (entry.pair + turn * connections) % 7 == 0).count();
-            let a = entry.counted(false).a;
+            let a = entry.counted((false, false)).a;
             assert_eq!(a.data_packets, 20);
             assert_eq!(a.rare.map_or(0, |rare| rare.urgent_bytes), urgent as u64);
         }

@@ -39,7 +39,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    pub fn new(time: i64) -> Connection {
+    /// With `keeps_limits` the intervals of each limit are kept.
+    pub fn new(time: i64, keeps_limits: bool) -> Connection {
         let mut connection = Connection {
             first_time: time,
             last_time: time,
@@ -52,8 +53,10 @@ impl Connection {
             a: Direction::default(),
             b: Direction::default(),
         };
-        connection.a.usage = Usage::since(time);
-        connection.b.usage = Usage::since(time);
+        for direction in [&mut connection.a, &mut connection.b] {
+            direction.usage = Usage::since(time);
+            direction.limited.history = keeps_limits.then(Box::default);
+        }
         connection
     }
 

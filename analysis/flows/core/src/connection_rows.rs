@@ -4,6 +4,7 @@ use crate::column_frame::{ColumnName, Frame};
 use crate::connection::Connection;
 use crate::direction::{Direction, RareCounters};
 use crate::kind;
+use crate::limit_history::LimitRows;
 use crate::round_trips::Sums;
 use crate::rtt_samples::{Histogram, Samples};
 use crate::usage::limit;
@@ -30,8 +31,15 @@ const LIMITS: [(u8, &str); 4] = [
     (limit::IDLE, "idle"),
 ];
 
-/// Adds the connection as the next row.
-pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, compatible: bool) {
+/// Adds the connection as the next row, and the intervals of its limits if they were kept.
+pub fn add(
+    frame: &mut Frame,
+    limits: &mut LimitRows,
+    identity: Identity,
+    connection: &mut Connection,
+    compatible: bool,
+) {
+    let number = identity.number as u32;
     let end = connection.last_time;
     let (clock, packet) = (connection.clock, connection.last_packet as u32);
     let (a, b) = (&mut connection.a, &mut connection.b);
@@ -46,6 +54,11 @@ pub fn add(frame: &mut Frame, identity: Identity, connection: &mut Connection, c
         let scaled = a.window_restarted && b.window_restarted;
         Part { frame, this, other, ending, compatible, scaled, began: connection.first_time, end }
             .add();
+    }
+    for (forward, this) in [(true, a), (false, b)] {
+        if let Some(history) = &this.limited.history {
+            limits.add(number, forward, history);
+        }
     }
     connection.a.go_on(kept.0);
     connection.b.go_on(kept.1);

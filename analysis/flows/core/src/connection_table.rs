@@ -28,6 +28,9 @@ pub struct TableEntry {
     state: State,
 }
 
+/// Whether tcptrace's definitions count, and whether the intervals of limits are kept.
+pub type Modes = (bool, bool);
+
 /// With the number of its record.
 type KeptSegment = (Segment, RareFields, u64);
 
@@ -68,15 +71,17 @@ impl TableEntry {
     pub fn look(&mut self, compatible: bool, see: impl FnOnce(&mut Connection)) {
         match &mut self.state {
             State::Counted(connection) => see(connection),
-            State::Kept(segments) => see(&mut replay(self.turned, segments, compatible, None)),
+            State::Kept(segments) => {
+                see(&mut replay(self.turned, segments, (compatible, false), None))
+            }
         }
     }
 
     /// What is counted of the connection, with the packets that were only kept so far.
-    pub fn counted(self, compatible: bool) -> Box<Connection> {
+    pub fn counted(self, modes: Modes) -> Box<Connection> {
         match self.state {
             State::Counted(connection) => connection,
-            State::Kept(segments) => replay(self.turned, &segments, compatible, None),
+            State::Kept(segments) => replay(self.turned, &segments, modes, None),
         }
     }
 }
@@ -104,11 +109,11 @@ fn keep(segments: &mut Vec<KeptSegment>, kept: KeptSegment) {
 fn replay(
     turned: bool,
     segments: &[KeptSegment],
-    compatible: bool,
+    (compatible, keeps_limits): Modes,
     mut last: Option<Place>,
 ) -> Box<Connection> {
-    let mut connection =
-        Box::new(Connection::new(segments.first().map_or(0, |(segment, ..)| segment.time)));
+    let began = segments.first().map_or(0, |(segment, ..)| segment.time);
+    let mut connection = Box::new(Connection::new(began, keeps_limits));
     for (at, (segment, rare, number)) in segments.iter().enumerate() {
         let without = Place { number: *number, connection: 0, compatible, rows: None };
         let place = if at + 1 == segments.len() { last.take() } else { None };
@@ -160,7 +165,7 @@ impl Table {
             let is_kept = may_keep(segments.len(), segment, has_row);
             keep(segments, (*segment, *rare, number));
             if has_row || !is_kept {
-                let connection = replay(entry.turned, segments, compatible, Some(place));
+                let connection = replay(entry.turned, segments, (compatible, has_row), Some(place));
                 if !is_kept {
                     entry.state = State::Counted(connection);
                 }
@@ -345,7 +350,7 @@ impl Table {
             State::Counted(connection) => {
                 connection.ended_before(segment, forward, self.compatible)
             }
-            State::Kept(segments) => replay(entry.turned, segments, self.compatible, None)
+            State::Kept(segments) => replay(entry.turned, segments, (self.compatible, false), None)
                 .ended_before(segment, forward, self.compatible),
         }
     }

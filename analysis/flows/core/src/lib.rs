@@ -22,6 +22,7 @@ pub mod growing;
 pub mod handshake;
 pub mod ip_layer;
 pub mod kind;
+pub mod limit_history;
 pub mod link_layer;
 pub mod losses;
 pub mod networks;

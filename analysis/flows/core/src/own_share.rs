@@ -105,7 +105,8 @@ mod tests {
         table.absorb(share.counted());
         let places = table.connections.iter().map(|entry| (entry.number, entry.pair));
         assert!(places.eq((0..10).map(|pair| (pair + 1, pair))));
-        let counts = table.connections.into_iter().map(|entry| entry.counted(false).a.data_packets);
+        let counts =
+            table.connections.into_iter().map(|entry| entry.counted((false, false)).a.data_packets);
         assert!(counts.eq([20; 10]));
     }
 

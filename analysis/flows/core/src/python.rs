@@ -5,6 +5,7 @@ use crate::column_frame::{Column, Frame, Values};
 use crate::connection_table::{Table, TableEntry};
 use crate::deduplication::Unwritten;
 use crate::growing::GrowingCapture;
+use crate::limit_history::LimitRows;
 use crate::link_layer::NAMES;
 use crate::networks::Networks;
 use crate::packet_parser::{Facts, Moment, PacketParser, Period};
@@ -52,7 +53,7 @@ fn analyse(
     facts.set_item("bytes", reading.bytes)?;
     fault(&facts, reading.fault)?;
     file(&facts, &reading.facts)?;
-    let frame = py.allow_threads(|| frame(&mut table, &reading));
+    let (frame, limits) = py.allow_threads(|| frames(&mut table, &reading));
     facts.set_item("connections", columns(py, frame.columns)?)?;
     let datagrams = reading.datagrams.frame(&reading.networks);
     facts.set_item("udp", columns(py, datagrams.columns)?)?;
@@ -62,6 +63,7 @@ fn analyse(
             pieces.append(packets_piece(py, &piece)?)?;
         }
         facts.set_item("packets_pieces", pieces)?;
+        facts.set_item("limits", limit_columns(py, &limits)?)?;
         facts.set_item("copies", rows.copies)?;
     }
     Ok(facts)
@@ -128,19 +130,20 @@ fn file(made: &Bound<'_, PyDict>, facts: &Facts) -> PyResult<()> {
     made.set_item("ignored", ignored)
 }
 
-/// The connections' frame; each connection's memory is freed with its row.
-fn frame(table: &mut Table, reading: &Reading) -> Frame {
-    let mut frame = Frame::new(table.connections.len());
-    let compatible = table.compatible;
+/// The connections' frame, and with rows of packets the intervals of their limits. Each
+/// connection's memory is freed with its row.
+fn frames(table: &mut Table, reading: &Reading) -> (Frame, LimitRows) {
+    let (mut frame, mut limits) = (Frame::new(table.connections.len()), LimitRows::default());
+    let (compatible, keeps_limits) = (table.compatible, table.rows.is_some());
     for known in std::mem::take(&mut table.connections) {
         let identity = identity(&known, &reading.pairs, &reading.networks);
-        let mut connection = known.counted(compatible);
+        let mut connection = known.counted((compatible, keeps_limits));
         if let (true, Some(last)) = (compatible, reading.facts.last) {
             connection.idle_until(last);
         }
-        connection_rows::add(&mut frame, identity, &mut connection, compatible);
+        connection_rows::add(&mut frame, &mut limits, identity, &mut connection, compatible);
     }
-    frame
+    (frame, limits)
 }
 
 fn identity(known: &TableEntry, pairs: &Pairs, networks: &Networks) -> Identity {
@@ -189,11 +192,11 @@ impl Follower {
 
 /// As `frame`, of connections that go on.
 fn present_frame(table: &mut Table, parser: &PacketParser) -> Frame {
-    let mut frame = Frame::new(table.connections.len());
+    let (mut frame, mut limits) = (Frame::new(table.connections.len()), LimitRows::default());
     for known in &mut table.connections {
         let identity = identity(known, &parser.pairs, parser.networks());
         known.look(false, |connection| {
-            connection_rows::add(&mut frame, identity, connection, false);
+            connection_rows::add(&mut frame, &mut limits, identity, connection, false);
         });
     }
     frame
@@ -221,6 +224,20 @@ fn columns<'py>(py: Python<'py>, columns: Vec<Column>) -> PyResult<Bound<'py, Py
 
 fn bytes<'py, T: bytemuck::NoUninit>(py: Python<'py>, values: &[T]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, bytemuck::cast_slice(values))
+}
+
+fn limit_columns<'py>(py: Python<'py>, rows: &LimitRows) -> PyResult<Bound<'py, PyDict>> {
+    let made = PyDict::new(py);
+    let numbers = |name: &str, kind: &str, values: Bound<'py, PyBytes>| {
+        made.set_item(name, (kind, values, PyBytes::new(py, b"")))
+    };
+    numbers("connection", "uint32", bytes(py, &rows.connection))?;
+    numbers("forward", "bool", bytes(py, &rows.forward))?;
+    made.set_item("cause", ("text", PyList::new(py, &rows.cause)?, PyBytes::new(py, b"")))?;
+    numbers("since", "int64", bytes(py, &rows.since))?;
+    numbers("until", "int64", bytes(py, &rows.until))?;
+    numbers("time", "int64", bytes(py, &rows.time))?;
+    Ok(made)
 }
 
 fn packets_piece<'py>(py: Python<'py>, piece: &Piece) -> PyResult<Bound<'py, PyDict>> {

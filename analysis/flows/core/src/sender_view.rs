@@ -93,10 +93,10 @@ pub fn pass(this: &mut Direction, size: i64, now: i64, packet: u32, stamp: Optio
         let answered = (this.last_data + rounds.trip).max(rounds.mark).min(now);
         let is_pause = now - answered > rounds.trip / 2;
         let busy_end = if is_pause { answered } else { now };
-        this.limited.add(busy(this, &rounds, size), busy_end - rounds.mark, packets);
+        this.limited.add(busy(this, &rounds, size), (rounds.mark, busy_end), packets);
         if is_pause {
             let state = pause(this, size);
-            this.limited.add(state, now - answered, packets);
+            this.limited.add(state, (answered, now), packets);
             rounds.timeouts += if state == limit::NETWORK { now - answered } else { 0 };
         }
     }

@@ -1,5 +1,6 @@
 //! Bytes in flight over time, and what limited the sender meanwhile.
 
+use crate::limit_history::LimitHistory;
 use crate::sender_view::NEVER;
 
 /// What limits a sender (docs/analysis.md): nothing more to come, the receiver's window, the
@@ -12,19 +13,24 @@ pub mod limit {
     pub const APPLICATION: u8 = 4;
 }
 
-const STATES: usize = limit::APPLICATION as usize + 1;
+pub const STATES: usize = limit::APPLICATION as usize + 1;
 
 /// How long each state lasted, and the first and the last packet of it.
 #[derive(Clone, Default)]
 pub struct Limited {
     pub times: [i64; STATES],
     pub packets: [(u32, u32); STATES],
+    /// The intervals, where they are asked for.
+    pub history: Option<Box<LimitHistory>>,
 }
 
 impl Limited {
-    pub fn add(&mut self, state: u8, time: i64, packets: (u32, u32)) {
-        let at = usize::from(state).min(STATES - 1);
+    pub fn add(&mut self, state: u8, (since, until): (i64, i64), packets: (u32, u32)) {
+        let (at, time) = (usize::from(state).min(STATES - 1), until - since);
         self.times[at] += time;
+        if let Some(history) = &mut self.history {
+            history.add(at, since, until);
+        }
         if time > 0 {
             let first = if self.packets[at].0 == 0 { packets.0 } else { self.packets[at].0 };
             self.packets[at] = (first, packets.1);
@@ -73,7 +79,7 @@ impl Usage {
     }
 
     pub fn set_state(&mut self, state: u8, clock: i64, packet: u32, limited: &mut Limited) {
-        limited.add(self.state, clock - self.state_since, (self.state_packet, packet));
+        limited.add(self.state, (self.state_since, clock), (self.state_packet, packet));
         (self.state, self.state_since, self.state_packet) = (state, clock, packet);
     }
 }

@@ -280,13 +280,15 @@ function drawMoments(pen, layer, frame) {
   return to - from;
 }
 
-// Filled from (x, y) to (end, top).
+// Filled from (x, y) to (end, top): at least a pixel wide if few are seen. Of many, a pixel has the
+// mixture.
 function drawBoxes(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
+  const least = to - from > frame.width / 4 ? 0 : 1;
   pen.globalAlpha = layer.look.faint ? 0.2 : 1;
   for (let at = from; at < to; at += 1) {
     const [left, top] = [frame.X(layer.x[at]), frame.Y(layer.top[at])];
-    const width = Math.max(1, frame.X(layer.end[at]) - left);
+    const width = Math.max(least, frame.X(layer.end[at]) - left);
     pen.fillRect(left, top, width, Math.max(1, frame.Y(layer.y[at]) - top));
   }
   pen.globalAlpha = 1;

@@ -8,6 +8,7 @@ use _core::connection_rows;
 use _core::connection_table::Table;
 use _core::formats;
 use _core::growing::GrowingCapture;
+use _core::limit_history::LimitRows;
 use _core::packet_records::Fault;
 use _core::pipeline;
 use _core::stream::Source;
@@ -43,16 +44,16 @@ fn read(bytes: &[u8], compatible: bool, packets: bool) -> Option<Outcome> {
         formats::read(&mut source, format, big, parser)
     });
     let connections = table.connections.len();
-    let mut frame = Frame::new(connections);
+    let (mut frame, mut limits) = (Frame::new(connections), LimitRows::default());
     for known in std::mem::take(&mut table.connections) {
         let ends = parsed.pairs.ends(known.pair, known.turned);
         let network = parsed.networks.name(ends.network);
         let identity = Identity { number: known.number as usize, ends, network };
-        let mut connection = known.counted(compatible);
+        let mut connection = known.counted((compatible, table.rows.is_some()));
         if let (true, Some(last)) = (compatible, parsed.facts.last) {
             connection.idle_until(last);
         }
-        connection_rows::add(&mut frame, identity, &mut connection, compatible);
+        connection_rows::add(&mut frame, &mut limits, identity, &mut connection, compatible);
     }
     let facts = parsed.facts;
     let ignored = facts.ignored.to_vec();
