@@ -38,6 +38,12 @@ class VisibleFolders:
         return HostFolders(tuple(self.sources), self.written, self.links)
 
 
+OF_IMAGE = HostFolders(
+    ("/usr", "/etc"), ("/etc",), tuple((link, f"usr{link}") for link in _LINKS), of_image=True
+)
+"""Folders of the lab's image, which are the same on each computer."""
+
+
 def folders_for(
     project: Path, more: Iterable[Path] = (), root: Path | str | None = None
 ) -> VisibleFolders:
@@ -92,13 +98,13 @@ def _tree(root: Path, others: Sequence[Path]) -> VisibleFolders:
     return VisibleFolders(sources, tuple(sources), links)
 
 
-def environment(root: Path | str | None = None) -> dict[str, str]:
-    """Return the environment of programs: fixed, but for the interpreter's folder.
+def environment(foreign: object = None) -> dict[str, str]:
+    """Return the environment of programs: fixed, but for the interpreter's folder if not `foreign`.
 
     The last variable keeps the loader of programs from looking for this processor's features.
     """
     return {
-        "PATH": _PATH if root else f"{Path(sys.prefix) / 'bin'}:{_PATH}",
+        "PATH": _PATH if foreign else f"{Path(sys.prefix) / 'bin'}:{_PATH}",
         "HOME": "/root",
         "USER": "root",
         "LANG": "C.UTF-8",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from experiments.harness.running.lab import lab_on
-from experiments.programs.folders import environment, folders_for
+from experiments.programs.folders import OF_IMAGE, environment, folders_for
 from experiments.programs.link import channel
 from experiments.programs.network import Network
 from testbed.driven.job import DrivenSpec
@@ -43,7 +43,8 @@ class NetworkOptions:
     """Settings of a network other than topology and seed.
 
     `project` is a folder that programs see and may write to, for the guest alone; `folders` are
-    more that they see. `root` is an unpacked system that they see instead of this computer's.
+    more that they see. `root` is an unpacked system that they see instead of this computer's; with
+    `image` they see the lab's, and none of these.
     `sysctls` are of all hosts. `captures` are interfaces of switches and routers, such as r1-eth1,
     that are captured as hosts are. `clock` is the time at the start, in ISO 8601. `patience` are
     wall seconds that an order may take. With cpu="host" computing takes virtual time as it takes
@@ -53,6 +54,7 @@ class NetworkOptions:
     project: Path | str = field(default_factory=Path.cwd)
     folders: tuple[Path | str, ...] = ()
     root: Path | str | None = None
+    image: bool = False
     sysctls: Mapping[str, str] = field(default_factory=dict)
     captures: tuple[str, ...] = ()
     kernel: str = DEFAULT
@@ -110,9 +112,12 @@ def started(
 def _running(
     topology: TopologySpec, seed: int, out: Path, options: NetworkOptions
 ) -> Iterator[Network]:
-    project = Path(options.project).resolve()
-    folders = folders_for(project, map(Path, options.folders), options.root)
-    spec = DrivenSpec(topology, folders.for_guest, tuple(options.sysctls.items()), options.captures)
+    project, sources = Path(options.project).resolve(), dict[str, Path]()
+    seen = OF_IMAGE
+    if not options.image:
+        folders = folders_for(project, map(Path, options.folders), options.root)
+        seen, sources = folders.for_guest, dict(folders.sources)
+    spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures)
     ready = _lab(options.kernel)
     archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
     with claimed_processor() as processor:
@@ -124,14 +129,15 @@ def _running(
             processor,
             sandbox=options.sandbox,
             takes_orders=True,
-            folders=folders.sources,
+            folders=sources,
             clock=_clock(options.clock),
             computing=_computing(options.cpu),
         )
         with guest(settings, compiled_code(ready), archive) as running:
             running.first_message("The network", _BOOT)
-            known = (topology, seed, out, project, environment(options.root), options.patience)
-            python = _ANY_PYTHON if options.root else sys.executable
+            foreign = options.root or options.image
+            known = (topology, seed, out, project, environment(foreign), options.patience)
+            python = _ANY_PYTHON if foreign else sys.executable
             yield Network(running, *known, python, computing=options.cpu == "host")
 
 

@@ -12,7 +12,7 @@ from experiments.programs.program import SECOND, Program
 from topologies.foundation.errors import TcplabError, UsageError
 
 HELP = """\
-h1 COMMAND            run a command of this computer in h1, in the project's folder
+h1 COMMAND            run a command in h1
 h2 COMMAND &          start it, and go on at once
 sleep 5s              let virtual time go on
 link loss=10% ...     change the link: delay, loss, bandwidth, jitter, queue

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from pathlib import Path
 
 import click
@@ -133,6 +135,26 @@ def try_command(folder: Path, workers: int | None) -> None:
             passed = f"{len(result.passed)} of {most} tests passed"
             failed = f"\n    {result.reason}" if result.reason else ""
             click.echo(f"{', '.join(network.settings)}: {passed}{failed}")
+
+
+@lab.command("shell")
+@_folder
+@click.option("--run", "name", default="", metavar="RUN", help="[default: the first]")
+def shell_command(folder: Path, name: str) -> None:
+    """Type commands into h1 and h2 of your network; typed.json records them for grading.
+
+    A host's programs are the lab's: tc, sysctl, ss, ping, tcpdump, iperf, python3.
+    """
+    from experiments.harness.cli.shell import typed_lines
+    from experiments.programs.typed import HELP
+    from labs.definition.runs import TYPED
+    from labs.student.shell import open_shell
+
+    if sys.stdin.isatty():
+        click.echo(HELP, err=True)
+    show = functools.partial(print, end="", flush=True)
+    number = open_shell(read_assignment(folder), name, typed_lines(), show)
+    click.echo(f"{number} lines are in {folder / TYPED}.", err=True)
 
 
 @lab.command("check")

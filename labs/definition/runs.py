@@ -27,6 +27,8 @@ MODULE = "mine.c"
 
 SENDER, RECEIVER = "sender.py", "receiver.py"
 """The names of programs that are handed in."""
+TYPED = "typed.json"
+"""The record of commands that were typed into hosts."""
 
 
 def settings(

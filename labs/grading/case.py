@@ -60,6 +60,7 @@ class FlagKind(StrEnum):
     CUT_SHORT = "cut short"
     FILES = "files"
     WITNESSES = "witnesses"
+    TYPED = "typed"
     SAME_CAPTURES = "same captures"
     OTHER_VARIANT = "other variant"
     SAME_TEXT = "same text"

@@ -40,6 +40,7 @@ from labs.grading.marking import tolerances
 from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
 from labs.grading.script_trials import tried
+from labs.grading.typed_commands import repeat_typed
 from labs.measuring.contained import contained_as
 from labs.measuring.hidden import HiddenResults
 from labs.measuring.references import References, place_of
@@ -154,6 +155,9 @@ def grade_cases(cases: Sequence[Case], grading: ClassGrading) -> None:
     keys = [key_of(grading.lab, values, nominal) for values in grading.spread(nominal, module)]
     tolerance = tolerances(grading.lab, [key for key in keys if key])
     _try_scripts(_open(cases), grading)
+    for case in _open(cases):
+        with failure_domain(case, Stage.REPEAT):
+            repeat_typed(case, grading.lab)
     hidden = grading.hidden.results()
     marked = dict(
         at_once(lambda case: (case, _mark(case, grading, tolerance, hidden)), _open(cases))

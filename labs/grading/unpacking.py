@@ -15,7 +15,7 @@ from pathlib import Path
 from labs.definition.answers import PREDICTIONS
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.files import LARGEST_PICTURE
-from labs.definition.runs import FOLDER
+from labs.definition.runs import FOLDER, TYPED
 from labs.grading.archives import (
     AGAIN,
     PACK,
@@ -45,7 +45,7 @@ _BY_MACHINE = re.compile(
 
 def wanted(name: str) -> bool:
     """Return whether a hand-in has a file of that name."""
-    own = name in (FILE, ANSWERS, PREDICTIONS)
+    own = name in (FILE, ANSWERS, PREDICTIONS, TYPED)
     return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
 
 

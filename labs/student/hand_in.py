@@ -28,6 +28,7 @@ from labs.definition.runs import (
     FOLDER,
     RECEIVER,
     SENDER,
+    TYPED,
     combination_of,
     has_programs,
     is_possible,
@@ -181,8 +182,9 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
 def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     for name in (FILE, ANSWERS):
         yield name, assignment.folder / name
-    if (assignment.folder / PREDICTIONS).is_file():
-        yield PREDICTIONS, assignment.folder / PREDICTIONS
+    for name in (PREDICTIONS, TYPED):
+        if (assignment.folder / name).is_file():
+            yield name, assignment.folder / name
     for run in assignment.lab.runs:
         folder = run_folder(assignment.folder, run.name)
         if folder is None and run.chosen:

@@ -28,6 +28,8 @@ _BIND, _WITH_ALL_BELOW = 4096, 16384  # MS_BIND, MS_REC
 _QUIET = _RDONLY | _NOSUID | _NODEV | _NOATIME | _NODIRATIME
 _DEVICES = {"null": (1, 3), "zero": (1, 5), "full": (1, 7), "random": (1, 8), "urandom": (1, 9)}
 _DEVICES |= {"tty": (5, 0)}
+_TCPDUMP = "tcpdump:x:0:0::/:/bin/false\n"
+"""The user that tcpdump would become; the image has no other than root."""
 _LINKS = {"fd": "/proc/self/fd", "ptmx": "pts/ptmx"}
 _LINKS |= {name: f"/proc/self/fd/{number}" for number, name in enumerate(("stdin", "stdout"))}
 _LINKS |= {"stderr": "/proc/self/fd/2"}
@@ -36,11 +38,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class HostFolders:
-    """Folders that programs see: all of them, those they may write to, and links of the root."""
+    """Folders that programs see: all of them, those they may write to, and links of the root.
+
+    They are this computer's, or those `of_image`.
+    """
 
     seen: tuple[str, ...]
     written: tuple[str, ...]
     links: tuple[tuple[str, str], ...]
+    of_image: bool = False
 
 
 def root_of(host: str) -> Path:
@@ -54,11 +60,14 @@ def make_roots(folders: HostFolders, addresses: Mapping[str, str]) -> None:
         place.mkdir(exist_ok=True)
         _mount("tmpfs", place, "tmpfs", 0, "mode=0755")
     for folder in folders.seen:
-        _show(folder, folder in folders.written)
+        _show(folder, folder in folders.written, folders.of_image)
     _make_devices(COMMON / "dev")
     (COMMON / "proc").mkdir()
     _mount("proc", COMMON / "proc", "proc", _NOSUID | _NODEV)
     _name_hosts(COMMON / "etc", addresses)
+    if folders.of_image:
+        with (COMMON / "etc/passwd").open("a") as users:
+            users.write(_TCPDUMP)
 
 
 def make_root(host: str, pid: int, folders: HostFolders) -> None:
@@ -84,19 +93,26 @@ def make_root(host: str, pid: int, folders: HostFolders) -> None:
         _mount("sysfs", root / "sys", "sysfs", _NOSUID | _NODEV)
 
 
-def _show(folder: str, is_written: bool) -> None:
-    """Mount one of this computer's folders at its path, below an overlay if it is written to."""
+def _show(folder: str, is_written: bool, of_image: bool) -> None:
+    """Mount a folder at its path, below an overlay if it is written to."""
     place = COMMON / folder.lstrip("/")
     place.mkdir(parents=True, exist_ok=True)
     if not is_written:
-        _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
+        _bring(folder, place, of_image)
         return
     lower, upper, work = (LAYERS / name / folder.lstrip("/") for name in ("lower", "upper", "work"))
     for layer in (lower, upper, work):
         layer.mkdir(parents=True)
-    _mount("none", lower, "hostfs", _QUIET, f"/host{folder}")
+    _bring(folder, lower, of_image)
     options = f"lowerdir={lower},upperdir={upper},workdir={work}"
     _mount("overlay", place, "overlay", _NOATIME | _NODIRATIME, options)
+
+
+def _bring(folder: str, place: Path, of_image: bool) -> None:
+    if of_image:
+        _mount(folder, place, "", _BIND)
+    else:
+        _mount("none", place, "hostfs", _QUIET, f"/host{folder}")
 
 
 def _make_devices(dev: Path) -> None:

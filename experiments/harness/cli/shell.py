@@ -100,10 +100,10 @@ def _type_programs(channel: Channel, kernel: str | None) -> None:
     with started(two_hosts(channel), 1, None, options) as network:
         if sys.stdin.isatty():
             click.echo(HELP, err=True)
-        TypedCommands(network, functools.partial(print, end="", flush=True)).obey_all(_lines())
+        TypedCommands(network, functools.partial(print, end="", flush=True)).obey_all(typed_lines())
 
 
-def _lines() -> Iterator[str]:
+def typed_lines() -> Iterator[str]:
     """Yield lines until Ctrl-D; a script's come from standard input."""
     prompt = "tcplab> " if sys.stdin.isatty() else ""
     while True:

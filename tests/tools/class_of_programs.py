@@ -1,0 +1,92 @@
+"""Time to grade a class whose answers are programs: minutes, processor time, and their causes.
+
+.venv/bin/python -m tests.tools.class_of_programs FOLDER --students 60
+
+Programs are of a handful of qualities; with --alike students of a quality have the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+
+from experiments import own_transport
+from labs.definition import catalogue
+from labs.definition.assignment import ANSWERS, Assignment, Course, variant
+from labs.definition.runs import RECEIVER, SENDER
+from labs.grading.grade import ClassRequest, grade_all
+from labs.student.hand_in import pack
+from labs.student.handout import start
+from labs.student.runs import carry_out_run, runs_to_make
+
+COURSE = Course("programs", "a secret that only this script knows")
+TRANSPORTS = Path(__file__).parent.parent / "labs" / "transports"
+WINDOWS = ("64", "16", "6", "3")
+"""Largest windows of the reference; other students hand in the package's, or careless programs."""
+ANSWERED = """[answers]
+predict_rate = "small"
+simple_rate = "100 kbit/s"
+transport = "sender.py"
+design = "It keeps {name}'s window of packets, and repeats what the receiver misses."
+"""
+
+
+def write_programs(number: int, folder: Path, alike: bool) -> None:
+    """Write the programs of a quality into a student's folder."""
+    quality = number % (len(WINDOWS) + 2)
+    packaged = Path(own_transport.__file__)
+    for role, name in (("sender", SENDER), ("receiver", RECEIVER)):
+        if quality == len(WINDOWS):
+            text = packaged.with_name(f"stop_and_wait_{role}.py").read_text()
+        else:
+            kind = "windowed" if quality < len(WINDOWS) else "careless"
+            text = (TRANSPORTS / kind / f"{role}.py").read_text()
+        if quality < len(WINDOWS):
+            text = text.replace("MOST = 1400, 8, 64", f"MOST = 1400, 8, {WINDOWS[quality]}")
+        (folder / name).write_text(text if alike else f"{text}# by student {number}\n")
+
+
+def hand_in(number: int, folder: Path, alike: bool) -> Assignment:
+    """Do a student's runs and pack them."""
+    lab, name = catalogue.find("reliable_transport"), f"student{number:02}"
+    assignment = start(lab, variant(COURSE, lab, name), folder / "work" / name)
+    (assignment.folder / ANSWERS).write_text(ANSWERED.format(name=name))
+    write_programs(number, assignment.folder, alike)
+    for run in runs_to_make(assignment):
+        carry_out_run(assignment, run, "virtual")
+    pack(assignment, folder / "class" / f"{name}.zip")
+    return assignment
+
+
+def processor_seconds() -> float:
+    """Return the time of this process and of those that it waited for."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--students", type=int, default=60, show_default=True)
+@click.option("--alike", is_flag=True, help="Students of a quality hand in the same bytes.")
+def main(folder: Path, students: int, alike: bool) -> None:
+    """Make a class, and print the time to grade it, and to grade it again."""
+    (folder / "class").mkdir(parents=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda number: hand_in(number, folder, alike), range(students)))
+    lab = catalogue.find("reliable_transport")
+    for what in ("graded", "graded again"):
+        begun, used = time.monotonic(), processor_seconds()
+        grade_all(ClassRequest(folder / "class", lab, COURSE, folder / "grades"))
+        wall, cpu = time.monotonic() - begun, processor_seconds() - used
+        print(f"{students} {what} in {wall / 60:.1f} min, {cpu:.0f} s of processors")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
