@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from rich.text import Text
 from analysis.analyze import files, short_numbers
 from analysis.analyze.connections import only
 from analysis.analyze.doubts import fault_sentence
-from analysis.analyze.listed import ListedCapture, of_engine, of_reading
+from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
 from analysis.analyze.options import AnalyzeOptions, check
+from analysis.analyze.policing import Segments, unread
 from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
 from analysis.rendering import page_files
 from topologies.foundation.errors import TcplabError, UsageError
@@ -95,8 +97,16 @@ def _read(path: Path, options: AnalyzeOptions) -> Reading:
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     """Read as `_read` does, without tables: a small capture takes less time than loading NumPy."""
     with _telling(path):
-        handed = columns(path, compatible=options.compatible, period=options.period)
-    return of_engine(*handed)
+        results, facts = columns(path, compatible=options.compatible, period=options.period)
+
+    @cache
+    def again() -> Segments:
+        if facts.packets > JUDGED or not path.is_file():
+            return unread
+        found, _ = columns(path, True, compatible=options.compatible, period=options.period)
+        return segments_again(found)
+
+    return of_engine(results, facts, lambda connection, forward: again()(connection, forward))
 
 
 def _telling(path: Path) -> AbstractContextManager[object]:

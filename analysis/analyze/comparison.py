@@ -14,7 +14,6 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
-from analysis.analyze.facts import connection
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import verdict
 from analysis.analyze.verdict_signs import Cause, Signs
@@ -255,8 +254,7 @@ def compare(good: ListedCapture, bad: ListedCapture, labels: list[str]) -> Captu
             here, there, words = [found[0]], [found[1]], f"by {name}"
             break
     first, second = (
-        connection(next(capture.rows(places[:1])))
-        for capture, places in ((good, here), (bad, there))
+        next(capture.facts(places[:1])) for capture, places in ((good, here), (bad, there))
     )
     matched = (
         f"Compared: connection {first.number} of {good.height:,} with"

@@ -7,9 +7,11 @@ An ACK follows its data at once there, so that the time between them is no round
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 from analysis.analyze import short_numbers
+from analysis.analyze.policing import Segments, agreement, unread
 from analysis.flows.columns import RETRANSMISSIONS
 
 Row = Mapping[str, Any]
@@ -98,6 +100,13 @@ class ConnectionFacts:
     number: int
     row: Row
     directions: tuple[DirectionFacts, DirectionFacts]
+    segments: Segments = unread
+
+    @cached_property
+    def policing(self) -> float | None:
+        """Agreement of the losses with a policer; None if the segments cannot be read."""
+        found = self.segments(self.number, self.directions[0].ending == "a2b")
+        return None if found is None else agreement(found)
 
     @property
     def duration(self) -> int:
@@ -179,11 +188,11 @@ class ConnectionFacts:
         )
 
 
-def connection(row: Row) -> ConnectionFacts:
+def connection(row: Row, segments: Segments = unread) -> ConnectionFacts:
     """Return the facts of one row of `flows.read(...).connection_table`."""
     a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
     directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
-    return ConnectionFacts(int(row["connection"]), row, directions)
+    return ConnectionFacts(int(row["connection"]), row, directions, segments)
 
 
 def _direction(row: Row, source: str, target: str) -> DirectionFacts:

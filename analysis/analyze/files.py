@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from analysis.analyze import plain_tables
 from analysis.analyze.doubts import doubts
-from analysis.analyze.facts import connection
+from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import ListedCapture, of_reading
 from analysis.analyze.verdict import verdict
 from analysis.flows import Reading
@@ -108,7 +108,7 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
     return {
         "file": facts,
         "doubts": doubts(capture),
-        "connections": map(_with_verdict, capture.rows()),
+        "connections": map(_with_verdict, capture.facts()),
         "udp": list(capture.udp),
     }
 
@@ -129,8 +129,8 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     ]
 
 
-def _with_verdict(row: dict[str, Any]) -> dict[str, Any]:
-    return {**plain_tables.finite(row), "verdict": verdict(connection(row)).data}
+def _with_verdict(facts: ConnectionFacts) -> dict[str, Any]:
+    return {**plain_tables.finite(facts.row), "verdict": verdict(facts).data}
 
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
@@ -228,7 +228,7 @@ def _answers(readings: Sequence[tuple[str, Reading]]) -> list[PageAnswer]:
 
     answers = []
     for label, reading in readings:
-        found = map(connection, of_reading(reading).rows())  # one at a time: a row takes 10 kB
+        found = of_reading(reading).facts()  # one at a time: a row takes 10 kB
         for facts in heapq.nlargest(_JUDGED, found, key=lambda facts: facts.carried):
             names = [label] * (len(readings) > 1)
             names += [f"connection {facts.number}"] * (len(reading.connection_table) > 1)

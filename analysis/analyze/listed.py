@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from analysis.analyze.facts import ConnectionFacts, connection
+from analysis.analyze.policing import COLUMNS, Segments, segments_of, unread
 from analysis.flows.columns import Handed, connection_names, listed
 from analysis.flows.reader import FileFacts, Reading, rows
 
+JUDGED = 200_000
+"""Packets up to which a verdict may look at each."""
 _TOGETHER = 4096
 """Connections whose values are in memory at a time."""
 
@@ -24,6 +29,7 @@ class ListedCapture:
     height: int
     part: Callable[[str, slice], Sequence[Any]]
     udp: Sequence[Mapping[str, Any]] = ()
+    segments: Segments = unread
 
     def column(self, name: str) -> Sequence[Any]:
         """Return all values of a column."""
@@ -41,13 +47,20 @@ class ListedCapture:
         for row in self.values(*names) if places is None else self._at(list(places), names):
             yield dict(zip(names, row, strict=True))
 
+    def facts(self, places: Iterable[int] | None = None) -> Iterator[ConnectionFacts]:
+        """Yield the connections as `rows` does, each as its facts."""
+        for row in self.rows(places):
+            yield connection(row, self.segments)
+
     def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows at some places, out of one column after the other."""
         columns = map(self.column, names)
         return zip(*[[column[at] for at in places] for column in columns], strict=True)
 
 
-def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
+def of_engine(
+    results: Mapping[str, Any], file: FileFacts, segments: Segments = unread
+) -> ListedCapture:
     """Return the rows of `analysis.flows.reader.columns`.
 
     Numbers of the connections differ, so that their column is as long as there are rows.
@@ -61,12 +74,34 @@ def of_engine(results: Mapping[str, Any], file: FileFacts) -> ListedCapture:
         cells = listed(kind, values, valid, wanted)
         return cells if len(cells) == chosen else cells * chosen
 
-    return ListedCapture(file, height, part, rows(results.get("udp", {})))
+    return ListedCapture(file, height, part, rows(results.get("udp", {})), segments)
 
 
 def of_reading(reading: Reading) -> ListedCapture:
     """Return the connections of a reading, from its tables."""
-    table = reading.connection_table
+    table, packets = reading.connection_table, reading.packet_table
+
+    @cache
+    def read() -> Segments:
+        if packets is None or len(packets) > JUDGED:
+            return unread
+        return segments_of(packets[name].to_list() for name in COLUMNS)
+
     return ListedCapture(
-        reading.file, len(table), lambda name, part: table[name][part].to_list(), reading.udp
+        reading.file,
+        len(table),
+        lambda name, part: table[name][part].to_list(),
+        reading.udp,
+        lambda connection, forward: read()(connection, forward),
     )
+
+
+def segments_again(results: Mapping[str, Any]) -> Segments:
+    """Return the segments of `analysis.flows.reader.columns` with packets."""
+    cells: list[list[Any]] = [[] for _ in COLUMNS]
+    for piece in results["packets_pieces"]:
+        found = [listed(*piece[name]) for name in COLUMNS]
+        height = max(map(len, found))
+        for column, values in zip(cells, found, strict=True):
+            column += values if len(values) == height else values * height
+    return segments_of(cells)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.analyze.facts import ConnectionFacts, connection
+from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import verdict
 
@@ -77,8 +77,8 @@ def show_many(
     digits = max(3, len(str(max(places) + 1)))
     head = ["No.".rjust(digits), *(column.cell(column.name) for column in _COLUMNS)]
     console.print(Text("\n" + "  ".join(head), style="bold"))
-    for row in capture.rows(first):
-        _print_connection(connection(row), digits, console)
+    for facts in capture.facts(first):
+        _print_connection(facts, digits, console)
     left = len(places) - len(first)
     if left:
         octets = list(map(sum, capture.values(*_SIZE)))

@@ -77,7 +77,7 @@ def _timestamp(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
 
 
-def finite(row: dict[str, Any]) -> dict[str, Any]:
+def finite(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the row for JSON, which has neither infinity nor NaN."""
     return {
         name: None if isinstance(value, float) and value - value != 0 else value

@@ -13,7 +13,7 @@ from rich.text import Text
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
 from analysis.analyze.doubts import doubts, fault_sentence
-from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts, connection
+from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.many import USUAL, ManyShown, show_many
 from analysis.analyze.verdict import verdict
@@ -52,8 +52,8 @@ def show(
     if len(places) > FEW:
         show_many(capture, places, console, table)
     else:
-        for row in capture.rows(places):
-            _block(connection(row), console)
+        for facts in capture.facts(places):
+            _block(facts, console)
     for at, sentence in enumerate(sentences):
         console.print(Text(sentence if at else f"\n{sentence}"))
     show_datagrams(capture.udp, console)

@@ -22,6 +22,12 @@ _SCALING = "req_1323_ws/ts"
 _BLOATED = 100 * 10**6
 _POLICED = 1.75
 """Lost packets for each event: random losses come alone."""
+_TIMER = 200 * 10**6
+"""Senders take no shorter retransmission timer (TCP_RTO_MIN of Linux)."""
+_OUTAGES = 3
+"""Loss events, below which a short outage explains them too."""
+_BUCKET = 0.25
+"""Agreement with a token bucket: that of random losses is below 0.15, of policers above 0.35."""
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -153,14 +159,15 @@ def timeouts(signs: Signs) -> SlownessVerdict | None:
 
 def losses(signs: Signs) -> SlownessVerdict | None:
     share, events = signs.congested / signs.time, int(signs.main["loss_events"])
-    if share < _MOST or not events or not signs.loses_at_random or _is_reordering(signs):
+    is_fit = signs.lost and signs.loses_at_random and not _is_reordering(signs)
+    if share < _MOST or not events or not is_fit:
         return None
-    if events == 1 and signs.timeouts >= _MOST * signs.time:
+    if events < _OUTAGES and signs.timeouts >= _MOST * signs.time:
         return None  # the sender slows down after the time-out
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
-    if signs.is_direct and signs.lost > _POLICED * events:
+    if _is_policed(signs):
         bursts = short_numbers.counted(events, "burst")
         why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
         remedy = "a lower sending rate (pacing), or the policer's burst size"
@@ -169,6 +176,19 @@ def losses(signs: Signs) -> SlownessVerdict | None:
         )
     why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
     return SlownessVerdict(Cause.LOSS, why, "the path's errors; BBR", share, packets=packets)
+
+
+def _is_policed(signs: Signs) -> bool:
+    """Return whether a token bucket explains the losses; without packets, whether bursts do."""
+    events = int(signs.main["loss_events"])
+    if events < _OUTAGES:
+        return False
+    agreement = signs.facts.policing
+    return (
+        signs.is_direct and signs.lost > _POLICED * events
+        if agreement is None
+        else agreement > _BUCKET
+    )
 
 
 def _is_reordering(signs: Signs) -> bool:
@@ -181,7 +201,7 @@ def _is_reordering(signs: Signs) -> bool:
     overtaken, events = int(signs.main["reordered"]), int(signs.main["loss_events"])
     if overtaken > int(signs.main["retransmissions"]) + int(signs.main["losses_repaired"]):
         return True
-    by_timer = signs.timeouts * 10 > signs.congested
+    by_timer = signs.timeouts > max(signs.congested // 10, _TIMER)
     is_needless = signs.needless >= 3 or (signs.needless and not signs.lost)
     return bool(is_needless and 2 * signs.lost < events and not by_timer)
 

@@ -10,6 +10,12 @@ from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 
 _QUEUE = 5 * 10**6
 """A shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
+_OFTEN = 50
+"""Segments for each loss, below which losses are frequent."""
+_FREQUENT = 5
+"""Loss events, above which they are no single outage."""
+_TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
+"""Round trips of the handshake from the middle to the receiver and to the sender."""
 _DISTURBING = 0.6
 """A sender that queues does so within this part of its longest queue before a loss."""
 _SLOW = 0.4
@@ -146,7 +152,7 @@ class Signs:
         """Idle time of the sender within its data."""
         held = int(self.main["delayed_ack_time"])
         idle = int(self.main["limited_application"]) - held
-        return max(idle - self.server - self.client, 0)
+        return max(idle + self._unproved - self.server - self.client, 0)
 
     @property
     def closed(self) -> int:
@@ -174,17 +180,31 @@ class Signs:
 
     @property
     def timeouts(self) -> int:
-        """Time of waits for the retransmission timer."""
-        return self._waits - self._unproved
+        """Time of waits for the retransmission timer; without losses there are none."""
+        events = self.main["loss_events"]
+        if self.is_far and (not events or (events >= _FREQUENT and self._waits <= self._for_acks)):
+            return 0
+        return self._waits
 
     @property
     def _waits(self) -> int:
         return min(int(self.main["timeout_time"]), int(self.main["limited_network"]))
 
     @property
+    def _for_acks(self) -> int:
+        """Time that ACKs from behind the middle take at most, which the middle sees as waits."""
+        if self.main.place != "middle":
+            return 0
+        to_receiver, to_sender = (
+            int(self.facts.row[f"handshake_{way}"] or 0) for way in _TRIPS[self.main.ending]
+        )
+        return (int(self.main["busy"]) - self._waits) * to_receiver // max(to_sender, 1)
+
+    @property
     def _unproved(self) -> int:
-        """Pauses behind a full segment, far from the sender: without a loss they are no waits."""
-        return self._waits if self.is_far and not self.main["loss_events"] else 0
+        """Pauses behind a full segment, far from the sender: without a loss its program paused."""
+        is_lossless = self.is_far and not self.main["loss_events"]
+        return max(self._waits - self._for_acks, 0) if is_lossless else 0
 
     @property
     def needless(self) -> int:
@@ -220,8 +240,10 @@ class Signs:
     @property
     def has_queue(self) -> bool:
         """True if packets wait in a queue, if only before a loss."""
-        # In the middle a repair that is under way makes this delay too long.
-        before = 0 if self.main.place == "middle" else int(self.main["loss_delay"] or 0)
+        # In the middle a repair that is under way makes this delay too long. A queue that loses
+        # often is in many round trips.
+        is_rare = _OFTEN * self.main["loss_events"] < self.main["actual_data_pkts"]
+        before = int(self.main["loss_delay"] or 0) if self.main.place != "middle" and is_rare else 0
         longest = max(self.queueing(95), before)
         return longest >= max(_QUEUE, self.trip // 8)
 

@@ -107,15 +107,22 @@ def _unasked(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -
     counted = f"{causes.random:,.0f} at random, {causes.full_queue + causes.managed:,.0f} by queues"
     measured = f"{lost:,.0f}; {counted}"
     outcome = _judged(abs(lost), causes.sent)
-    sentence = (
+    excess = abs(lost) / max(1.0, causes.sent)
+    return CheckFinding(
+        UNASKED, network.label, "none", measured, outcome, _unasked_words(lost), excess
+    )
+
+
+def _unasked_words(lost: float) -> str:
+    if not lost:
+        return ""
+    return (
         f"{lost:,.0f} packets vanished that no link and no queue counted: the hosts or their cables"
         " lost them, and TCP took that for the network."
         if lost > 0
         else f"Links and queues lost {-lost:,.0f} packets more than hosts sent to each other: what"
         " was not meant for a link took its time."
     )
-    excess = abs(lost) / max(1.0, causes.sent)
-    return CheckFinding(UNASKED, network.label, "none", measured, outcome, sentence, excess)
 
 
 def _uncounted(network: TrialNetwork, traffic: TrialTraffic, causes: DropCauses) -> float | None:

@@ -154,6 +154,8 @@ def _both(results: RunResults) -> Listing:
 
 def effect(results: RunResults) -> str:
     """Return the rates of UDP and TCP under the first condition."""
+    if not results.run.conditions:
+        return ""
     condition = results.run.conditions[0]
     received, sent, tcp = (middle(results, each, condition) for each in (RECEIVED, SENT, TCP))
     if received is None or sent is None or tcp is None:

@@ -392,6 +392,7 @@ def test_one_loss_of_ten_thousand_is_used_with_care(
     causes = DropCauses(10_000, 3, 20, 4, {}, unasked)
     found = losses._unasked(network, traffic, causes)
     assert found.outcome == outcome and found.sentence.startswith(said)
+    assert bool(found.sentence) == bool(said)
     assert found.measured == f"{unasked:,.0f}; 3 at random, 24 by queues"
     assert found.excess == abs(unasked) / 10_000
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from analysis.reporting.sweeps import made_of
 from analysis.reporting.tables import Listing, published_rows
 from experiments.harness.reporting.studies import make_report, report_of
 from experiments.packet_dropper import report as packet_dropper
+from experiments.udp_fairness import report as udp_fairness
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
 FIFO = {"bw": "100mbit", "queueing": "fifo", "udp": "20mbit", "streams": "2"}
@@ -112,6 +114,12 @@ def test_an_even_share_is_not_called_unfair(fair: RunReport) -> None:
     assert "The queue enforces it" in " ".join(fair.answers[1].paragraphs)
     assert "| UDP jitter (ms) | 0.217 |" in (fair.page.parent / "answers.md").read_text()
     assert 'id="shares_together"' in fair.page.read_text()
+
+
+def test_a_run_without_conditions_has_no_effect_of_udp(fair: RunReport) -> None:
+    assert udp_fairness.effect(fair.results).startswith("UDP gets 8.84 of the 20 Mbit/s")
+    run = replace(fair.results.run, conditions=())
+    assert udp_fairness.effect(replace(fair.results, run=run)) == ""
 
 
 def test_a_udp_flow_with_more_than_its_share_is_called_favoured(tmp_path: Path) -> None:

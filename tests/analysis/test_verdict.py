@@ -244,3 +244,54 @@ def test_a_wait_for_a_timer_counts_once_in_the_middle(look: Look) -> None:
     row = only_connection(look(flow))
     assert row["vantage"] == "middle" and row["retransmissions_rto_a2b"] == 2
     assert row["timeout_time_a2b"] == pytest.approx(3e9, rel=0.1)
+
+
+def test_waits_for_acks_in_the_middle_are_no_time_outs(look: Look) -> None:
+    """The capture is near the sender: of 80 ms the ACKs need 50 from behind it."""
+    flow, at = MadeCapture().flow(), 1.0
+    flow.a.syn(0.0)
+    flow.b.syn(0.05)
+    flow.a.ack(TRIP)
+    for _episode in range(8):
+        first = 0
+        for turn in range(6):
+            lost = flow.a.next if turn == 3 else 0  # before the capture
+            flow.a.next += FULL if lost else 0
+            first = lost or first
+            flow.a.burst(at, 4, size=FULL)
+            held = [(first + FULL, flow.a.next)] if first else []
+            flow.b.ack(at + 0.05, to=first or flow.a.next, sacks=held)
+            at += TRIP
+            if first and not lost:
+                flow.a.send(at - 0.001, FULL, seq=first)
+                first = 0
+    row = only_connection(look(flow))
+    assert row["vantage"] == "middle" and row["losses_repaired_a2b"] == 8
+    facts = connection(row)
+    signs = Signs(facts, facts.directions[0])
+    assert row["timeout_time_a2b"] > 0.3 * signs.time
+    assert signs.timeouts == 0 and verdict(facts).cause == Cause.LOSS
+
+
+def test_whole_segments_between_pauses_are_pauses_where_they_arrive(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for turn in range(12):
+        flow.a.burst(1.0 + turn / 2, 5, size=FULL)
+        flow.b.ack(1.01 + turn / 2)
+    found = judged(look, flow)
+    assert found.cause == Cause.PAUSES and found.share is not None and found.share > 0.5
+
+
+def test_without_a_lost_segment_no_loss_is_the_reason(look: Look) -> None:
+    """One needless retransmission: the receiver held the segment."""
+    flow = MadeCapture().flow(sack=False).open(rtt=TRIP)
+    at = rounds(flow, 1.0, 4)
+    first = flow.a.next
+    flow.a.burst(at, 10, size=FULL)
+    stamp = flow.a.stamp
+    flow.a.send(at + 0.17, FULL, seq=first)
+    flow.b.ack(at + 0.175, echo=stamp)
+    rounds(flow, at + 0.2, 4)
+    row = only_connection(look(flow))
+    assert row["retransmissions_spurious_a2b"] == row["retransmissions_a2b"] == 1
+    assert "lost 0 segments" not in judged(look, flow).sentence

@@ -14,14 +14,17 @@ import tempfile
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
 from analysis import flows
-from analysis.analyze.facts import ConnectionFacts, connection
+from analysis.analyze.facts import ConnectionFacts
+from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
 from analysis.analyze.verdict_signs import Cause
-from experiments.programs.network import Network, NetworkLink, channel
+from experiments.programs.link import NetworkLink, channel
+from experiments.programs.network import Network
 from experiments.programs.start import network
 from tests.tools.slow_scenarios import SCENARIOS, TO_RECEIVER, TO_SENDER, Transfer, drawn
 from topologies.chain import chain
@@ -53,6 +56,27 @@ def _shape(running: Network, wanted: Transfer) -> None:
         _ports(running, (port,)).change(**values)
 
 
+@contextmanager
+def _policed(running: Network, wanted: Transfer) -> Iterator[None]:
+    """Drop what exceeds the token bucket, where packets enter the slowest link's router."""
+    if not wanted.policer:
+        yield
+        return
+    name, (rate, burst) = "r2-eth1" if wanted.before else "r1-eth1", wanted.policer
+    police = f"police rate {rate}bit burst {burst}b conform-exceed drop"
+    add, drop = "tc qdisc add dev", f"tc filter add dev {name} ingress matchall action {police}"
+    _in_router(running, name, f"{add} {name} ingress && {drop}")
+    yield
+    _in_router(running, name, f"tc qdisc del dev {name} ingress")
+
+
+def _in_router(running: Network, interface: str, command: str) -> None:
+    """Let h2 enter the router's namespace: programs start in hosts only."""
+    enter = f"nsenter -n -t ${{each#/proc/}} /bin/sh -c '{command}'"
+    found = f"grep -q {interface}: $each/net/dev && exec {enter}"
+    running.h2.run(["/bin/sh", "-c", f"for each in /proc/[0-9]*; do {found}; done"])
+
+
 def transfer(running: Network, wanted: Transfer, port: int) -> None:
     """Let h2 serve h1 once."""
     _shape(running, wanted)
@@ -68,8 +92,8 @@ def transfer(running: Network, wanted: Transfer, port: int) -> None:
         broken.down(wanted.down[0], wanted.down[1])
     setting = f"echo {int(wanted.scaled)} > /proc/sys/net/ipv4/tcp_window_scaling"
     running.h1.run(["/bin/sh", "-c", setting])
-    client = running.h1.start([sys.executable, _PROGRAM, "ask", *words])
-    client.wait("10min")
+    with _policed(running, wanted):
+        running.h1.start([sys.executable, _PROGRAM, "ask", *words]).wait("10min")
     if server:
         server.signal("SIGTERM")
     running.sleep("100s" if wanted.down and wanted.down[1] == 100 else "3s")
@@ -94,9 +118,10 @@ def _of_guest(cause: Cause, count: int, draw: Random) -> Iterator[tuple[str, Con
             transfer(running, drawn(cause, draw), 2000 + number)
         running.order("packets")
         for place, interface in PLACES.items():
-            for row in flows.read(running.out / f"{interface}.pcap").connection_table.as_rows():
-                if cause != Cause.LOST_SYN or row["syns_a2b"] + row["syns_b2a"] > 2:
-                    yield place, connection(row)
+            read = flows.read(running.out / f"{interface}.pcap", packets=True)
+            for facts in of_reading(read).facts():
+                if cause != Cause.LOST_SYN or facts.row["syns_a2b"] + facts.row["syns_b2a"] > 2:
+                    yield place, facts
 
 
 def main(each: int, seed: int, causes: str, show: bool) -> None:

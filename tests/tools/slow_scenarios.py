@@ -33,6 +33,8 @@ class Transfer:
     """Part of the delay that is between the sender and the capture in the middle."""
     before: bool = True
     """Whether the slowest link is between them."""
+    policer: tuple[int, int] | None = None
+    """Bit/s and bytes of a token bucket on the slowest link, which drops what exceeds it."""
 
 
 def _link(draw: Random, rate: tuple[float, float], queue: float, **more: str) -> dict[str, str]:
@@ -159,8 +161,14 @@ def _short(draw: Random) -> Transfer:
 
 
 def _policed(draw: Random) -> Transfer:
-    link = _link(draw, (20, 50), 2) | {"queue": str(draw.randint(2, 4))}
-    return Transfer(link, {"bytes": 4_000_000}, control=draw.choice(("cubic", "reno", "htcp")))
+    rate, burst = draw.uniform(1.5e6, 12e6), 10 ** draw.uniform(3.9, 5.4)
+    size = burst + rate / 8 * draw.uniform(8, 14)
+    return Transfer(
+        _link(draw, (30, 90), 2),
+        {"bytes": int(size)},
+        control=draw.choice(_CONTROLS),
+        policer=(int(rate), int(burst)),
+    )
 
 
 def _black_hole(draw: Random) -> Transfer:
