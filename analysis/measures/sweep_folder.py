@@ -21,6 +21,9 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 ROWS = "rows.csv"
 """A row for each flow, condition, seed and combination."""
+SERIES = "series.csv"
+"""A row for each line and quantity of a run over equal times; `seconds` is their sum."""
+SERIES_HEAD = ("condition", "flow", "quantity", "seconds")
 GROUP = "group"
 """The column of rows.csv with a flow's transport and direction."""
 MOST_CELLS = 1_000_000

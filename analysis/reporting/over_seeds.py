@@ -1,12 +1,11 @@
 """Graphs of all repetitions of a run over time: series with bands, and stacked shares."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from analysis.graphs.capture import Numbers
 from analysis.graphs.distributions import SHARE
 from analysis.graphs.layers import (
     DOT,
@@ -19,12 +18,9 @@ from analysis.graphs.layers import (
     SeriesLook,
     level,
 )
+from analysis.measures.course_bins import BINS, Numbers, begin_of, binned, lines_of, mean
 from analysis.measures.results import FlowMeasures, Measured, RunResults
 
-BINS = 80
-"""Equal times of a series."""
-MOST_LINES = 6
-"""Flows beyond which those of one kind are a line together."""
 _SECOND = 1e9
 _AREA = SeriesLook("", DOT.colour, faint=True)
 _LINE = SeriesLook("", DOT.colour, width=2)
@@ -68,11 +64,8 @@ class Panels:
         return [(label, self._of_flows(trials)) for label, trials in shown]
 
     def _of_flows(self, trials: Sequence[Measured]) -> list[DrawnLine]:
-        names = [flow.name for flow in self.results.run.flows]
-        if len(names) <= MOST_LINES:
-            return [_line(name, trials, {name}) for name in names]
-        of_kinds = kinds(names)
-        return [_line(words, trials, chosen) for words, chosen in of_kinds.items()]
+        of_lines = lines_of([flow.name for flow in self.results.run.flows])
+        return [_line(words, trials, chosen) for words, chosen in of_lines.items()]
 
     @cached_property
     def edges(self) -> Numbers:
@@ -91,74 +84,40 @@ class Panels:
         return any(len(flow.course) for trial in self.results.measured for flow in trial.flows)
 
 
-def kinds(names: Sequence[str]) -> dict[str, set[str]]:
-    """Return the flows of each kind, which is a name without its number, such as "8 cubic"."""
-    found: dict[str, set[str]] = {}
-    for name in names:
-        found.setdefault(name.rstrip("0123456789").rstrip("_-") or name, set()).add(name)
-    return {f"{len(of)} {kind}": of for kind, of in found.items()}
-
-
 def _line(words: str, trials: Sequence[Measured], chosen: set[str]) -> DrawnLine:
     flows = ((t, tuple(f for f in t.flows if f.flow.name in chosen)) for t in trials)
     return DrawnLine(words, tuple(flows))
 
 
 def _begin(trial: Measured) -> float | None:
-    return min((flow.course.times[0] for flow in trial.flows if len(flow.course)), default=None)
-
-
-OfFlow = Callable[[FlowMeasures, float, Numbers], Numbers]
-"""Returns a quantity of a flow in each of the times between edges, whose zero is given."""
-
-
-def _rate(flow: FlowMeasures, begin: float, edges: Numbers) -> Numbers:
-    """Return newly delivered bytes, in kbit/s: an ACK that fills a gap delivers one segment."""
-    course = flow.course
-    if not len(course):
-        return np.full(len(edges) - 1, np.nan)
-    grown = np.diff(
-        np.interp(edges, np.asarray(course.times) - begin, np.asarray(course.delivered))
-    )
-    rates: Numbers = grown * 8 / 1000 / np.diff(edges)
-    return rates
-
-
-def _held(name: str) -> OfFlow:
-    """Return the last sample before the middle of each time, none outside the flow's life."""
-
-    def of(flow: FlowMeasures, begin: float, edges: Numbers) -> Numbers:
-        times, values = np.asarray(flow.course.times) - begin, getattr(flow.course, name)
-        middles = (edges[1:] + edges[:-1]) / 2
-        at = np.searchsorted(times, middles, side="right") - 1
-        if not len(times):
-            return np.full(len(middles), np.nan)
-        outside = (at < 0) | (middles > times[-1])
-        return np.where(outside, np.nan, np.asarray(values)[np.maximum(at, 0)])
-
-    return of
-
-
-@dataclass(frozen=True)
-class SeriesQuantity:
-    """A quantity over time, `of` a flow. Flows that share a line add up if it is a `sum`."""
-
-    title: str
-    axis: Axis
-    of: OfFlow
-    is_sum: bool = False
+    return begin_of([flow.course for flow in trial.flows])
 
 
 QUANTITIES = {
-    "rate": SeriesQuantity("Rate", RATE, _rate, is_sum=True),
-    "delay": SeriesQuantity("Queueing delay", DELAY, _held("delays")),
-    "window": SeriesQuantity("Window", WINDOW, _held("windows")),
+    "rate": ("Rate", RATE),
+    "delay": ("Queueing delay", DELAY),
+    "window": ("Window", WINDOW),
 }
-SERIES_CAPTION = (
-    " Rate: bytes that the sender learns to have arrived; without SACK, an ACK that fills a gap can"
-    " report several segments at once. Queueing delay: the socket's smoothed round trip less the"
-    " flow's least. Window: the congestion window."
-)
+"""Title and axis of each quantity over time."""
+_MEANINGS = {
+    "rate": (
+        " Rate: bytes that the sender learns to have arrived; without SACK, an ACK that fills a gap"
+        " can report several segments at once."
+    ),
+    "delay": " Queueing delay: the socket's smoothed round trip less the flow's least.",
+    "window": " Window: the congestion window.",
+}
+
+
+@dataclass(frozen=True)
+class SeriesPanel:
+    """A panel of a series: for each line a row of values for each seed; NaN where one has none."""
+
+    key: str
+    title: str
+    lines: Mapping[str, Numbers]
+    link: float | None = None
+    """The link's rate in kbit/s."""
 
 
 def series(
@@ -171,65 +130,67 @@ def series(
     panels, seeds = Panels(results, apart), len({t.trial.seed for t in results.measured})
     if not panels.sampled:
         return None
-    drawn = tuple(
-        _series(panels, quantity, at)
-        for quantity in map(QUANTITIES.__getitem__, quantities)
-        for at in range(len(panels.every))
-    )
-    caption = f"Lines: median of {seeds} seeds; bands: all of them." if seeds > 1 else "One seed."
-    kept = tuple(graph for graph in drawn if graph.layers)
-    shared = {graph.y.label: 0.0 for graph in kept}
-    for graph in kept:
-        shared[graph.y.label] = max(shared[graph.y.label], _top(graph))
-    aligned = tuple(
-        replace(graph, y=replace(graph.y, range=(0.0, 1.15 * shared[graph.y.label] or 1.0)))
-        for graph in kept
-    )
+    drawn = [
+        graph for name in quantities for graph in banded(name, _series(panels, name), panels.edges)
+    ]
     title = "Course over all seeds" if seeds > 1 else "Course"
-    return GraphGroup("series", title, caption + SERIES_CAPTION, aligned) if kept else None
+    caption = series_caption(seeds, quantities)
+    return GraphGroup("series", title, caption, tuple(drawn)) if drawn else None
+
+
+def series_caption(seeds: int, quantities: Sequence[str]) -> str:
+    """Return what lines and bands are, and the meanings of the quantities."""
+    drawn = f"Lines: median of {seeds} seeds; bands: all of them." if seeds > 1 else "One seed."
+    return drawn + "".join(_MEANINGS[name] for name in quantities)
+
+
+def banded(name: str, panels: Sequence[SeriesPanel], edges: Numbers) -> list[Graph]:
+    """Return a graph for each panel that has values, all on one axis."""
+    drawn = [graph for panel in panels if (graph := _graph(name, panel, edges)).layers]
+    top = max(map(_top, drawn), default=1.0)
+    return [replace(each, y=replace(each.y, range=(0.0, 1.15 * top or 1.0))) for each in drawn]
 
 
 def _top(graph: Graph) -> float:
     return max(float((layer.y if layer.top is None else layer.top).max()) for layer in graph.layers)
 
 
-def _series(panels: Panels, quantity: SeriesQuantity, at: int) -> Graph:
-    title, lines = panels.every[at]
+def _graph(name: str, panel: SeriesPanel, edges: Numbers) -> Graph:
+    title, axis = QUANTITIES[name]
     layers = [
         layer
-        for number, line in enumerate(lines)
-        for layer in _banded(_values(line, quantity, panels.edges), panels.edges, number, line)
+        for number, (words, values) in enumerate(panel.lines.items())
+        for layer in _banded(values, edges, number, words)
     ]
-    link = panels.results.link_rate
-    if quantity.is_sum and link and layers:
-        layers.append(level(link, "link"))
-    key = f"series_{quantity.title.split()[-1].lower()}_{at}"
-    heading = f"{quantity.title}, {title}" if title else quantity.title
-    return Graph(key, heading, "", TIME, quantity.axis, tuple(layers))
+    if name == "rate" and panel.link and layers:
+        layers.append(level(panel.link, "link"))
+    heading = f"{title}, {panel.title}" if panel.title else title
+    return Graph(f"series_{name}_{panel.key}", heading, "", TIME, axis, tuple(layers))
 
 
-def _values(line: DrawnLine, quantity: SeriesQuantity, edges: Numbers) -> Numbers:
+def _series(panels: Panels, name: str) -> list[SeriesPanel]:
+    return [
+        SeriesPanel(
+            str(at),
+            title,
+            {line.words: _values(line, name, panels.edges) for line in of_panel},
+            panels.results.link_rate,
+        )
+        for at, (title, of_panel) in enumerate(panels.every)
+    ]
+
+
+def _values(line: DrawnLine, name: str, edges: Numbers) -> Numbers:
     """Return a row of values for each repetition; NaN where a flow has none."""
-    together = np.nansum if quantity.is_sum else _mean
-    rows = []
-    for trial, flows in line.repetitions:
-        begin = _begin(trial)
-        if begin is None or not flows:
-            continue
-        of_flows = np.array([quantity.of(flow, begin, edges) for flow in flows])
-        none = np.isnan(of_flows).all(axis=0)
-        rows.append(np.where(none, np.nan, together(of_flows, axis=0)))
+    rows = [
+        binned(name, [flow.course for flow in flows], begin, edges)
+        for trial, flows in line.repetitions
+        if (begin := _begin(trial)) is not None and flows
+    ]
     return np.array(rows)
 
 
-def _mean(values: Numbers, axis: int) -> Numbers:
-    """Return the mean of the values that are there, 0 of none."""
-    counts = np.maximum((~np.isnan(values)).sum(axis=axis), 1)
-    means: Numbers = np.nansum(values, axis=axis) / counts
-    return means
-
-
-def _banded(values: Numbers, edges: Numbers, number: int, line: DrawnLine) -> Iterator[Layer]:
+def _banded(values: Numbers, edges: Numbers, number: int, words: str) -> Iterator[Layer]:
     """Yield the band and the median; a time is drawn if half of the seeds have a value."""
     if not len(values):
         return
@@ -240,8 +201,8 @@ def _banded(values: Numbers, edges: Numbers, number: int, line: DrawnLine) -> It
     there = values[:, known]
     if len(values) > 1:
         low, top = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
-        yield Layer(_AREA, "band", x, low, top, words=line.words, series=number)
-    yield Layer(_LINE, "line", x, np.nanmedian(there, axis=0), words=line.words, series=number)
+        yield Layer(_AREA, "band", x, low, top, words=words, series=number)
+    yield Layer(_LINE, "line", x, np.nanmedian(there, axis=0), words=words, series=number)
 
 
 def shares(results: RunResults) -> GraphGroup | None:
@@ -265,13 +226,13 @@ def shares(results: RunResults) -> GraphGroup | None:
     return GraphGroup("stacked", "How flows share the link over time", caption, drawn)
 
 
-def _stacked(lines: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
-    rates = [(line.words, _values(line, QUANTITIES["rate"], edges)) for line in lines]
-    means = [(words, _mean(each, 0)) for words, each in rates if len(each)]
+def _stacked(of_panel: Sequence[DrawnLine], edges: Numbers) -> Iterator[Layer]:
+    rates = [(line.words, _values(line, "rate", edges)) for line in of_panel]
+    means = [(words, mean(each, 0)) for words, each in rates if len(each)]
     total = sum((mean for _, mean in means), np.zeros(len(edges) - 1))
     known = total > 0
     x, below = ((edges[1:] + edges[:-1]) / 2 * _SECOND)[known], np.zeros(int(known.sum()))
-    for number, (words, mean) in enumerate(means):
-        above = below + mean[known] / total[known]
+    for number, (words, rate) in enumerate(means):
+        above = below + rate[known] / total[known]
         yield Layer(_STACK, "band", x, below, above, words=words, series=number)
         below = above

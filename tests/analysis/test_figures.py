@@ -178,9 +178,42 @@ def test_a_figure_that_cannot_be_is_one_sentence(
     assert not (tmp_path / out).exists()
 
 
-def test_a_sweep_has_no_series(tmp_path: Path) -> None:
+def with_series(folder: Path, seeds: int = 3) -> Path:
+    """Give the sweep a series: rates rise with the seed, and runs of odd seeds end at half."""
+    head = ["point", "delay", "cc", "seed", "condition", "flow", "quantity", "seconds"]
+    lines = [",".join([*head, *map(str, range(1, 81))])]
+    for delay in ("10ms", "50ms"):
+        for seed in range(1, seeds + 1):
+            seconds = "4" if seed % 2 else "8"
+            cells = ["k", delay, "cubic", str(seed), "c", "flow0", "rate", seconds]
+            lines.append(",".join([*cells, *[str(1000 * seed)] * 79, ""]))
+    (folder / "series.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def test_the_series_of_a_sweep_has_a_panel_a_value_and_a_band_over_the_seeds(
+    tmp_path: Path,
+) -> None:
+    folder = with_series(write_sweep(tmp_path))
+    data = rows_of(drawn(folder, "series").data)
+    assert {row["panel"] for row in data} == {
+        f"Rate, delay {delay}, cc cubic" for delay in ("10ms", "50ms")
+    }
+    bands = [row for row in data if row["mark"] == "band" and "10ms" in row["panel"]]
+    first = [(row["y"], row["y_end"]) for row in bands if float(row["x"]) < 3.9]
+    assert first == [("1", "3")] * len(first) and len(first) == 39, "Mbit/s of 1 to 3 seeds"
+    assert max(float(row["x"]) for row in bands) < 4, "afterwards most seeds have ended"
+
+
+@pytest.mark.parametrize("content", ["", "point,delay\nk,10ms\n", "point\n\x00", None])
+def test_a_sweep_of_before_or_with_a_broken_file_has_no_series(
+    tmp_path: Path, content: str | None
+) -> None:
+    folder = write_sweep(tmp_path)
+    if content is not None:
+        (folder / "series.csv").write_text(content)
     with pytest.raises(UsageError, match="no samples over time"):
-        tcplab.figure(write_sweep(tmp_path), "series")
+        tcplab.figure(folder, "series")
 
 
 def test_the_command_names_its_files(tmp_path: Path, run_directory: Path) -> None:

@@ -39,6 +39,30 @@ def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path)
     assert (folders[0] / "rows.csv").read_bytes() == (folders[1] / "rows.csv").read_bytes()
 
 
+def test_each_point_keeps_its_series(tmp_path: Path) -> None:
+    """A point of an older tcplab has none, and another version's are left out."""
+
+    def made(data: Any, seed: int) -> Record:
+        row = ["sack_on", "flow1", "rate", 8, *range(80)]
+        return record(200.0) | {"series": {"version": 1 if seed < 3 else 99, "rows": [row]}}
+
+    planned = sack_plan("loss=1%,5%", seeds=(1, 2, 3))
+    folder = carry(planned, tmp_path, Engine(made))
+    head, *lines = (folder / "series.csv").read_text().splitlines()
+    assert head.startswith("point,loss,seed,condition,flow,quantity,seconds,1,2,")
+    assert [line.split(",")[1:9] for line in lines] == [
+        [loss, seed, "sack_on", "flow1", "rate", "8", "0", "1"]
+        for loss in ("1%", "5%")
+        for seed in "12"
+    ]
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("alter table points drop column series")
+        connection.execute("pragma user_version = 2")
+    engine = Engine(made)
+    folder = carry(planned, tmp_path, engine)
+    assert (engine.ran, len((folder / "series.csv").read_text().splitlines())) == ([], 1)
+
+
 def test_what_is_known_is_not_run_again(tmp_path: Path) -> None:
     engine = Engine(steady)
     first = carry(sack_plan("loss=1%,5%", seeds=(1, 2)), tmp_path, engine)

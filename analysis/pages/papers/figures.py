@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -15,6 +15,7 @@ from analysis.measures.metrics import metric
 from analysis.measures.results import RunResults, measure_all
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.sweep import graphs as of_sweep
+from analysis.pages.sweep.courses import courses
 from analysis.pages.sweep.page import cell_table
 from analysis.pages.sweep.shares import shares
 from analysis.records.json_reader import Problems
@@ -34,7 +35,6 @@ Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 TABLES = ("tex", "csv")
 QUANTITIES = tuple(over_seeds.QUANTITIES)
-_NO_SERIES = "A sweep keeps a row for each flow and no samples over time."
 _SINGLE = "Each run has a single flow, so there are no shares."
 
 
@@ -70,8 +70,6 @@ class FigureRequest:
                 f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
                 f"Use 1 or 2 columns of {' or '.join(paper.WIDTHS)}.",
             )
-        if self.is_sweep and self.kind == "series":
-            raise UsageError(_NO_SERIES, "Draw a run, or --kind grid.")
         if self.metric and not self.is_sweep:
             metric(self.metric)
         return self
@@ -254,12 +252,30 @@ _SWEEP_KINDS: dict[str, OfSweep] = {
 }
 
 
+def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
+    """Return the series of a sweep: each quantity's panels begin a row."""
+    groups = [group for group in courses(sweep, request.quantities) if group.graphs]
+    graphs = tuple(graph for group in groups for graph in group.graphs)
+    caption = groups[0].caption if groups else ""
+    group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
+    most = 2 if request.size.columns == 1 else 4
+    across = _across(len(graphs) // len(groups), most)
+    return PaperFigure(group, replace(request.size, across=across))
+
+
+def _across(panels: int, most: int) -> int:
+    """Return the panels in a row: a divisor of all, so that each quantity begins a row."""
+    return next(each for each in range(min(panels, most), 0, -1) if panels % each == 0)
+
+
 def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
     problems = Problems()
     sweep = read_sweep(request.folder, problems, request.metric)
     samples = read_samples(sweep, problems)
     if samples.is_empty:
         raise TcplabError(f"'{request.folder}' holds no values.", " ".join(problems.found))
+    if request.kind == "series":
+        return _swept_series(sweep, request)
     if request.kind == "table":
         head, rows = cell_table(sweep, samples)
         title = f"{sweep.metric.title}: medians over the seeds"
@@ -268,7 +284,7 @@ def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
 
 
 _LACKS = {
-    "series": "no samples of sockets",
+    "series": "no samples over time",
     "shares": "a single flow in each run",
     "cdf": "too few values for a distribution",
     "box": "too few seeds for boxes",

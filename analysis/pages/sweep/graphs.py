@@ -22,6 +22,7 @@ from analysis.graphs.layers import (
 from analysis.graphs.ranges import SweptAxis, swept, ticked
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
+from analysis.pages.sweep.courses import courses
 from analysis.pages.sweep.layout import Layout, Levels
 from analysis.pages.sweep.maps import map_of_medians, map_of_ratios
 from analysis.pages.sweep.shares import shares
@@ -58,6 +59,7 @@ def graphs(
         distribution(sweep, samples),
         flows(sweep, samples),
         shares(sweep),
+        *courses(sweep),
     ]
     return [group for group in drawn if group]
 

@@ -96,6 +96,14 @@ def for_runs(sweep: SweepRecord) -> Layout:
     return _layout(sweep, None, series, [axis for axis in varied if axis != series])
 
 
+def for_courses(sweep: SweepRecord, many_flows: bool) -> Layout:
+    """Return a panel for each combination; conditions of a single flow share one by colour."""
+    varied = _varied(sweep)
+    conditions = [axis for axis in varied if sweep.factors[axis].name == CONDITION]
+    series = None if many_flows else next(iter(conditions), None)
+    return _layout(sweep, None, series, [axis for axis in varied if axis != series])
+
+
 def for_maps(sweep: SweepRecord) -> Layout | None:
     """Return maps of two factors that are not the compared one; None without two.
 

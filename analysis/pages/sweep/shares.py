@@ -6,9 +6,9 @@ import numpy as np
 
 from analysis.graphs.distributions import SHARE
 from analysis.graphs.layers import DOT, Graph, GraphGroup, Layer, SeriesLook, named
+from analysis.measures.course_bins import lines_of
 from analysis.measures.sweep_folder import SweepRecord
 from analysis.pages.sweep import layout
-from analysis.reporting.over_seeds import MOST_LINES, kinds
 from analysis.reporting.sweeps import Row, swept_cells
 from topologies.foundation.untrusted import StrangeFile
 
@@ -29,8 +29,7 @@ def shares(sweep: SweepRecord) -> GraphGroup | None:
         return None
     if len(flows) < 2:
         return None
-    names = list(flows)
-    stacked = kinds(names) if len(names) > MOST_LINES else {name: {name} for name in names}
+    stacked = lines_of(list(flows))
     shape = layout.for_runs(sweep)
     drawn = tuple(
         Graph(

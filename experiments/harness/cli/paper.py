@@ -16,7 +16,7 @@ from experiments.harness.cli.options import FILE, run_or_sweep
     type=click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
     required=True,
     help=(
-        "Over time with a band over the seeds (of a run), stacked shares of flows, cumulative"
+        "Over time with a band over the seeds, stacked shares of flows, cumulative"
         " distribution, boxes, small multiples, or a table."
     ),
 )

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.course_bins import series_record
 from analysis.measures.results import measure_raw, readings_of, rows_of
 from analysis.network.verdict import judge_network
 from analysis.records.run_directory import run_of
@@ -83,7 +84,7 @@ def carry_captured(
 
 
 def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str, Any]:
-    """Return the rows of all flows, texts of the study, and the network's verdict.
+    """Return the rows of all flows, their series, texts of the study, the network's verdict.
 
     The verdict comes without its list of checks.
     """
@@ -92,7 +93,12 @@ def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str
     network = judge_network(run, [trial.traffic for trial in readings]).as_data()
     del network["checks"]
     statistics = _statistics(data["name"], raw, data)
-    return {"rows": rows_of(readings, metric), "statistics": statistics, "network": network}
+    return {
+        "rows": rows_of(readings, metric),
+        "series": series_record(readings),
+        "statistics": statistics,
+        "network": network,
+    }
 
 
 def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:

@@ -23,6 +23,7 @@ from experiments.harness.sweep.table import (
     counted_verdicts,
     verdict_of,
     write_rows,
+    write_series,
 )
 from experiments.spec import ExperimentSpec
 
@@ -38,6 +39,7 @@ def write_results(
     `facts` go into sweep.json. Only a few records are in memory at a time.
     """
     write_rows(folder, plan.factors, ended.proved, plan.sweep.metric)
+    write_series(folder, plan.factors, ended.proved)
     _keep_statistics(folder, plan, ended)
     statuses = Counter(ended.statuses.values())
     networks = counted_verdicts(record for _, record in ended)

@@ -20,16 +20,18 @@ from topologies.foundation.errors import TcplabError, UsageError
 
 FILE = "points.sqlite"
 _SHOWN = 12  # characters of a key in messages
-_FORMAT = 2
+_FORMAT = 3
 _KNOWN = ("complete", "unproved")
 _PATIENCE = 60.0  # seconds that another sweep may hold the file
 _SCHEMA = """
 create table if not exists points (
     key text primary key, experiment text, combination text, seed integer, status text,
-    lab text, code text, measuring text, finished text, record text, measures text
+    lab text, code text, measuring text, finished text, record text, measures text,
+    series text
 ) without rowid
 """
-_SECOND_FORMAT = "alter table points add column measures text default ''"
+_LATER = ("measures", "series")
+"""Columns that older files lack: such rows do not say what measured them, or have no series."""
 _OF_KEPT = "key, experiment, combination, seed, status, lab, code, measures, measuring, finished"
 
 
@@ -71,6 +73,11 @@ class PointStore:
         records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
         return dict(zip(kept, records, strict=True))
 
+    def series(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return the series of those of these points that have any."""
+        kept = self._chosen("series", keys)
+        return {key: json.loads(text) for key, text in kept if text}
+
     def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
         """Return the keys that are there, each with what its row has in this column."""
         return self.connection.execute(
@@ -90,8 +97,9 @@ class PointStore:
             point.origin.code,
             point.origin.measuring,
             datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-            json.dumps(record),
+            json.dumps({name: part for name, part in record.items() if name != "series"}),
             point.origin.measures,
+            json.dumps(record.get("series")) if record.get("series") else "",
         )
         with self.connection:
             self.connection.execute(
@@ -171,8 +179,9 @@ def _check(connection: sqlite3.Connection, file: Path) -> None:
         )
     with connection:
         connection.execute(_SCHEMA)
-        if "measures" not in _columns(connection):
-            connection.execute(_SECOND_FORMAT)  # such rows do not say what measured them
+        for name in _LATER:
+            if name not in _columns(connection):
+                connection.execute(f"alter table points add column {name} text default ''")
         connection.execute(f"pragma user_version = {_FORMAT}")
 
 

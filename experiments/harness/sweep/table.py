@@ -11,8 +11,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from analysis.measures.course_bins import BINS, SERIES_VERSION
 from analysis.measures.metrics import Row, columns
-from analysis.measures.sweep_folder import GROUP, ROWS
+from analysis.measures.sweep_folder import GROUP, ROWS, SERIES, SERIES_HEAD
 from experiments.harness.definition.grid import Combination, Factor
 from experiments.harness.sweep.point import Point, Record
 from experiments.harness.sweep.store import PointStore
@@ -33,9 +34,20 @@ class EndedPoints:
     points: Sequence[Point]
 
     def __iter__(self) -> Iterator[tuple[Point, Record]]:
+        return self._read(self.memory.records)
+
+    @property
+    def series(self) -> Iterator[tuple[Point, Record]]:
+        """The series of the points that have any of this version."""
+        kept = self._read(self.memory.series)
+        return (pair for pair in kept if pair[1]["version"] == SERIES_VERSION)
+
+    def _read(
+        self, read: Callable[[Iterable[str]], dict[str, Record]]
+    ) -> Iterator[tuple[Point, Record]]:
         for first in range(0, len(self.points), _AT_ONCE):
             chosen = self.points[first : first + _AT_ONCE]
-            records = self.memory.records(point.key for point in chosen)
+            records = read(point.key for point in chosen)
             yield from ((point, records[point.key]) for point in chosen if point.key in records)
 
     @cached_property
@@ -110,6 +122,18 @@ def write_rows(
         for row in _rows(factors, points):
             cells = ((row.get(name), kind) for name, kind in kinds.items())
             writer.writerow([None if value is None else kind(value) for value, kind in cells])
+
+
+def write_series(folder: Path, factors: Sequence[Factor], points: EndedPoints) -> None:
+    """Write the flows of proved points over time: a row for each line and quantity."""
+    names = [factor.name for factor in factors]
+    with (folder / SERIES).open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["point", *names, "seed", *SERIES_HEAD, *range(1, BINS + 1)])
+        for point, record in points.series:
+            values = dict(point.combination.values)
+            head = [point.key, *(values[name] for name in names), point.seed]
+            writer.writerows([*head, *row] for row in record["rows"])
 
 
 def _rows(
