@@ -79,8 +79,10 @@ class LabPreview:
         tolerance = {each.id: MOST_TOLERANCE for each in self.lab.questions}
         pairs = zip(self.carried, self.keys, strict=True)
         markers = (marker_of(self.lab, key, tolerance, runs.variant) for runs, key in pairs)
-        known = {"pictures": pictures, "hidden": self.hidden, "tested": self.packaged}
-        return [replace(marker, **known) for marker in markers]
+        return [
+            replace(marker, pictures=pictures, hidden=self.hidden, tested=self.packaged)
+            for marker in markers
+        ]
 
     @property
     def copied(self) -> float:
