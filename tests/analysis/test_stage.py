@@ -66,6 +66,26 @@ def test_as_many_packets_fly_as_the_captures_have(chromium: Page, run_directory:
     assert lost == len(sent.keys() - came.keys()) > 0
 
 
+@pytest.mark.browser
+def test_the_sender_has_unacknowledged_what_its_capture_says(
+    chromium: Page, run_directory: Path
+) -> None:
+    staged(chromium, run_directory)
+    rows = table(run_directory / "raw/seed-5/sack_on/h1-eth0.pcap")
+    times = rows["time"].values - rows["time"].values.min()
+    data = rows["forward"].values & (rows["payload"].values > 0)
+    ends = rows.whole("sequence") + rows["payload"].values
+    acks, first = rows.whole("acknowledgement"), rows.whole("sequence")[data].min()
+    found = []
+    for moment in np.linspace(0.2, 8, 25):
+        shown = chromium.run(f"{STAGE}.models[1].unacknowledged(0, {moment})")
+        before = times <= int(moment * 1e9)
+        heard = before & ~rows["forward"].values
+        found.append(max(0, ends[data & before].max() - max(acks[heard].max(), first)))
+        assert shown == found[-1], moment
+    assert len(set(found)) > 3
+
+
 def captures_start(capture: Path) -> int:
     return int(table(capture)["time"].values.min())
 

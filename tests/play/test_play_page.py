@@ -339,6 +339,12 @@ def test_what_if_keeps_one_side_and_shades_the_difference(chromium: Page) -> Non
         counts = live.counts()
         assert counts["window"]["difference"] > 10 and counts["rate"]["difference"] > 10
         assert "A to B" in live.text("#summary")
+        stages = "tcplabPlay.play.stage.stage.models"
+        delays = f"String({stages}.map(run => run.shape.delay))"
+        live.until(f"{delays} === '0.02,0.02'")
+        live.run(f"window.kept = {stages}[0]")
+        live.run("tcplabPlay.play.stage.preview({...tcplabPlay.play.sides.B, delay: '70ms'}, 'B')")
+        assert live.run(delays) == "0.02,0.07" and live.run(f"{stages}[0] === window.kept")
         link = live.run("location.hash")
         assert "b.loss=1%25" in link
         live.click("#side-A")

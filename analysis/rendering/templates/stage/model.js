@@ -24,6 +24,7 @@ class StageModel {
     this.fall = Math.max(0.004, FALLING * (this.longest + this.longestAck));
     this.queueTimes();
     this.acksAtSender();
+    this.sentUpTo = highestEnds(this.data);
     this.blocksOf = Map.groupBy(this.blocks.ack.keys(), (row) => this.blocks.ack[row]);
     this.received = new Map(); // by flow, made when asked for
     this.moments = momentsOf(this);
@@ -132,6 +133,13 @@ class StageModel {
     return highest;
   }
 
+  // The bytes of a flow that are sent and not acknowledged: with each packet and ACK another number.
+  unacknowledged(flow, time) {
+    let at = lowerBound(this.data.sent, time + 1e-9) - 1;
+    while (at >= 0 && this.data.flow[at] !== flow) at -= 1;
+    return at < 0 ? 0 : Math.max(0, this.sentUpTo[at] - this.acknowledged(flow, time));
+  }
+
   // The newest sample of the window, if it is not older than a round trip.
   window(flow, time) {
     const { samples } = this;
@@ -147,6 +155,16 @@ class StageModel {
       way > 0 ? lowerBound(this.moments, time + 1e-7) : lowerBound(this.moments, time - 1e-7) - 1;
     return this.moments[at];
   }
+}
+
+// The end of each flow's data after each packet.
+function highestEnds({ sequence, length, flow }) {
+  const highest = new Map();
+  return Float64Array.from(sequence, (first, at) => {
+    const end = Math.max(highest.get(flow[at]) || 1, first + length[at]);
+    highest.set(flow[at], end);
+    return end;
+  });
 }
 
 function arrivalsOf({ arrived }) {

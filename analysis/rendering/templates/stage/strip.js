@@ -142,6 +142,9 @@ class StageStrip {
       if (window !== null) lines.push(`${several}${Math.round(window / 1000)} kB`);
       else if (flows.length > 1) lines.push(name);
     });
+    if (flows.length === 1 && !place.isNarrow) {
+      lines.push(`unacked ${kilobytes(model.unacknowledged(0, time))}`);
+    }
     return lines;
   }
 

@@ -40,7 +40,7 @@ class Play {
     this.stage = new LiveStage(at("stage"), this.board, offered.kinds);
     this.controls = new Controls(at("controls"), offered, (settings, isDragging) => {
       this.sides[this.moved] = settings;
-      if (!this.compared) this.stage.preview(settings);
+      this.stage.preview(settings, this.compared ? this.moved : "");
       this.play(isDragging);
     });
     this.tour = new Tour(at("tour"), {

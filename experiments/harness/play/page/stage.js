@@ -34,9 +34,13 @@ export class LiveStage {
   }
 
   // Other settings at once: the geometry, without a packet that was not captured.
-  preview(settings, label = "") {
+  // Of two sides the other keeps its packets.
+  preview(settings, side = "") {
     this.shown = "";
-    this.stage.show([new StageModel({ ...EMPTY, ...this.common(settings, label) })]);
+    const made = new StageModel({ ...EMPTY, ...this.common(settings, side) });
+    const { models } = this.stage;
+    const isPair = side && models.length > 1;
+    this.stage.show(isPair ? models.with(side === "A" ? 0 : 1, made) : [made]);
   }
 
   model(run, label) {
