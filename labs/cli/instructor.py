@@ -94,9 +94,10 @@ def _folder(name: str) -> Path:
 
 @click.command("new")
 @click.argument("name", metavar="NAME")
-def new_command(name: str) -> None:
-    """Begin a lab of your own: a small one that runs, to be changed."""
+@click.option("--like", default="", metavar="LAB", help="Copy this lab, with all its languages.")
+def new_command(name: str, like: str) -> None:
+    """Begin a lab: two files that run, to be changed."""
     from labs.definition.catalogue import new_lab
 
-    folder = new_lab(name)
-    click.echo(f"{folder}: change its texts, lab.toml and key.py; then ./tcplab lab lint {name}")
+    folder = new_lab(name, like)
+    click.echo(f"{folder}: change lab.toml and key.py; then ./tcplab lab lint {name}")

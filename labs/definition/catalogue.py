@@ -42,7 +42,7 @@ _LISTED = {
 def languages(folder: Path) -> list[str]:
     """Return the languages in which the lab in `folder` is written, English first."""
     names = sorted(file.parent.name for file in folder.glob(f"text/*/{TEXTS}"))
-    return sorted(names, key=lambda name: name != FIRST_LANGUAGE)
+    return sorted(names, key=lambda name: name != FIRST_LANGUAGE) or [FIRST_LANGUAGE]
 
 
 def merged(structure: Mapping[str, Any], texts: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -124,14 +124,22 @@ def find(name: str, language: str = FIRST_LANGUAGE) -> LabSpec:
     if language not in written:
         problem = f"The lab {name} is not written in '{language[:20]}'."
         raise UsageError(problem, f"There are: {', '.join(written)}.")
-    place = f"labs/{name}/text/{language}/{TEXTS}"
-    structure = tomllib.loads((folder / "lab.toml").read_text("utf-8"))
-    texts = tomllib.loads((folder / "text" / language / TEXTS).read_text("utf-8"))
-    data = merged(structure, texts, place)
+    data = _table(folder / "lab.toml")
+    if (folder / "text").is_dir():
+        texts = _table(folder / "text" / language / TEXTS)
+        data = merged(data, texts, f"labs/{name}/text/{language}/{TEXTS}")
     lab: LabSpec = from_data(
         LabSpec, {"name": name, "language": language, **data}, f"labs/{name}/lab.toml"
     )
     return lab
+
+
+def _table(file: Path) -> dict[str, Any]:
+    """Return the content of a TOML file. Raises UsageError."""
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except ValueError as error:  # TOMLDecodeError is one
+        raise UsageError(f"{file} cannot be read: {error}.", "Correct that line.") from None
 
 
 def key_module(name: str) -> Any:
@@ -141,16 +149,18 @@ def key_module(name: str) -> Any:
     return importlib.import_module(f"{package}.key")
 
 
-_EXAMPLE = "first_look"
+_SMALLEST = FOLDER / "templates" / "new"
 
 
-def new_lab(name: str) -> Path:
-    """A copy of the smallest lab under that name. Raises UsageError if the name is taken or odd."""
+def new_lab(name: str, like: str = "") -> Path:
+    """Copy the smallest lab, or all files of another. Raises UsageError for a name of no use."""
     if not NAME.fullmatch(name):
         raise UsageError(f"'{name[:40]}' cannot name a lab.", "Use small letters, digits and _.")
     folder = FOLDER / name
     if folder.exists():
         raise UsageError(f"{folder} is there already.", "Choose another name.")
+    if like:
+        find(like)
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(FOLDER / _EXAMPLE, folder, ignore=ignored)
+    shutil.copytree(folder_of(like) if like else _SMALLEST, folder, ignore=ignored)
     return folder

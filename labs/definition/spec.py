@@ -262,7 +262,8 @@ class LabSpec:
 
     Students are asked `asks` instead. `level` is 1 (first course) to 3 (advanced). `reads` are the
     kinds of values of which the handout shows how they are read. It tells the round trip of an
-    empty path unless the lab `asks_for_round_trip`.
+    empty path unless the lab `asks_for_round_trip`. A lab in one language has its texts and its
+    `background` in lab.toml.
     """
 
     name: str
@@ -271,9 +272,10 @@ class LabSpec:
     claim: str
     minutes: int
     goals: tuple[str, ...]
-    varies: tuple[Range, ...]
     runs: tuple[LabRun, ...]
     questions: tuple[Question, ...]
+    varies: tuple[Range, ...] = ()
+    background: str = ""
     level: int = 1
     reads: tuple[ValueSource, ...] = ()
     asks_for_round_trip: bool = False

@@ -15,6 +15,7 @@ from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.runs import example_specs
 from labs.definition.spec import Kind, LabSpec, Question, ValueSource
 from labs.instructor.autopilot import MOST_COPIED
+from labs.instructor.rehearsal import rehearse
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 
@@ -105,7 +106,7 @@ _LONG_ENOUGH = 4
 def lint(lab: LabSpec) -> list[LabFinding]:
     """Everything that can be said without a run."""
     background = _background(lab)
-    findings = [*_points(lab), *_minutes(lab), *_readable(lab, background)]
+    findings = [*rehearse(lab), *_points(lab), *_minutes(lab), *_readable(lab, background)]
     hosts = _hosts(lab)
     for question in lab.questions:
         findings += _hints(question)
@@ -115,6 +116,8 @@ def lint(lab: LabSpec) -> list[LabFinding]:
 
 
 def _background(lab: LabSpec) -> str:
+    if lab.background:
+        return lab.background
     folder = catalogue.folder_of(lab.name) / "text" / lab.language
     return (folder / catalogue.BACKGROUND).read_text("utf-8")
 
@@ -142,7 +145,7 @@ def _readable(lab: LabSpec, background: str) -> Iterator[LabFinding]:
         yield LabFinding("background", f"its LIX is {hardness:.0f}: write shorter sentences")
     if lab.claim.rstrip(".").lower() in background.lower():
         yield LabFinding("background", "it holds the claim, which students should find")
-    if "drawing(" not in background:
+    if not lab.background and "drawing(" not in background:
         yield LabFinding("background", "it has no drawing")
 
 

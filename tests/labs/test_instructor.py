@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import get_args
@@ -9,6 +10,7 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
+import labs
 from experiments.harness.definition.catalogue import find
 from labs.cli.lab import lab as lab_commands
 from labs.definition import catalogue
@@ -17,9 +19,10 @@ from labs.definition.assignment import variant
 from labs.definition.runs import combination_of
 from labs.definition.spec import Kind, LabSpec
 from labs.instructor.lint import HARDEST, MINUTES, lint, lix, working_time
-from labs.instructor.preview import LabPreview, lint_variants
+from labs.instructor.preview import LabPreview, lint_variants, run_variants
 from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
+from labs.templates.rendering import _environment
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
 from topologies.foundation.errors import UsageError
@@ -113,15 +116,57 @@ def test_minutes_are_those_of_words_and_points(sack: LabSpec) -> None:
     assert any(text.startswith("200 are stated") for text in findings)
 
 
-def test_a_new_lab_is_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "first_look").symlink_to(catalogue.FOLDER / "first_look")
+@pytest.fixture
+def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a new lab, next to the first of all labs."""
+    for name in ("first_look", "sack"):
+        (tmp_path / name).symlink_to(catalogue.FOLDER / name)
     monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
-    folder = catalogue.new_lab("my_lab")
-    assert (folder / "key.py").is_file() and (folder / "text/en/background.md.j2").is_file()
+    monkeypatch.setattr("labs.__path__", [*labs.__path__, str(tmp_path)])
+    catalogue.find.cache_clear()
+    _environment.cache_clear()
+    sys.modules.pop("labs.my_lab.key", None)
+    return catalogue.new_lab("my_lab")
+
+
+def test_a_new_lab_has_two_files_and_passes(new: Path) -> None:
+    assert sorted(file.name for file in new.iterdir()) == ["key.py", "lab.toml"]
+    assert lint(catalogue.find("my_lab")) == []
     with pytest.raises(UsageError, match="there already"):
         catalogue.new_lab("my_lab")
     with pytest.raises(UsageError, match="cannot name a lab"):
         catalogue.new_lab("../lab")
+    like = catalogue.new_lab("other", "first_look")
+    assert (like / "text/de/background.md.j2").is_file()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "wrong", "where", "sentence"),
+    [
+        ("key.py", '"rate": run', '"rates": run', "key.py", "no question 'rates'. Is rate meant?"),
+        ("key.py", 'runs["first"]', 'runs["frist"]', "key.py", "no 'frist'"),
+        ("key.py", '"reno", "server', '"cubic", "server', "key.py", "no condition 'cubic'"),
+        ("key.py", "server.rate", "server.rat", "key.py", "server.rat"),
+        ("key.py", '"syn_ack"', '"synack"', "key.py", "no event 'synack'"),
+        ("key.py", '"reno/h1-eth0", "syn"', '"reno/h3-eth0", "syn"', "key.py", "no 'h3-eth0'"),
+        ("lab.toml", '"reno/h1-eth0"', '"reno/h9-eth0"', "answer", "captures no 'h9-eth0'"),
+    ],
+)
+def test_lint_finds_names_that_do_not_exist(
+    new: Path, file: str, old: str, wrong: str, where: str, sentence: str
+) -> None:
+    content = (new / file).read_text()
+    assert old in content
+    (new / file).write_text(content.replace(old, wrong))
+    found = [each for each in lint(catalogue.find("my_lab")) if each.where == where]
+    assert found and sentence in found[0].text and "\n" not in found[0].text
+
+
+@pytest.mark.virtual
+def test_a_new_lab_is_started_run_and_previewed(new: Path, tmp_path: Path) -> None:
+    found = run_variants(catalogue.find("my_lab"), 1, tmp_path / "preview", workers=1)
+    assert found.shown == [True] and list(lint_variants(found)) == []
+    assert "asks with a packet called" in handout_text(found.lab, found.carried[0].variant)
 
 
 def test_lint_is_a_command() -> None:

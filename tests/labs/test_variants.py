@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from labs.definition import catalogue
 from labs.definition.forecast import read_rule, share_of
 from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED
 from labs.instructor.preview import run_variants, unanswered
-from labs.measuring.measures import MeasuredRun
+from labs.measuring.measures import Runs
 from tests.labs.kinds_of_students import tried, unevenness
 
 MOST_UNEVEN = 5.0
@@ -57,15 +58,76 @@ def test_variants_show_the_claim_and_are_even(
         results = found.hidden[question]
         assert share_of(read_rule(reference), results) >= 0.6
         assert share_of(read_rule(misled), results) <= 0.1
-    if name == "sack":
-        for carried in found.carried:
-            check_frames_of_timeouts(carried.runs["sack"])
+    for carried in found.carried:
+        WITNESSES.get(name, no_witness)(carried.key(found.lab).numbers, carried.runs)
 
 
-def check_frames_of_timeouts(run: MeasuredRun) -> None:
-    """Each is one that the kernel counted, which counts repeated SYNs as well."""
+def no_witness(_numbers: Mapping[str, float], _runs: Runs) -> None:
+    """Leave a lab whose key reads the counters themselves."""
+
+
+def sack_by_counters(_numbers: Mapping[str, float], runs: Runs) -> None:
+    """Each frame is one that the kernel counted, which counts repeated SYNs as well."""
+    run = runs["sack"]
     for condition in ("sack_off", "sack_on"):
         frames = run.frames(f"{condition}/h1-eth0", "timeout")
         repeated = len(run.frames(f"{condition}/h1-eth0", "syn")) - 1
         counted = run(condition, "nstat.TcpExtTCPTimeouts")
         assert len(frames) + repeated == counted
+
+
+def transport_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
+    """Stop-and-wait takes a round trip for each piece and 200 ms for each datagram too many."""
+    own, pieces = runs["simple"], 100
+    sent = own("own", "nstat.UdpOutDatagrams")
+    trip = 2 * own("own", "flow1.delay_p50_ms") / 1000
+    seconds = 0.2 * (sent - pieces) + trip * pieces
+    assert numbers["simple_rate"] == pytest.approx(8 * pieces / seconds, rel=0.05)
+
+
+def contest_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
+    """The kernel's new segments carry what CUBIC brings, and its datagrams the other rate."""
+    run = runs["simple"]
+    new = run("own", "nstat.TcpOutSegs") - run("own", "nstat.TcpRetransSegs")
+    seconds = run("own", "beside.seconds")
+    assert numbers["cubic_rate"] == pytest.approx(8 * 1.448 * new / seconds, rel=0.05)
+    datagrams = run("own", "nstat.UdpOutDatagrams")
+    assert numbers["simple_rate"] == pytest.approx(8 * 1.4 * datagrams / 20, rel=0.1)
+
+
+def home_by_traces(numbers: Mapping[str, float], runs: Runs) -> None:
+    """A ping next to uploads takes what the captures say that its datagrams took there and back."""
+    run = runs["busy"]
+    assert numbers["ping_busy"] == pytest.approx(run("home", "upload1.rtt_median_ms"), rel=0.1)
+    there = run("home", "ping.delay_p50_ms")
+    assert there < numbers["ping_busy"] < there + 40
+
+
+def marks_by_traces(numbers: Mapping[str, float], runs: Runs) -> None:
+    """The queue's marks are the frames with CE that arrive; repeats are frames sent again."""
+    marking, dropping = runs["marking"], runs["dropping"]
+    assert len(marking.frames("as_set/h2-eth0", "ce")) == numbers["marks"]
+    assert len(marking.frames("as_set/h2-eth0", "cwr")) == numbers["cuts"]
+    assert len(dropping.frames("as_set/h1-eth0", "resent")) == numbers["repeated"]
+
+
+def bbr_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
+    """Both rates are the kernel's new segments; the queue explains the round trip."""
+    deep = runs["deep"]
+    for host, rate in (("flow1", "deep_cubic"), ("beside", "deep_bbr")):
+        arrived = deep("cubic", f"{host}.transfer_kbyte") * 1.024 * 8
+        seconds = deep("cubic", f"{host}.seconds")
+        assert numbers[rate] == pytest.approx(arrived / seconds, rel=0.01)
+    new = deep("cubic", "nstat.TcpOutSegs") - deep("cubic", "nstat.TcpRetransSegs")
+    assert deep("cubic", "flow1.transfer_kbyte") * 1.024 == pytest.approx(1.448 * new, rel=0.03)
+
+
+WITNESSES: dict[str, Callable[[Mapping[str, float], Runs], None]] = {
+    "sack": sack_by_counters,
+    "reliable_transport": transport_by_counters,
+    "congestion_contest": contest_by_counters,
+    "bufferbloat_home": home_by_traces,
+    "ecn_and_red": marks_by_traces,
+    "bbr_and_cubic": bbr_by_counters,
+}
+"""Other readings of the numbers of a key: counters of the kernel, or captures."""
