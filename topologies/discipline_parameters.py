@@ -6,7 +6,7 @@ A guest imports them only if a network sets one: each object that Python makes m
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from topologies.disciplines import Discipline, Settings
@@ -42,19 +42,24 @@ class Setting:
     """Its name in tc's JSON, if another."""
     scale: float = 0
     """Base units of 1 in tc's JSON, if not the usual number."""
+    keywords: tuple[tuple[str, str], ...] = ()
+    """Words of the manual page that stand for values."""
+    needs: str = ""
+    """The parameter without which it has no effect."""
 
     @property
     def values(self) -> str:
         """Return the possible values in words."""
-        return f"{self.lowest} to {self.highest}"
+        return ", ".join([f"{self.lowest} to {self.highest}", *dict(self.keywords)])
 
     def parsed(self, text: str) -> str:
         """Return the value in shortest form. Raises UsageError."""
-        value = self.kind.parse(text)
+        value = self.kind.parse(dict(self.keywords).get(text, text))
         low, high = self.kind.parse(self.lowest), self.kind.parse(self.highest)
         if not low <= value <= high:
+            article = "An" if self.name[0] in "aeio" else "A"
             raise UsageError(
-                f"A {self.name} of {value} is not possible.", f"Choose {low} to {high}."
+                f"{article} {self.name} of {value} is not possible.", f"Choose {low} to {high}."
             )
         return str(value)
 
@@ -98,6 +103,7 @@ class Choice:
     meaning: str
     choices: tuple[tuple[str, str, Any], ...] = ()
     key: str = ""
+    needs: str = ""
 
     kind = str
 
@@ -123,6 +129,17 @@ class Choice:
 
     def agrees(self, asked: str, found: str) -> bool:
         return asked == found
+
+
+def require_partners(managed: Discipline, given: Iterable[str]) -> None:
+    """Raise UsageError for a parameter without the one that it needs."""
+    names = set(given)
+    for name in names:
+        needed = managed.parameter(name).needs
+        if needed and needed not in names:
+            raise UsageError(
+                f"{managed.name}: {name} has no effect without {needed}.", f"Set {needed} too."
+            )
 
 
 def named(problem: str, name: str, known: Mapping[str, T]) -> T:
@@ -175,7 +192,22 @@ PIE = (
     Setting("beta", Count, "Weight of the delay's change.", "0", "32"),
     ECN,
     flag("bytemode", "Large packets are dropped more often.", off="nobytemode"),
+    flag(
+        "dq_rate_estimator",
+        "The delay is that of the queue at the rate of departures, not of time stamps.",
+        off="no_dq_rate_estimator",
+    ),
 )
+
+
+_RED = (
+    Setting("min", Size, "Average length from which packets are dropped.", "1B", "1GiB"),
+    Setting("max", Size, "Average length at which the probability is reached.", "1B", "1GiB"),
+    Setting("probability", Share, "Greatest probability of an early drop.", "0.0001%", "100%"),
+    ECN_ONLY_ON,
+    flag("harddrop", "Above max packets are dropped even if they could be marked.", off=""),
+)
+"""Parameters of red, which sfq has for each flow."""
 
 
 BUILT_IN: dict[str, tuple[Setting | Choice, ...]] = {
@@ -183,13 +215,21 @@ BUILT_IN: dict[str, tuple[Setting | Choice, ...]] = {
     "pie": PIE,
     "sfq": (
         Setting("depth", Packets, "Packets of one flow.", "1", "127"),
+        Setting("flows", Count, "Most flows, up to the queue's packets.", "1", "65408"),
         Setting("divisor", Count, "Size of the hash table, a power of two.", "256", "65536"),
         Setting("perturb", Count, "Seconds between two changes of the hash.", "1", "3600"),
         QUANTUM,
         flag("headdrop", "Packets are dropped at the head of a flow's queue.", off=""),
+        *_RED,
     ),
     "fq_codel": (
         *(TARGET, INTERVAL, ECN, CE_THRESHOLD, FLOWS, QUANTUM, MEMORY),
+        Choice(
+            "ce_threshold_selector",
+            "Packets that ce_threshold marks, by value and mask: L4S, or all.",
+            (("0x1/0x3", "ce_threshold_selector 0x1/0x3", 1),),
+            needs="ce_threshold",
+        ),
         Setting("drop_batch", Packets, "Packets that a full queue drops at once.", "1", "1000"),
     ),
     "fq": (
@@ -198,6 +238,7 @@ BUILT_IN: dict[str, tuple[Setting | Choice, ...]] = {
         Setting("initial_quantum", Size, "Bytes of a new flow's first turn.", "256B", "1MiB"),
         Setting("maxrate", Rate, "Most that a flow gets.", "1kbit", "30gbit"),
         Setting("buckets", Count, "Size of the hash table, a power of two.", "1", "262144"),
+        Setting("orphan_mask", Count, "Hash of flows, 2^n - 1, on a router.", "1", "262143"),
         Setting("refill_delay", Duration, "Rest after which a flow is new.", "1us", "10s"),
         CE_THRESHOLD,
         Choice(
@@ -207,7 +248,44 @@ BUILT_IN: dict[str, tuple[Setting | Choice, ...]] = {
         ),
     ),
     "cake": (
-        Setting("rtt", Duration, "Longest round trip that is expected.", "1us", "100s"),
+        Setting("bandwidth", Rate, "Rate of cake's shaper.", "8kbit", "30gbit"),
+        Setting(
+            "overhead",
+            Size,
+            "Bytes that the shaper adds to each IP packet.",
+            "0B",
+            "256B",
+            needs="bandwidth",
+        ),
+        Setting(
+            "mpu",
+            Size,
+            "Least size of a packet for the shaper.",
+            "1B",
+            "256B",
+            needs="bandwidth",
+        ),
+        replace(
+            words_of("atm", "Cells that the shaper counts.", "atm", "ptm", "noatm"),
+            needs="bandwidth",
+        ),
+        replace(
+            flag("ingress", "The shaper counts dropped packets too.", off="egress"),
+            needs="bandwidth",
+        ),
+        flag("split-gso", "Large buffers are cut into packets.", "no-split-gso", "split_gso"),
+        Setting(
+            "rtt",
+            Duration,
+            "Longest round trip that is expected.",
+            "1us",
+            "3600s",
+            keywords=(
+                *(("datacentre", "100us"), ("lan", "1ms"), ("metro", "10ms")),
+                *(("regional", "30ms"), ("internet", "100ms"), ("oceanic", "300ms")),
+                *(("satellite", "1s"), ("interplanetary", "3600s")),
+            ),
+        ),
         words_of(
             "diffserv",
             "Classes of traffic, by the packets' DSCP.",
@@ -231,11 +309,8 @@ BUILT_IN: dict[str, tuple[Setting | Choice, ...]] = {
         flag("wash", "DSCPs are cleared."),
     ),
     "red": (
-        Setting("min", Size, "Average length from which packets are dropped.", "1B", "1GiB"),
-        Setting("max", Size, "Average length at which the probability is reached.", "1B", "1GiB"),
-        Setting("probability", Share, "Greatest probability of an early drop.", "0.0001%", "100%"),
-        ECN_ONLY_ON,
-        flag("harddrop", "Above max packets are dropped even if they could be marked.", off=""),
+        *_RED,
+        flag("nodrop", "With ecn, packets that cannot be marked are kept.", off=""),
         flag("adaptive", "The probability follows the average (Floyd and others, 2001).", off=""),
     ),
 }
@@ -250,10 +325,38 @@ def red_words(red: Discipline, queue: int, frame: int, rate: int, given: Setting
     low = Size.parse(chosen.pop("min", str(Size(size // 6)))).base
     high = Size.parse(chosen.pop("max", str(Size(size // 2)))).base
     require_order(red.name, low, high, size, "bytes")
-    burst = max(1, (2 * (low // frame) + high // frame) // 3 + 1)
+    if "nodrop" in chosen and chosen["nodrop"] == "on" and chosen["ecn"] != "on":
+        raise UsageError(f"{red.name} cannot mark with nodrop and without ecn.", "Set ecn=on.")
     words = (red.parameter(name).words(value) for name, value in chosen.items())
-    average = f"min {low} max {high} avpkt {frame} burst {burst}"
+    average = _average(low, high, frame)
     return " ".join((f"limit {size} {average} bandwidth {rate}bit", *words)).strip()
+
+
+def sfq_words(sfq: Discipline, queue: int, frame: int, given: Settings) -> str:
+    """Return tc's words for sfq with parameters; those of red turn red on for each flow.
+
+    Bounds that are not given follow from the queue as in tc-sfq(8). Raises UsageError.
+    """
+    size, chosen = queue * frame, dict(given)
+    words = [f"limit {queue} depth {chosen.pop('depth', min(queue, 127))}"]
+    if {each.name for each in _RED} & set(chosen):
+        high = Size.parse(chosen.pop("max", str(Size(size // 4)))).base
+        low = Size.parse(chosen.pop("min", str(Size(high // 3)))).base
+        require_order(sfq.name, low, high, size, "bytes")
+        words.append(f"redflowlimit {size} {_average(low, high, frame)}")
+    if Count.parse(chosen.get("flows", "1")).base > queue:
+        raise UsageError(
+            f"{sfq.name} has no room for {chosen['flows']} flows in {queue} packets.",
+            f"Choose 1 to {queue} flows, or a longer queue.",
+        )
+    words += [sfq.parameter(name).words(value) for name, value in chosen.items()]
+    return " ".join(words).strip()
+
+
+def _average(low: int, high: int, frame: int) -> str:
+    """Return tc's words for the average length between `low` and `high` bytes."""
+    burst = max(1, (2 * (low // frame) + high // frame) // 3 + 1)
+    return f"min {low} max {high} avpkt {frame} burst {burst}"
 
 
 def require_order(name: str, low: int, high: int, limit: int, unit: str) -> None:

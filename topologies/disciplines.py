@@ -118,9 +118,15 @@ class Sfq(Discipline):
 
     name, title, trial = "sfq", "sfq: a turn for each flow", "sfq"
     shortest, is_fair = 2, True
+    early_drops = ("prob_drop+forced_drop",)
+    marks = ("prob_mark+prob_mark_head+forced_mark+forced_mark_head",)
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
-        return self._with(f"limit {queue} depth {min(queue, 127)}", given)
+        if given:
+            from topologies.discipline_parameters import sfq_words
+
+            return sfq_words(self, queue, frame, given)
+        return f"limit {queue} depth {min(queue, 127)}"
 
 
 class Codel(Discipline):

@@ -44,7 +44,7 @@ class Gred(Red):
     name, title, trial = "gred", "gred: red with virtual queues", "gred setup DPs 1 default 0"
     early_drops = ("drops", "pdrop")
     marks: tuple[str, ...] = ("prob_mark", "forced_mark")
-    parameters = tuple(each for each in BUILT_IN["red"] if each.name != "adaptive")
+    parameters = tuple(each for each in BUILT_IN["red"] if each.name not in ("adaptive", "nodrop"))
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:
         return f"setup DPs 1 default 0 limit {queue * frame}"
@@ -68,7 +68,7 @@ class Choke(Discipline):
         Setting(
             "max", Packets, "Average length at which the probability is reached.", "2", "1000000"
         ),
-        *(each for each in BUILT_IN["red"] if each.name in ("probability", "ecn", "harddrop")),
+        *(each for each in BUILT_IN["red"] if each.name in ("probability", "ecn")),
     )
 
     def words(self, queue: int, frame: int, rate: int, given: Settings = ()) -> str:

@@ -103,6 +103,9 @@ class Channel:
         if self.settings:
             checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
             object.__setattr__(self, "settings", tuple(checked))
+            from topologies.discipline_parameters import require_partners  # late: moves packets
+
+            require_partners(managed, dict(self.settings))
             managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
         if self.gemodel:
             self._check_gemodel()

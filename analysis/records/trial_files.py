@@ -87,9 +87,16 @@ class Qdisc(Struct, frozen=True):
     options: dict[str, Any] = field(default_factory=dict)
 
     def counted(self, counter: str) -> float:
-        """Return a counter, of all classes of cake and virtual queues of gred together."""
+        """Return a counter, of all classes of cake and virtual queues of gred together.
+
+        Counters with + between them add up; those of sfq are among its options.
+        """
+        return sum(map(self._counted, counter.split("+")))
+
+    def _counted(self, counter: str) -> float:
         inner = [getattr(tin, counter, 0.0) for tin in self.tins]
-        inner += [queue.get(counter, 0.0) for queue in self.options.get("vqs", ())]
+        within = (self.options, *self.options.get("vqs", ()))
+        inner += [options.get(counter, 0.0) for options in within]
         return float(getattr(self, counter, None) or sum(inner))
 
 

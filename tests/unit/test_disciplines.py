@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from itertools import pairwise
 from typing import Any
@@ -79,6 +80,7 @@ def test_kernels_lack_what_came_later() -> None:
         ("pie", {"ecn_mark": 3}),
         ("codel", {"ecn_mark": 1, "ce_mark": 2}),
         ("cake", {"tins": (CakeTin(ecn_mark=1), CakeTin(ecn_mark=2))}),
+        ("sfq", {"options": {"prob_mark": 2, "forced_mark_head": 1, "prob_drop": 5}}),
         ("gred", {"options": {"vqs": [{"prob_mark": 1, "forced_mark": 2}]}}),
     ],
 )
@@ -111,6 +113,12 @@ def test_every_parameter_has_bounds_and_words(name: str) -> None:
         ("fifo", ("target", "5ms"), "fifo has no parameter 'target'. It has none."),
         ("codel", ("target", "2h"), "A target of 7200s is not possible. Choose 1us to 1s."),
         ("codel", ("ecn", "maybe"), "ecn cannot be 'maybe'. Choose on or off."),
+        ("sfq", ("max", "1MB"), "sfq cannot drop from 333333 to 1000000 bytes in a queue of 75700"),
+        ("sfq", ("flows", "51"), "sfq has no room for 51 flows in 50 packets. Choose 1 to 50"),
+        ("cake", ("mpu", "64B"), "cake: mpu has no effect without bandwidth. Set bandwidth too."),
+        ("cake", ("overhead", "300B"), "An overhead of 300B is not possible. Choose 0B to 256B."),
+        ("cake", ("rtt", "moon"), "'moon' is not a duration"),
+        ("cake", ("atm", "isdn"), "atm cannot be 'isdn'. Choose atm, ptm or noatm."),
         ("red", ("min", "1MB"), "red cannot drop from 1000000 to 37850 bytes in a queue of 75700"),
     ],
 )
@@ -125,4 +133,54 @@ def test_a_full_queue_of_red_keeps_its_order_with_parameters() -> None:
     assert words == (
         "limit 151400 min 20000 max 75700 avpkt 1514 burst 26 bandwidth 10000000bit"
         " probability 0.02"
+    )
+
+
+def given(managed: str, **texts: str) -> tuple[tuple[str, str], ...]:
+    """Return the parameters as a channel has them."""
+    channel = Channel(Rate.parse("10mbit"), queue=Packets(100), discipline=managed)
+    return dataclasses.replace(channel, settings=tuple(texts.items())).settings
+
+
+# What `tc -j qdisc show` of Debian 12 (iproute2 6.1) printed in the lab kernel.
+SFQ = """{"limit": 100, "quantum": 9000, "depth": 40, "flows": 100, "divisor": 512, "perturb": 10,
+"ewma": 4, "min": 20000, "max": 60000, "probability": 0.05, "ecn": true, "harddrop": false}"""
+CAKE = """{"bandwidth": 375000, "diffserv": "diffserv8", "flowmode": "triple-isolate", "nat": false,
+"wash": false, "ingress": true, "ack-filter": "disabled", "split_gso": false, "rtt": 300000,
+"raw": false, "atm": "atm", "overhead": 18, "mpu": 64, "memlimit": 230400, "fwmark": "0"}"""
+
+
+@pytest.mark.parametrize(
+    "managed, printed, settings",
+    [
+        (
+            "sfq",
+            SFQ,
+            {"depth": "40", "min": "20kB", "max": "60kB", "probability": "5%", "ecn": "on"},
+        ),
+        (
+            "cake",
+            CAKE,
+            {"bandwidth": "3mbit", "overhead": "18B", "mpu": "64B", "atm": "atm", "rtt": "oceanic"}
+            | {"ingress": "on", "split-gso": "off"},
+        ),
+    ],
+)
+def test_parameters_are_read_from_what_tc_prints(
+    managed: str, printed: str, settings: dict[str, str]
+) -> None:
+    each, options = discipline(managed), json.loads(printed)
+    for name, asked in given(managed, **settings):
+        parameter = each.parameter(name)
+        assert parameter.agrees(asked, parameter.found(options)), name
+
+
+def test_the_words_of_sfq_with_red_and_of_cake_with_a_shaper() -> None:
+    sfq = discipline("sfq").words(100, 1514, 10**7, given("sfq", max="60kB", ecn="on"))
+    assert sfq == (
+        "limit 100 depth 100 redflowlimit 151400 min 20000 max 60000 avpkt 1514 burst 22 ecn"
+    )
+    cake = given("cake", bandwidth="3mbit", overhead="18B", atm="ptm", rtt="lan")
+    assert discipline("cake").words(100, 1514, 10**7, cake) == (
+        "unlimited memlimit 230400 bandwidth 3000000bit overhead 18 ptm rtt 1000.000us"
     )

@@ -60,3 +60,17 @@ def test_one_run_stands_for_all_values_of_a_parameter_that_a_discipline_lacks() 
 def test_what_no_discipline_has_is_refused(settings: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         grid("slow_start", **settings)
+
+
+def test_a_parameter_with_the_name_of_a_field_takes_the_discipline_in_front() -> None:
+    """Cake has a bandwidth, and so has the link."""
+    words = ["discipline=cake", "cake.bandwidth=400kbit", "mpu=64B", "bandwidth=2mbit"]
+    made = single(find("slow_start"), [f"link.{word}" for word in words])
+    (channel,) = bottlenecks(made.spec)
+    assert str(channel.bandwidth) == "2mbit"
+    assert dict(channel.settings) == {"bandwidth": "400kbit", "mpu": "64B"}
+    assert grid("slow_start", discipline="fifo,cake", **{"cake.bandwidth": "1mbit,2mbit"}) == [
+        "link.discipline fifo, link.cake.bandwidth 1mbit",
+        "link.discipline cake, link.cake.bandwidth 1mbit",
+        "link.discipline cake, link.cake.bandwidth 2mbit",
+    ]

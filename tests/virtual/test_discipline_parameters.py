@@ -41,6 +41,9 @@ VALUES = {
     "alpha": "3",
     "beta": "19",
     "classic_protection": "15%",
+    "overhead": "18B",
+    "mpu": "64B",
+    "orphan_mask": "255",
 }
 LINK = Channel(Rate.parse("10mbit"), queue=Packets(100))
 ALONE = "step_packets"  # dualpi2 has one step, which step_thresh sets in time
@@ -53,9 +56,19 @@ def value(managed: Discipline, each: Setting | Choice) -> str:
         return each.choices[-1][0]
     if each.name in ("min", "max") and managed.name != "choke":
         return f"{VALUES[each.name]}kB"
+    if (managed.name, each.name) == ("sfq", "flows"):
+        return "50"
     if each.name in ("alpha", "beta") and managed.name == "dualpi2":
         return f"{VALUES[each.name]}Hz"
     return VALUES.get(each.name) or KINDS.get(each.kind, "4")
+
+
+def switched_on(managed: Discipline) -> tuple[tuple[str, str], ...]:
+    """Return the first choice of each parameter that has choices, which turns most on."""
+    choices = (each for each in managed.parameters if isinstance(each, Choice))
+    chosen = {each.name: each.choices[0][0] for each in choices}
+    needed = {each.needs for each in managed.parameters if each.needs} - chosen.keys()
+    return (*chosen.items(), *((name, VALUES.get(name, "3mbit")) for name in sorted(needed)))
 
 
 def network() -> TopologySpec:
@@ -72,6 +85,12 @@ def network() -> TopologySpec:
         for name, managed in disciplines().items()
     ]
     channels.append(replace(LINK, discipline="dualpi2", settings=((ALONE, "4"),)))
+    channels += [
+        replace(LINK, discipline=name, settings=given)
+        for name, managed in disciplines().items()
+        if (given := switched_on(managed))
+    ]
+    channels.append(replace(LINK, discipline="cake", settings=(("rtt", "satellite"),)))
     hosts = [Node(f"h{number}", "host") for number in range(len(channels))]
     links = (Link("s1", host.name, channel) for host, channel in zip(hosts, channels, strict=True))
     return TopologySpec("each", (*hosts, Node("s1", "switch")), tuple(links))

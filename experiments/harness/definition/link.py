@@ -1,8 +1,8 @@
 """Fields of the link, by names such as link.discipline and link.target, for every study.
 
 The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
-channel, and the parameters of its discipline. `link.trace` gives the way of each flow's data rates
-over time (experiments.harness.definition.trace).
+channel, and the parameters of its discipline; link.cake.bandwidth is the rate of cake's shaper.
+`link.trace` gives the way of each flow's data rates over time, as in the module trace.
 """
 
 from __future__ import annotations
@@ -35,16 +35,21 @@ def meant(name: str) -> tuple[type, str]:
         return str, f"Rates over time: a trace of Mahimahi, or {' or '.join(PACKAGED)}."
     if field in _FIELDS:
         return _HINTS[field], f"Field of the link: {field}."
-    named = [each for one in disciplines().values() for each in one.parameters]
-    found = [each for each in named if each.name == field]
+    named = [(one, each) for one in disciplines().values() for each in one.parameters]
+    found = [each for one, each in named if each.name == _own(field, one)]
     if not found:
-        names = [*sorted(_FIELDS), *sorted({each.name for each in named})]
+        names = [*sorted(_FIELDS), *sorted({each.name for _, each in named})]
         raise UsageError(
             f"The link has no field '{field[:60]}'.",
             f"{close_to(field, names)}Its fields are {', '.join(names)}.",
         )
     kinds = {each.kind for each in found}
     return (kinds.pop() if len(kinds) == 1 else str), found[0].meaning
+
+
+def _own(field: str, managed: Discipline) -> str:
+    """Return the name of a parameter of the discipline, which may be in front: cake.bandwidth."""
+    return field.removeprefix(f"{managed.name}.")
 
 
 def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) -> ExperimentSpec:
@@ -85,7 +90,8 @@ def _changed(
     managed = discipline(own.get("discipline", channel.discipline))
     names = {each.name for each in managed.parameters}
     kept = dict(channel.settings) if managed.name == channel.discipline else {}
-    wanted = {name: value for name, value in given.items() if name in names or not lenient}
+    own_given = {_own(name, managed): value for name, value in given.items()}
+    wanted = {name: value for name, value in own_given.items() if name in names or not lenient}
     return replace(channel, **own, settings=tuple((kept | wanted).items()))
 
 
@@ -99,7 +105,11 @@ def bottlenecks(spec: ExperimentSpec) -> set[Channel]:
 def lacks_any(spec: ExperimentSpec, chosen: Iterable[str]) -> bool:
     """Return whether the link's discipline lacks one of these fields."""
     given = {name.removeprefix(PREFIX) for name in chosen} - _FIELDS
-    return bool(given) and any(given - dict(each.settings).keys() for each in bottlenecks(spec))
+    return any(
+        _own(field, discipline(each.discipline)) not in dict(each.settings)
+        for each in bottlenecks(spec)
+        for field in given
+    )
 
 
 def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequence[str]]) -> None:
@@ -115,7 +125,7 @@ def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequenc
 def _refuse_if_none_has(field: str, managed: Iterable[Discipline]) -> None:
     """Raise the error of the first discipline if none has the parameter."""
     for each in managed:
-        if any(parameter.name == field for parameter in each.parameters):
+        if any(parameter.name == _own(field, each) for parameter in each.parameters):
             return
     for each in managed:
-        each.parameter(field)
+        each.parameter(_own(field, each))
