@@ -1,7 +1,7 @@
 // The scripts of the pages, each put together as a page has it by tests/style/test_scripts.py.
 const browser = ["atob", "Blob", "cancelAnimationFrame", "CompressionStream", "console", "CSS",
   "DecompressionStream", "devicePixelRatio", "document", "DOMParser", "FormData",
-  "IntersectionObserver",
+  "IntersectionObserver", "localStorage",
   "location", "matchMedia",
   "navigator", "performance", "requestAnimationFrame", "ResizeObserver", "Response", "setTimeout",
   "clearTimeout", "TextDecoder", "URL", "URLSearchParams", "window"];

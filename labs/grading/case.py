@@ -78,7 +78,10 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class AnswerMark:
-    """The mark of an answer: `points` is None if a person is to read it."""
+    """The mark of an answer: `points` is None if a person is to read it.
+
+    `items` are the numbers of the rubric's items that a person gave; None without a rubric.
+    """
 
     question: str
     given: str
@@ -87,6 +90,7 @@ class AnswerMark:
     verdict: Verdict
     note: str = ""
     mistake: str = ""
+    items: tuple[int, ...] | None = None
 
     def for_person(self, note: str, verdict: Verdict = Verdict.READ) -> AnswerMark:
         """Return the mark of an answer that a person is to read."""

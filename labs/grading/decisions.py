@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from labs.definition.rubric import rubric_items
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, FlagKind, Verdict
 from topologies.foundation.data import from_data
@@ -31,6 +32,8 @@ _NO_OVERRIDES = """\
 # points = 3.5
 # comment = "Shown to the student."
 # hand_in = "..."          # the digest of the hand-in that was read; without it any counts
+# items = [1, 3]           # items of the rubric that were given, for the student's page
+# by = "kim"               # who read it
 #
 # A hand-in that could not be graded is marked here too, question by question; "rest" stands for all
 # others together. Of a graded one "rest" stands for what a person is still to read.
@@ -39,11 +42,15 @@ _NO_OVERRIDES = """\
 
 @dataclass(frozen=True)
 class Override:
+    """Points that a person gave, with the numbers of the rubric's items that earned them."""
+
     student: str
     question: str
     points: float
     comment: str = ""
     hand_in: str = ""
+    items: tuple[int, ...] | None = None
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,21 @@ def read_overrides(folder: Path, lab: LabSpec) -> Overrides:
         )
     overrides: Overrides = from_data(Overrides, content, OVERRIDES)
     for line in overrides.override:
-        most = lab.points if line.question == REST else lab.question(line.question).points
-        if not 0 <= line.points <= most:
-            raise UsageError(
-                f"{folder / OVERRIDES}: {line.question} has {most} points at most.",
-                "Correct that line and grade again.",
-            )
+        _check(line, lab, folder / OVERRIDES)
     return overrides
+
+
+def _check(line: Override, lab: LabSpec, file: Path) -> None:
+    """Raises UsageError for points or items that the question does not have."""
+    question = None if line.question == REST else lab.question(line.question)
+    most, items = (question.points, rubric_items(question)) if question else (lab.points, ())
+    if not 0 <= line.points <= most:
+        problem = f"{line.question} has {most} points at most."
+    elif not set(line.items or ()) <= set(range(1, len(items) + 1)):
+        problem = f"the rubric of {line.question} has {len(items)} items."
+    else:
+        return
+    raise UsageError(f"{file}: {problem}", "Correct that line and grade again.")
 
 
 def _read_toml(file: Path, beginning: str) -> dict[str, Any]:
@@ -113,7 +128,8 @@ def apply_overrides(case: Case, lab: LabSpec, overrides: Overrides) -> None:
 
 
 def _given(mark: AnswerMark, line: Override) -> AnswerMark:
-    return replace(mark, points=line.points, verdict=Verdict.BY_HAND, note=line.comment)
+    given = replace(mark, points=line.points, items=line.items)
+    return replace(given, verdict=Verdict.BY_HAND, note=line.comment)
 
 
 def _rest(lab: LabSpec, questions: set[str], line: Override) -> AnswerMark:
@@ -148,6 +164,7 @@ class Acceptance:
     hand_in: str
     flags: tuple[str, ...]
     comment: str = ""
+    by: str | None = None
 
 
 @dataclass(frozen=True)
@@ -155,6 +172,7 @@ class Rejection:
     student: str
     hand_in: str
     comment: str = ""
+    by: str | None = None
 
 
 @dataclass(frozen=True)

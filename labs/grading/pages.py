@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from labs.definition.assignment import Course
+from labs.definition.rubric import common_mistakes, rubric_items
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
 from labs.grading.case import AnswerMark, Case, FlagKind, State, Verdict, exported_points
-from labs.grading.decisions import REST, Acceptances, Overrides
+from labs.grading.decisions import REST, Acceptances, Override, Overrides
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
+from labs.grading.leaderboard import pseudonyms
 from labs.grading.roster import Person
 from labs.grading.shared_work import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
@@ -100,10 +102,17 @@ def _without_key(case: Case) -> Case:
 def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
     """Return the texts of a mark's question; a mark by hand may be for all others together."""
     if mark.question == REST:
-        left = {"ask": "Everything else", "points": "what was left"}
+        left = {"ask": "Everything else", "points": "what was left", "rubric": ()}
         return left | {"how": "", "kind": "number", "id": REST}
     question = lab.question(mark.question)
-    return {name: getattr(question, name) for name in ("ask", "points", "how", "kind", "id")}
+    given = mark.items or ()
+    rubric = [
+        (item, number in given)
+        for number, item in enumerate(rubric_items(question), 1)
+        if mark.items is not None
+    ]
+    names = ("ask", "points", "how", "kind", "id")
+    return {name: getattr(question, name) for name in names} | {"rubric": rubric}
 
 
 def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
@@ -187,12 +196,20 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     Hand-ins to look at, those that could not be graded, and answers, question by question.
     """
     lab, cases = graded_class.lab, graded_class.cases
-    queue = [(question, _waiting(question, cases, names)) for question in lab.questions]
+    aliases = pseudonyms(graded_class.course, lab, (case.student for case in cases))
+    # The order of pseudonyms, so that no student is always the first to be read.
+    in_order = sorted(cases, key=lambda case: aliases[case.student])
+    queue = [(each, _to_read(each, in_order, graded_class, names)) for each in lab.questions]
+    rubrics = {question.id: rubric_items(question) for question in lab.questions}
     context = {
         "lab": lab,
         "names": names,
+        "aliases": aliases,
+        "rubrics": rubrics,
         "queue": [
-            (question, answers, _alike(question, answers)) for question, answers in queue if answers
+            (each, rubrics[each.id], common_mistakes(each), answers, _alike(each, answers))
+            for each, answers in queue
+            if answers
         ],
         "looks": [case for case in cases if case.state is State.LOOK],
         "refused": [case for case in cases if case.refused],
@@ -202,24 +219,29 @@ def reading_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
     return page_with_script("reading.html", "reading.js", context)
 
 
-def _waiting(
-    question: Question, cases: Sequence[Case], names: Mapping[Case, str]
-) -> list[tuple[Case, AnswerMark, str, str]]:
-    """Answers to read, with a picture or a source; what could not be graded has its own section."""
-    return [
-        (case, mark, _picture(case, mark, names), _source(question, case))
-        for case in cases
-        for mark in (case.open if not case.refused else ())
-        if mark.question == question.id
-    ]
+AnswerToRead = tuple[Case, AnswerMark, Override | None, str, str]
+"""An answer with the line that decides it, its picture and its source."""
 
 
-def _alike(
-    question: Question, answers: Sequence[tuple[Case, AnswerMark, str, str]]
-) -> list[SimilarSentences]:
+def _to_read(
+    question: Question, cases: Sequence[Case], graded: GradedClass, names: Mapping[Case, str]
+) -> list[AnswerToRead]:
+    """Return the answers to read, and those that were read, to be changed."""
+    found: list[AnswerToRead] = []
+    for case in cases:
+        line = graded.overrides.lines_for(case).get(question.id)
+        for mark in case.marks if not case.refused else ():
+            read = line is not None and mark.verdict is Verdict.BY_HAND and bool(mark.given)
+            if mark.question == question.id and (mark.points is None or read):
+                picture, source = _picture(case, mark, names), _source(question, case)
+                found.append((case, mark, line if read else None, picture, source))
+    return found
+
+
+def _alike(question: Question, answers: Sequence[AnswerToRead]) -> list[SimilarSentences]:
     if question.kind != "text":
         return []
-    texts = {case.student: mark.given for case, mark, _, _ in answers}
+    texts = {case.student: mark.given for case, mark, *_ in answers}
     return similar_sentences(texts, f"{question.ask}\n{question.how}")
 
 

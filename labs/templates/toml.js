@@ -3,7 +3,9 @@ const written = (value) => (typeof value === "number" ? String(value) : JSON.str
 const lines = (kind, line) =>
   [
     `[[${kind}]]`,
-    ...Object.entries(line).map(([name, value]) => `${name} = ${written(value)}`),
+    ...Object.entries(line)
+      .filter(([, value]) => value !== null)
+      .map(([name, value]) => `${name} = ${written(value)}`),
     "",
   ].join("\n");
 const saved = (name, content) => {

@@ -78,10 +78,17 @@ class Page:
         )
         self.settle()
 
-    def key(self, key: str) -> None:
+    def key(self, key: str, code: str = "", modifiers: int = 0) -> None:
+        """A real key; `code` is its place on the keyboard, and 8 of the modifiers is Shift."""
+        text = key if len(key) == 1 else ""
         for kind in ("keyDown", "keyUp"):
             self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, text=key if len(key) == 1 else ""
+                "Input.dispatchKeyEvent",
+                type=kind,
+                key=key,
+                text=text,
+                code=code,
+                modifiers=modifiers,
             )
         self.settle()
 
