@@ -186,7 +186,7 @@ def record(folder: Path, lab: LabSpec, run: LabRun, answers: Answers) -> None:
             how = "one of its options" if question.options else f"at least {LEAST_WORDS} words"
             raise UsageError(
                 f"The run {run.name} waits for your prediction '{question.id}'.",
-                f"Write {how} into answers.toml, then ./tcplab lab run.",
+                f"Write {how} into answers.toml, then ./tcplab lab run {folder}.",
             )
     if asked:
         new = {question.id: answers[question.id][0] for question in asked}

@@ -67,7 +67,9 @@ def check(assignment: Assignment) -> list[LabFinding]:
 def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
     folder = run_folder(assignment.folder, run.name)
     if folder is None:
-        yield LabFinding(run.name, "this run is not there yet: ./tcplab lab run")
+        yield LabFinding(
+            run.name, f"this run is not there yet: ./tcplab lab run {assignment.folder}"
+        )
         return
     own = own_parts(assignment)
     if not is_possible(run, own):
@@ -83,7 +85,9 @@ def _run(assignment: Assignment, run: LabRun) -> Iterator[LabFinding]:
         failures = " ".join(record.failures)[:200]
         yield LabFinding(run.name, f"the run is {record.status}: {failures}")
     if not is_own or record.seeds != seeds_of(run, assignment.variant):
-        text = "this is not your run: its parameters or its seed are others. ./tcplab lab run"
+        text = (
+            "this is not your run: its parameters or its seed are others: ./tcplab lab run --again"
+        )
         yield LabFinding(run.name, text)
     for name in changed_files(record)[:3]:
         yield LabFinding(run.name, f"{name} was changed after the run: run it again")
@@ -190,7 +194,7 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
         if folder is None and run.chosen:
             continue  # a design that was not made: its question says so
         if folder is None:
-            remedy = "Make it first: ./tcplab lab run"
+            remedy = f"Make it first: ./tcplab lab run {assignment.folder}"
             raise UsageError(f"The run {run.name} is not there yet.", remedy)
         raw = sorted((folder / "raw").rglob("*"))
         for file in (folder / "manifest.json", folder / "spec.json", *raw):

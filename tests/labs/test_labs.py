@@ -211,7 +211,7 @@ def test_a_handout_names_the_applications_next_to_many_flows() -> None:
 
 def test_check_says_what_is_missing_and_shows_no_points(assignment: Assignment) -> None:
     findings = [f"{finding.where}: {finding.text}" for finding in check(assignment)]
-    assert "sack: this run is not there yet: ./tcplab lab run" in findings
+    assert f"sack: this run is not there yet: ./tcplab lab run {assignment.folder}" in findings
     assert "goodput_off: not answered yet" in findings
     assert not any("point" in sentence for sentence in findings)
 
