@@ -82,7 +82,7 @@ def transport_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
     sent = own("own", "nstat.UdpOutDatagrams")
     trip = 2 * own("own", "flow1.delay_p50_ms") / 1000
     seconds = 0.2 * (sent - pieces) + trip * pieces
-    assert numbers["simple_rate"] == pytest.approx(8 * pieces / seconds, rel=0.05)
+    assert numbers["simple_rate"] == pytest.approx(8 * pieces / seconds, rel=0.08)
 
 
 def contest_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
