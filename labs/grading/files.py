@@ -18,11 +18,12 @@ import msgspec
 from analysis.rendering.page_files import write as write_files
 from labs.definition.files import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
-from labs.grading import canvas, gradescope, moodle, pages
+from labs.grading import canvas, gradescope, log, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
 from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.intake_report import INTAKE
 from labs.grading.leaderboard import draw_pseudonyms, leaderboard_page
+from labs.grading.log import LogEntry
 from labs.grading.pages import GradedClass
 from labs.grading.regrade import keep_former
 from labs.grading.tables import FilledTable, table
@@ -138,10 +139,13 @@ def write(
     files = at_once(lambda case: (case, files_of(graded_class.lab, case)), graded_class.cases)
     rendered = dict(files)
     tables = _tables(graded_class, given)
+    log.add_decisions(out, graded_class.overrides, graded_class.acceptances)
     for sentence in keep_former(out, graded_class.cases, _exports(graded_class, tables, rendered)):
         tell(sentence)
     written: dict[str, str] = {}
-    write_files(out, _listed(_files(graded_class, tables, rendered), written), "grade")
+    write_files(
+        out, _listed(_files(graded_class, tables, rendered, log.read(out)), written), "grade"
+    )
     gone = remove_stale(out, written)
     notices = [sentence for filled in tables.values() for sentence in filled.notices]
     notices += [
@@ -166,11 +170,15 @@ def _exports(
 
 
 def _files(
-    graded_class: GradedClass, tables: Mapping[str, FilledTable], rendered: Mapping[Case, CaseFiles]
+    graded_class: GradedClass,
+    tables: Mapping[str, FilledTable],
+    rendered: Mapping[Case, CaseFiles],
+    entries: Sequence[LogEntry],
 ) -> Iterator[tuple[str, bytes]]:
     """Yield every file with its content, one after the other: the pictures of a class are many."""
     names = file_names(graded_class.cases)
     yield from _exports(graded_class, tables, rendered).items()
+    yield "class.html", pages.class_page(graded_class, names, entries).encode()
     yield from ((name, text.encode()) for name, text in _pages(graded_class, names, rendered))
     yield from _pictures(graded_class.cases, names)
 
@@ -227,7 +235,6 @@ def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTa
 def _pages(
     graded_class: GradedClass, names: Mapping[Case, str], rendered: Mapping[Case, CaseFiles]
 ) -> Iterator[tuple[str, str]]:
-    yield "class.html", pages.class_page(graded_class, names)
     yield "reading.html", pages.reading_page(graded_class, names)
     if graded_class.lab.leaderboard:
         course, lab, cases = graded_class.course, graded_class.lab, graded_class.cases

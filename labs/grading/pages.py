@@ -18,6 +18,7 @@ from labs.grading.decisions import REST, Acceptances, Override, Overrides
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import EMPTY_REPORT, DownloadReport
 from labs.grading.leaderboard import pseudonyms
+from labs.grading.log import LogEntry
 from labs.grading.roster import Person
 from labs.grading.shared_work import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
@@ -78,6 +79,7 @@ VERDICTS = {
 """Words of a page for each verdict, and the class of its share in a bar."""
 _LONGEST_SOURCE = 64 * 1024  # characters on the page
 _WIDELY = 0.2  # of a class
+_LATEST = 100  # entries of the log
 
 
 def feedback_page(lab: LabSpec, case: Case) -> str:
@@ -115,8 +117,10 @@ def _asked(lab: LabSpec, mark: AnswerMark) -> dict[str, Any]:
     return {name: getattr(question, name) for name in names} | {"rubric": rubric}
 
 
-def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
-    """Return the page of the class: points, answers, flags and frequent mistakes."""
+def class_page(
+    graded_class: GradedClass, names: Mapping[Case, str], entries: Sequence[LogEntry] = ()
+) -> str:
+    """Return the page of the class: points, answers, flags, frequent mistakes and the log."""
     lab, cases, absent = graded_class.lab, graded_class.cases, graded_class.absent
     return render(
         "class.html",
@@ -138,6 +142,8 @@ def class_page(graded_class: GradedClass, names: Mapping[Case, str]) -> str:
             "banded": [(case, list(_banded(lab, case))) for case in cases if case.bands],
             "received": graded_class.report,
             "dated": any(case.late for case in cases),
+            "log": entries[::-1][:_LATEST],
+            "logged": len(entries),
         },
     )
 

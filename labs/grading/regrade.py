@@ -1,25 +1,24 @@
 """Grades that a new grading of the same folder changes, and the former export.
 
 Before files are written over, former/NUMBER gets the former tables, report.json and results for
-Gradescope, and changes.csv gets a line for each grade that is another now.
+Gradescope, and log.csv gets a line for each grade that is another now.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
+from labs.grading import log
 from labs.grading.case import AnswerMark, Case, Verdict
-from labs.grading.tables import table
 from topologies.foundation.errors import UsageError
 
-CHANGES, FORMER, _REPORT = "changes.csv", "former", "report.json"
+FORMER, _REPORT = "former", "report.json"
 _TABLES = ("grades.csv", "moodle.csv", "canvas.csv", _REPORT)
-_HEADING = ("former", "student", "question", "old", "new", "why")
 _SHOWN = 20
 _FINAL = "final"
 """In the place of a question: the points that course systems get."""
@@ -89,10 +88,10 @@ def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) 
     kept = f"The former export is in {folder.relative_to(out)}."
     if not changes:
         return [kept]
-    _list(out / CHANGES, folder.name, changes)
+    log.append(out, (_entry(change, folder.name) for change in changes))
     more = [f"  and {len(changes) - _SHOWN} more"] if len(changes) > _SHOWN else []
     said = [change.sentence for change in changes[:_SHOWN]]
-    return [f"{len(changes)} changes of grades are in {CHANGES}. {kept}", *said, *more]
+    return [f"{len(changes)} changes of grades are in {log.LOG}. {kept}", *said, *more]
 
 
 def _former(report: Path) -> tuple[FormerCase, ...]:
@@ -106,10 +105,10 @@ def _former(report: Path) -> tuple[FormerCase, ...]:
         raise UsageError(f"{report} cannot be read: {error}.", remedy) from None
 
 
-def _list(file: Path, number: str, changes: Sequence[GradeChange]) -> None:
-    text = table(_HEADING, [(number, *astuple(change)) for change in changes])
-    with file.open("a", encoding="utf-8") as stream:
-        stream.write(text if stream.tell() == 0 else text.partition("\n")[2])
+def _entry(change: GradeChange, number: str) -> log.LogEntry:
+    old, new = ("" if each is None else f"{each:g}" for each in (change.old, change.new))
+    entry = log.LogEntry("grade", change.student, change.question, "", new, change.why)
+    return replace(entry, old=old, former=number)
 
 
 def _changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Iterator[GradeChange]:

@@ -14,6 +14,7 @@ from labs.definition.dates import Dates, Late, StudentDates
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Verdict
+from labs.grading.decisions import Acceptances, Override, Overrides, Rejection
 from labs.grading.files import CourseFiles
 from labs.grading.intake import HandIn
 from labs.grading.lateness import apply_dates, moodle_time
@@ -197,7 +198,36 @@ def test_a_new_grading_lists_each_changed_grade_and_keeps_the_former(
     ben.marks = [replace(ben.marks[0], points=25.0, expected="a third key")]
     ben.late = Late("", "", days=1, percent=10)
     graded_again(tmp_path, sack, [ann, ben])
-    lines = rows_of(tmp_path / "changes.csv")
+    lines = rows_of(tmp_path / "log.csv")
     assert [line["former"] for line in lines] == ["1"] * 5 + ["2"] * 2
     assert lines[-2]["why"] == "0 % off for lateness, now 10 %"
     assert lines[-1]["why"] == "the key was 'another key' and is 'a third key'"
+
+
+def test_the_log_has_who_decided_what_and_when_and_each_change(
+    sack: LabSpec, tmp_path: Path
+) -> None:
+    """A decision is logged once, and again if it is changed or withdrawn."""
+    given = Override("ann", "why", 2.0, "=too short", "h", (1,), "kim")
+    refused = Rejection("ben", "h", "It is Ann's.")
+
+    def graded_with(*lines: Override) -> list[tuple[str, ...]]:
+        cases = [graded("ann"), graded("ben")]
+        decided = (Overrides(lines), Acceptances(reject=(refused,)))
+        files.write(tmp_path, GradedClass(sack, COURSE, [], cases, *decided), CourseFiles())
+        rows = rows_of(tmp_path / "log.csv")
+        assert all(row["when"].startswith("20") and row["who"] for row in rows)
+        return [(row["what"], row["student"], row["old"], row["new"]) for row in rows]
+
+    first = [
+        ("points by hand", "ann", "", "2 (items: 1)"),
+        ("rejected", "ben", "", "zero points"),
+    ]
+    assert graded_with(given) == graded_with(given) == first
+    assert rows_of(tmp_path / "log.csv")[0]["who"] == "kim"
+    changed = ("points by hand", "ann", "2 (items: 1)", "3 (items: none)")
+    assert graded_with(replace(given, points=3.0, items=())) == [*first, changed]
+    withdrawn = ("points by hand", "ann", "3 (items: none)", "")
+    assert graded_with() == graded_with() == [*first, changed, withdrawn]
+    page = (tmp_path / "class.html").read_text()
+    assert "4 lines of" in page and '<td class="left">kim</td>' in page
