@@ -20,6 +20,7 @@ from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.class_grading import RunValues, key_of
 from labs.grading.marking import marker_of
 from labs.measuring.hidden import HiddenResults
+from labs.measuring.measures import MeasuredRun
 
 _FEWEST = 3  # values, of which a band can be made
 
@@ -97,6 +98,7 @@ def mark(
         trials=case.trials,
         hidden=hidden,
         tested=case.tested,
+        runs={name: MeasuredRun(tuple(seeds)) for name, seeds in case.runs.items() if seeds},
     )
     marks = marker.marks(case.inspected.answers)
     flags = [flag for flag in case.flags if flag not in known]

@@ -24,6 +24,7 @@ from labs.definition.written import COUNT, Number, in_digits, parse_number, unit
 from labs.grading import thinking
 from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
+from labs.measuring.measures import MeasuredRun
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; a reading of one's own run is within a twentieth."""
@@ -92,6 +93,8 @@ class Marker:
     """Results of the networks of each forecast, by question."""
     tested: Mapping[str, Sequence[TestedProgram]] = field(default_factory=dict)
     """Results of the programs on hidden networks, by question."""
+    runs: Mapping[str, MeasuredRun] = field(default_factory=dict)
+    """The student's runs by name, whose events say what a wrong frame is."""
 
     def marks(self, answers: Answers) -> list[AnswerMark]:
         """Return a mark for each question."""
@@ -129,7 +132,8 @@ class Marker:
         if question.kind == "forecast":
             return thinking.forecast(question, given[0], self.hidden.get(question.id, ()), empty)
         if question.kind == "evidence":
-            return thinking.evidence(question, given[0], self.key, empty)
+            run = self.runs.get(question.run)
+            return thinking.evidence(question, given[0], self.key, empty, run)
         if question.kind == "design":
             return thinking.design(question, given[0], self.key, empty)
         if question.options:

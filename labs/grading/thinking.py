@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from analysis.measures.evidence import EVENTS
 from labs.definition.answers import is_made
 from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored, share_of
 from labs.definition.key import Key
 from labs.definition.spec import Bound, Question
-from labs.definition.written import in_digits, parse_frame
+from labs.definition.written import WrittenFrame, in_digits, parse_frame
 from labs.grading.case import AnswerMark, Verdict
 from labs.grading.script_trials import ScriptTrial
+from labs.measuring.measures import MeasuredRun, UnknownName
 from topologies.foundation.errors import UsageError
 
 _SHOWN = 3
@@ -31,8 +33,10 @@ def prediction(
     return empty
 
 
-def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
-    """Give all points for a frame that proves it; a known wrong one is named."""
+def evidence(
+    question: Question, text: str, key: Key, empty: AnswerMark, run: MeasuredRun | None = None
+) -> AnswerMark:
+    """Give all points for a frame that proves it, and say what a wrong one is."""
     if question.id not in key.frames:
         return empty.for_person("The run has no captures that tell; a person looks at it.")
     try:
@@ -45,7 +49,20 @@ def evidence(question: Question, text: str, key: Key, empty: AnswerMark) -> Answ
     for mistake in question.mistakes:
         if frame.among(dict(wrong.get(mistake.id, {}))):
             return replace(empty, verdict=Verdict.MISTAKE, note=mistake.note, mistake=mistake.id)
-    return replace(empty, verdict=Verdict.WRONG, note="")
+    note = _what_it_is(question, frame, run) if run and not question.names_a_line else ""
+    return replace(empty, verdict=Verdict.WRONG, note=note)
+
+
+def _what_it_is(question: Question, frame: WrittenFrame, run: MeasuredRun) -> str:
+    """Return a sentence on a wrong frame, by the events of its capture."""
+    try:
+        seen = {event: run.frames(question.capture, event) for event in EVENTS}
+    except UnknownName:  # a run that was broken off has no such condition
+        return ""
+    events = [meaning for event, meaning in EVENTS.items() if frame.among(seen[event])]
+    if not events:
+        return "This frame is ordinary: no repetition, no report of a loss or a mark, no SYN."
+    return f"This frame is {', and '.join(events)}."
 
 
 def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:

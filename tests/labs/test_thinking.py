@@ -22,19 +22,20 @@ from labs.definition.answers import (
     read_sheet,
     record,
 )
-from labs.definition.assignment import ANSWERS, Assignment, variant
+from labs.definition.assignment import ANSWERS, Assignment, nominal_variant, variant
 from labs.definition.key import Key, first
 from labs.definition.runs import combination_of, settings, told, variables_of
 from labs.definition.spec import Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
 from labs.grading.case import Verdict
-from labs.grading.marking import MOST_TOLERANCE, Marker
+from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
 from labs.grading.thinking import expected
 from labs.grading.unpacking import wanted
 from labs.instructor.autopilot import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
+from labs.measuring.measures import MeasuredRun
 from labs.student.hand_in import check
 from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
@@ -92,6 +93,25 @@ def test_evidence_is_right_by_the_own_run_and_known_mistakes_are_named(sack: Lab
         mark = marks(sack, key, {"timeout_frame": text}, {})["timeout_frame"]
         assert (mark.verdict, mark.points) == (verdict, points), text
     assert marks(sack, Key(), {"timeout_frame": "40"}, {})["timeout_frame"].points is None
+
+
+def test_feedback_says_what_a_wrong_frame_is(sack: LabSpec) -> None:
+    prefix = "frame.h1-eth0"
+    seen = {f"{prefix}.with_blocks.41": 3.0, f"{prefix}.ece.41": 3.0, f"{prefix}.syn.1": 0.0}
+    run = MeasuredRun(({"sack_off": seen},))
+    key = Key(frames={"timeout_frame": {40: 2.5}})
+    marker = replace(marker_of(sack, key, {}, nominal_variant(sack)), runs={"sack": run})
+
+    def note(text: str) -> str:
+        marks = marker.marks({"timeout_frame": [text]})
+        return next(mark.note for mark in marks if mark.question == "timeout_frame")
+
+    both = "This frame is an ACK with SACK blocks, and an ACK that reports a mark: ECE."
+    assert note("41") == note("3.0 s") == both
+    assert note("1") == "This frame is a SYN." and note("40") == ""
+    assert note("50").startswith("This frame is ordinary")
+    broken_off = replace(marker, runs={"sack": MeasuredRun(({},))})
+    assert broken_off.marks({"timeout_frame": ["41"]})
 
 
 def test_of_what_is_frequent_only_the_first_is_evidence() -> None:
