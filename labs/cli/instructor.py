@@ -51,6 +51,26 @@ def preview_command(
     click.echo(found.summary)
 
 
+@click.command("bank")
+@click.argument("name", metavar="LAB")
+@click.option("--variants", type=click.IntRange(1, 100), default=5, show_default=True)
+@course_option
+@click.option("--out", type=FOLDER, metavar="DIR", help="[default: LAB-bank]")
+@workers_option
+def bank_command(
+    name: str, variants: int, course_file: Path | None, out: Path | None, workers: int | None
+) -> None:
+    """Write quiz questions with drawn numbers: GIFT for Moodle, text2qti for Canvas."""
+    from labs.instructor.question_bank import write_bank
+
+    folder = out or Path(f"{name}-bank")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in write_bank(
+        catalogue.find(name), variants, folder, read_course(course_file), workers
+    ):
+        click.echo(file)
+
+
 @click.command("lint")
 @click.argument("names", metavar="[LAB]...", nargs=-1)
 @click.option(

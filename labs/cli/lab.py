@@ -11,7 +11,13 @@ import click
 from experiments.harness.cli.commands import ClearGroup
 from experiments.harness.cli.options import FILE, FOLDER, workers_option
 from experiments.harness.running.request import TESTBEDS
-from labs.cli.instructor import course_option, lint_command, new_command, preview_command
+from labs.cli.instructor import (
+    bank_command,
+    course_option,
+    lint_command,
+    new_command,
+    preview_command,
+)
 from labs.definition import catalogue
 from labs.definition.assignment import (
     class_file,
@@ -32,7 +38,7 @@ def lab() -> None:
     """Start a lab, do its runs, check and pack the answers."""
 
 
-for _command in (preview_command, lint_command, new_command):
+for _command in (preview_command, lint_command, bank_command, new_command):
     lab.add_command(_command)
 
 

@@ -1,0 +1,155 @@
+"""Question banks: a lab's numbers and choices in drawn variants, for quizzes of course systems.
+
+Each question names the command whose run answers it. Formats: GIFT, which Moodle imports, and the
+Markdown of text2qti, which makes the QTI package that Canvas imports.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from labs.definition import catalogue
+from labs.definition.assignment import Course, Variant, variant
+from labs.definition.key import Key
+from labs.definition.runs import command_of, variables_of
+from labs.definition.spec import LabSpec, Question
+from labs.definition.written import COUNT, in_digits, unit_named
+from labs.grading.marking import MOST_TOLERANCE
+from labs.measuring.ranges import VariantRuns, carry_out
+from topologies.foundation.errors import UsageError
+
+_IN_BANK = ("number", "choice", "choices")
+
+
+@dataclass(frozen=True)
+class BankQuestion:
+    """A question of one variant, with its right answers by the variant's run."""
+
+    question: Question
+    title: str
+    text: str
+    key: Key
+
+    @property
+    def value(self) -> str:
+        return in_digits(self.key.numbers[self.question.id])
+
+    @property
+    def tolerance(self) -> float:
+        """The amount by which a number may differ."""
+        return MOST_TOLERANCE * abs(self.key.numbers[self.question.id])
+
+    @property
+    def right(self) -> set[str]:
+        return self.key.choices[self.question.id]
+
+    @property
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        """The values of known mistakes that are apart from the right one, with their notes."""
+        own, span = self.key.numbers[self.question.id], 2 * self.tolerance
+        values = self.key.mistakes.get(self.question.id, {})
+        for mistake in self.question.mistakes:
+            value = values.get(mistake.id)
+            if value is not None and abs(value - own) > span:
+                yield in_digits(value), mistake.note
+
+
+def bank_lab(lab: LabSpec) -> LabSpec:
+    """Return the part of a lab that a quiz can ask. Raises UsageError if there is none.
+
+    Runs with choices, modules or programs of students are left out.
+    """
+    if any(span.hidden for span in lab.varies):
+        raise UsageError(f"The commands of {lab.name} would name its faults.", "Use another lab.")
+    runs = [run for run in lab.runs if not (run.chosen or run.module or run.program)]
+    questions = [each for each in lab.questions if each.kind in _IN_BANK]
+    if not runs or not questions:
+        raise UsageError(f"Lab {lab.name} asks for no numbers or choices.", "Use another lab.")
+    return replace(lab, runs=tuple(runs), questions=tuple(questions), leaderboard=None)
+
+
+def questions_of(lab: LabSpec, carried: VariantRuns) -> Iterator[BankQuestion]:
+    """Yield the questions of a variant that its runs answer. Raises UsageError without a key."""
+    own = carried.variant
+    try:
+        key: Key = catalogue.key_module(lab.name).key(carried.runs, variables_of(lab, own))
+    except (KeyError, ZeroDivisionError):
+        problem = f"The key of {lab.name} needs runs that students choose."
+        raise UsageError(problem, "Use another lab.") from None
+    commands = " and ".join(f"`{command_of(run, own)}`" for run in lab.runs)
+    for question in lab.questions:
+        answer = key.numbers if question.kind == "number" else key.choices
+        if answer.get(question.id):
+            unit = _unit(question)
+            text = f"Run {commands}. {' '.join(question.ask.split())}{unit}"
+            yield BankQuestion(question, f"{lab.name} {question.id} {own.seed}", text, key)
+
+
+def _unit(question: Question) -> str:
+    counted = question.kind != "number" or not question.unit
+    return "" if counted or unit_named(question.unit) == COUNT else f" Answer in {question.unit}."
+
+
+def gift(questions: Sequence[BankQuestion]) -> str:
+    """Return the bank in Moodle's GIFT format."""
+    return "".join(
+        f"::{_escaped(each.title)}::[markdown]{_escaped(each.text)} {{{_gift_answers(each)}}}\n\n"
+        for each in questions
+    )
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([~=#{}:\\])", r"\\\1", " ".join(text.split()))
+
+
+def _gift_answers(each: BankQuestion) -> str:
+    if each.question.kind == "number":
+        wrong = "".join(f" =%0%{value}:0#{_escaped(note)}" for value, note in each.mistakes)
+        return f"#=%100%{each.value}:{each.tolerance:.4g}{wrong}"
+    options = each.question.options
+    if each.question.kind == "choice":
+        marks = {option.id: "=" if option.id in each.right else "~" for option in options}
+    else:
+        # Moodle knows shares of five decimals, such as 33.33333.
+        earns, costs = 100 / len(each.right), 100 / max(1, len(options) - len(each.right))
+        shares = {o.id: earns if o.id in each.right else -costs for o in options}
+        marks = {name: f"~%{round(share, 5):.8g}%" for name, share in shares.items()}
+    return " ".join(f"{marks[option.id]}{_escaped(option.text)}" for option in options)
+
+
+def text2qti(lab: LabSpec, questions: Sequence[BankQuestion]) -> str:
+    """Return the bank as text2qti reads it."""
+    listed = (
+        f"Title: {each.title}\n{number}. {each.text}\n{_qti_answers(each)}\n"
+        for number, each in enumerate(questions, 1)
+    )
+    return f"Quiz title: {lab.title}\n\n" + "\n".join(listed)
+
+
+def _qti_answers(each: BankQuestion) -> str:
+    if each.question.kind == "number":
+        return f"=   {each.value} +- {each.tolerance:.4g}\n"
+    several = each.question.kind == "choices"
+    lines = []
+    for letter, option in zip("abcdefghijklmnop", each.question.options, strict=False):
+        right = option.id in each.right
+        sign = ("[*]" if right else "[ ]") if several else f"{'*' if right else ''}{letter})"
+        lines.append(f"{sign} {' '.join(option.text.split())}\n")
+    return "".join(lines)
+
+
+def write_bank(
+    lab: LabSpec, variants: int, out: Path, course: Course, workers: int | None = None
+) -> list[Path]:
+    """Run variants and write both files; `out` remembers the runs. Returns the files."""
+    asked = bank_lab(lab)
+    drawn: list[Variant] = [variant(course, lab, f"bank{n}") for n in range(1, variants + 1)]
+    carried = carry_out(asked, drawn, out, workers)
+    questions = [question for each in carried for question in questions_of(asked, each)]
+    files = {f"{lab.name}.gift": gift(questions), f"{lab.name}.txt": text2qti(lab, questions)}
+    for name, text in files.items():
+        (out / name).write_text(text, encoding="utf-8")
+    return [out / name for name in files]
