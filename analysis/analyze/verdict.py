@@ -12,6 +12,8 @@ from analysis.analyze import short_numbers
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.verdict_signs import Cause, Signs, SlownessVerdict
 
+_LACKING = 0.05
+"""Share of acknowledged bytes that a capture may lack; what it lost looks like idle time."""
 _MOST = 0.35
 """A cause of less than this share of the time is not what makes a connection slow."""
 _SHORT = 0.25
@@ -26,6 +28,7 @@ _TIMER = 200 * 10**6
 """Senders take no shorter retransmission timer (TCP_RTO_MIN of Linux)."""
 _OUTAGES = 3
 """Loss events, below which a short outage explains them too."""
+_FEWEST_MARKS = 3
 _BUCKET = 0.25
 """Agreement with a token bucket: that of random losses is below 0.15, of policers above 0.35."""
 
@@ -36,7 +39,10 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
     for rule in OPENING:
         if found := rule(signs):
             return found
-    found_of = [found for rule in RULES if (found := rule(signs))]
+    if not signs.main.answered or signs.lacking > _LACKING:
+        return _unknown(signs)
+    rules = _ANYWHERE if signs.main.place == "unknown" else RULES
+    found_of = [found for rule in rules if (found := rule(signs))]
     best = max(found_of, key=lambda found: found.share or 0.0, default=_unknown(signs))
     return (reset(signs) if best.cause in _FAULTLESS else None) or best
 
@@ -47,7 +53,9 @@ def _unknown(signs: Signs) -> SlownessVerdict:
         why = "no data was captured"
     elif not main.answered:
         why = "only one direction was captured"
-    elif signs.facts.row["vantage"] == "unknown" and not main["rtt_samples"]:
+    elif signs.lacking > _LACKING:
+        why = f"the capture lacks {short_numbers.share(signs.lacking, 1)} of the acknowledged bytes"
+    elif main.place == "unknown":
         why = "without the handshake the place of the capture is not known"
     elif main["actual_data_pkts"] < 10 and signs.facts.duration < 10 * signs.trip:
         why = "the connection is too short to have a limit"
@@ -108,7 +116,8 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
 def reset(signs: Signs) -> SlownessVerdict | None:
     row = signs.facts.row
     resetting = [way for way in signs.facts.directions if way["resets_sent"] and not way["fins"]]
-    if row["complete"] != "reset" or len(resetting) != 1:
+    has_more = any(way["total_packets"] > way["resets_sent"] for way in signs.facts.directions)
+    if row["complete"] != "reset" or len(resetting) != 1 or not has_more:
         return None
     carried = short_numbers.size(signs.main.carried)
     why = f"{resetting[0].source} reset the connection after {carried}, without a close"
@@ -119,10 +128,12 @@ def window(signs: Signs) -> SlownessVerdict | None:
     time, main = signs.windowed - signs.closed, signs.main
     if time < _MOST * signs.time or signs.reads_slowly:
         return None
-    window, trip = int(main.back("max_win_adv")), short_numbers.milliseconds(signs.trip)
+    largest, mean = int(main.back("max_win_adv")), int(main.back("avg_win_adv"))
+    window = mean if 2 * mean < largest else largest  # a SYN may offer more than what follows
+    trip = short_numbers.milliseconds(signs.trip)
     is_known = main["options_known"] and main.back("options_known")
     is_scaled = all(ask.startswith("Y") for ask in (main[_SCALING], main.back(_SCALING)))
-    allowed = short_numbers.rate(signs.allowed) if signs.trip else "no more"
+    allowed = short_numbers.rate(8e9 * window / signs.trip) if signs.trip else "no more"
     why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
     cause = Cause.WINDOW
     remedy = "a larger receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)"
@@ -159,7 +170,8 @@ def timeouts(signs: Signs) -> SlownessVerdict | None:
 
 def losses(signs: Signs) -> SlownessVerdict | None:
     share, events = signs.congested / signs.time, int(signs.main["loss_events"])
-    is_fit = signs.lost and signs.loses_at_random and not _is_reordering(signs)
+    is_seen = signs.main.place != "unknown" or signs.repairs > signs.main["losses_repaired"]
+    is_fit = signs.lost and is_seen and signs.loses_at_random and not _is_reordering(signs)
     if share < _MOST or not events or not is_fit:
         return None
     if events < _OUTAGES and signs.timeouts >= _MOST * signs.time:
@@ -220,6 +232,17 @@ def reordering(signs: Signs) -> SlownessVerdict | None:
     )
 
 
+def marks(signs: Signs) -> SlownessVerdict | None:
+    share, marked = signs.congested / signs.time, signs.marked
+    bloated = signs.queueing(50) >= max(_BLOATED, signs.trip)
+    if share < _MOST or marked < _FEWEST_MARKS or signs.main["loss_events"] or bloated:
+        return None
+    number = short_numbers.counted(marked, "mark")
+    why = f"a queue marks packets (ECN) before it is full, and the sender slows down: {number}"
+    packets = signs.packets("limited_network")
+    return SlownessVerdict(Cause.MARKS, why, "a faster link", share, packets=packets)
+
+
 def queue(signs: Signs) -> SlownessVerdict | None:
     share, queued = signs.congested / signs.time, signs.queueing(50)
     if share < _MOST or not signs.has_queue or losses(signs) or _is_reordering(signs):
@@ -266,9 +289,11 @@ def answering(signs: Signs) -> SlownessVerdict | None:
     way, other = signs.main, signs.facts.directions[1]
     found = [(signs.server, Cause.SERVER, way), (signs.client, Cause.CLIENT, other)]
     time, cause, who = max(found, key=lambda each: each[0])
-    if time < _MOST * signs.time:
+    if time < max(_MOST * signs.time, signs.trip):
         return None
     number = int(who["answers"])
+    if number <= who["keepalives"]:  # their byte answers no data
+        return None
     times = [short_numbers.milliseconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
     name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
     why = f"{name} ({who.source}) took {times[0]} (95 %: {times[1]}) for each of {number:,} turns"
@@ -293,4 +318,8 @@ def pauses(signs: Signs) -> SlownessVerdict | None:
 OPENING = (unanswered, refused, lost_syn, black_hole)
 _FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
-RULES = (closed, window, timeouts, losses, reordering, queue, start, delayed, answering, pauses)
+RULES = (
+    closed, window, timeouts, losses, reordering, marks, queue, start, delayed, answering, pauses,
+)  # fmt: skip
+_ANYWHERE = (closed, timeouts, losses, reordering, marks, delayed)
+"""Rules that need no handshake: rounds, round trips and windows do."""

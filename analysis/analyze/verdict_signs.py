@@ -12,6 +12,8 @@ _QUEUE = 5 * 10**6
 """A shorter queue says little: timestamps count milliseconds, and ACKs are delayed."""
 _OFTEN = 50
 """Segments for each loss, below which losses are frequent."""
+_BURST = 5
+"""Segments for each loss event that only a full queue or a policer loses."""
 _FREQUENT = 5
 """Loss events, above which they are no single outage."""
 _TRIPS = {"a2b": ("outer", "inner"), "b2a": ("inner", "outer")}
@@ -39,6 +41,7 @@ class Cause(StrEnum):
     BLOAT = "bufferbloat"
     LINK = "link rate"
     START = "slow start"
+    MARKS = "congestion marks"
     REORDERING = "reordering"
     DELAYED_ACK = "delayed ACKs"
     SERVER = "server"
@@ -152,7 +155,20 @@ class Signs:
         """Idle time of the sender within its data."""
         held = int(self.main["delayed_ack_time"])
         idle = int(self.main["limited_application"]) - held
-        return max(idle + self._unproved - self.server - self.client, 0)
+        within = round(1e9 * float(self.main["data_xmit_time"]))
+        return max(min(idle + self._unproved, within) - self.server - self.client, 0)
+
+    @property
+    def lacking(self) -> float:
+        """Share of the acknowledged bytes that the capture does not have."""
+        acknowledged = int(self.main["bytes_acknowledged"])
+        return max(acknowledged - self.main.carried, 0) / max(acknowledged, 1)
+
+    @property
+    def marked(self) -> int:
+        """Congestion marks, as they pass or as ACKs report them."""
+        reported = max(int(self.main.back("ece_packets")), int(self.main.back("marks_reported")))
+        return int(self.main["ce_packets"]) or reported
 
     @property
     def closed(self) -> int:
@@ -240,10 +256,11 @@ class Signs:
     @property
     def has_queue(self) -> bool:
         """True if packets wait in a queue, if only before a loss."""
-        # In the middle a repair that is under way makes this delay too long. A queue that loses
-        # often is in many round trips.
+        # In the middle a repair that is under way makes this delay too long, but not before a
+        # burst. A queue that loses often is in many round trips.
         is_rare = _OFTEN * self.main["loss_events"] < self.main["actual_data_pkts"]
-        before = int(self.main["loss_delay"] or 0) if self.main.place != "middle" and is_rare else 0
+        is_known = self.main.place != "middle" or self.lost > _BURST * self.main["loss_events"]
+        before = int(self.main["loss_delay"] or 0) if is_known and is_rare else 0
         longest = max(self.queueing(95), before)
         return longest >= max(_QUEUE, self.trip // 8)
 

@@ -47,21 +47,20 @@ def _round(
     flow: MadeFlow, at: float, again: list[int], drops: Callable[[float], bool], seen_at_b: bool
 ) -> list[int]:
     new = [max(flow.a.next, 1) + place * FULL for place in range(18)]
-    missing = list[int]()
+    missing = set(again)
     for place, first in enumerate([*again, *new]):
         now = at + place * 3e-4
         lost = drops(now)
         if not (lost and seen_at_b):
             flow.a.send(now, FULL, seq=first)
-        if lost:
-            missing.append(first)
-        delay = 1e-5 if seen_at_b else TRIP - 0.01
-        blocks = [(missing[0] + FULL, first + FULL)] if missing and first > missing[0] else []
-        upto = missing[0] if missing else max(flow.a.next, new[-1] + FULL if place > 17 else 0)
+        (missing.add if lost else missing.discard)(first)
         if not lost:
-            flow.b.ack(now + delay, to=min(upto, flow.a.next), sacks=blocks)
-    flow.a.next = max(flow.a.next, new[-1] + FULL)
-    return missing
+            hole = min(missing, default=first + FULL)
+            upto = min(hole, first + FULL) if first in new else hole
+            blocks = [(hole + FULL, first + FULL)] if hole < first else []
+            flow.b.ack(now + (1e-5 if seen_at_b else TRIP - 0.01), to=upto, sacks=blocks)
+    flow.a.next = new[-1] + FULL
+    return sorted(missing)
 
 
 @pytest.mark.parametrize("seen_at_b", [False, True])

@@ -1,0 +1,90 @@
+"""Verdicts on odd captures: the first line is true, or says that it cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from analysis.analyze.facts import connection
+from analysis.analyze.verdict import verdict
+from analysis.analyze.verdict_signs import Cause, SlownessVerdict
+from tests.analysis import frames
+from tests.analysis.captures import MadeCapture, MadeFlow
+from tests.analysis.frames import RST, Record
+from tests.analysis.looking import Look, only_connection
+
+FULL = 1448
+TRIP = 0.08
+
+
+def download(count: int = 50, ecn: int = 0, window: int = 512) -> MadeFlow:
+    """Let a send 20 segments in each round trip; the capture is at b, which acknowledges each."""
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for number in range(count):
+        for place in range(20):
+            at = 0.5 + number * TRIP + place * 1e-4
+            flow.a.send(at, FULL, ecn=3 if ecn and place == ecn else 2 * bool(ecn))
+            flow.b.ack(at + 1e-5, window=window)
+    return flow
+
+
+def judged(look: Look, flow: MadeFlow, kept: Callable[[Record], bool] = bool) -> SlownessVerdict:
+    records = [record for record in flow.capture.sorted() if kept(record)]
+    return verdict(connection(only_connection(look(frames.pcap(records)))))
+
+
+def from_a(record: Record) -> bool:
+    return record.data[26:30] == bytes((10, 0, 0, 1))
+
+
+CANNOT_TELL: dict[str, tuple[Callable[[Record], bool], str]] = {
+    "data only": (from_a, "only one direction was captured"),
+    "no handshake": (lambda each: not each.data[47] & 2, "without the handshake the place"),
+    "a fifth is lost": (
+        lambda each: each.wire < FULL or each.time % 500_000 > 0,
+        "the capture lacks",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CANNOT_TELL)
+def test_what_a_capture_does_not_show_is_not_told(look: Look, name: str) -> None:
+    kept, why = CANNOT_TELL[name]
+    found = judged(look, download(), kept)
+    assert found.cause == Cause.UNKNOWN and found.because.startswith(why)
+
+
+def test_resets_without_a_connection_break_nothing_off(look: Look) -> None:
+    flow = MadeCapture().flow()
+    for place in range(50):
+        flow.a.segment(place / 1000, 1 + place, 0, RST)
+    assert judged(look, flow).cause == Cause.UNKNOWN
+
+
+def test_marks_are_the_reason_if_the_network_marks(look: Look) -> None:
+    found = judged(look, download(ecn=7))
+    assert found.cause == Cause.MARKS and "50 marks" in found.because
+    assert judged(look, download()).cause == Cause.START
+
+
+@pytest.mark.parametrize("size", [0, 1])
+def test_keep_alives_for_hours_are_no_pauses_and_no_answers(look: Look, size: int) -> None:
+    flow = download(5)
+    for minute in range(1, 300):
+        flow.b.segment(60 * minute, flow.b.next - 1, size, frames.ACK)
+        flow.a.ack(60 * minute + TRIP)
+    assert judged(look, flow).cause not in (Cause.PAUSES, Cause.SERVER, Cause.CLIENT)
+
+
+def test_an_answer_within_a_fraction_of_the_round_trip_is_no_thinking(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    flow.a.send(TRIP + 0.001, 100)
+    for place in range(10):
+        flow.b.send(2 * TRIP + 0.002 + place * 1e-4, FULL)
+    assert judged(look, flow).cause not in (Cause.SERVER, Cause.CLIENT)
+
+
+def test_the_window_of_a_syn_is_not_that_of_the_connection(look: Look) -> None:
+    found = judged(look, download(window=20 * FULL // 128))
+    assert found.cause == Cause.WINDOW and "28.2 KiB window" in found.because
