@@ -71,6 +71,18 @@ def bank_command(
         click.echo(file)
 
 
+@click.command("oral")
+@click.argument("hand_in", type=click.Path(path_type=Path, exists=True))
+@click.option("--lab", "name", required=True, metavar="LAB", help="Which lab was handed in.")
+@course_option
+@click.option("--out", type=FILE, metavar="FILE", help="[default: oral-ID.html]")
+def oral_command(hand_in: Path, name: str, course_file: Path | None, out: Path | None) -> None:
+    """Write questions for an oral exam from a hand-in's answers and frames, then their key."""
+    from labs.instructor.oral import write_sheet
+
+    click.echo(write_sheet(hand_in, catalogue.find(name), read_course(course_file), out))
+
+
 @click.command("lint")
 @click.argument("names", metavar="[LAB]...", nargs=-1)
 @click.option(

@@ -16,6 +16,7 @@ from labs.cli.instructor import (
     course_option,
     lint_command,
     new_command,
+    oral_command,
     preview_command,
 )
 from labs.definition import catalogue
@@ -38,7 +39,7 @@ def lab() -> None:
     """Start a lab, do its runs, check and pack the answers."""
 
 
-for _command in (preview_command, lint_command, bank_command, new_command):
+for _command in (preview_command, lint_command, bank_command, oral_command, new_command):
     lab.add_command(_command)
 
 
