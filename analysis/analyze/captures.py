@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
@@ -39,7 +39,7 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     if options.compare:
         return _compared(paths, options, console)
     if options.dedup:
-        _dedup(paths[0], options.dedup)
+        _dedup(paths[0], options.dedup, options.tunnels)
     data, facts = list[dict[str, Any]](), list[FileFacts]()
     for path, label in zip(paths, files.labels(paths), strict=True):
         reading, in_all = _chosen(path, options) if options.in_tables else (None, None)
@@ -58,9 +58,9 @@ def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
     return _end(data, facts, options)
 
 
-def _dedup(path: Path, to: Path) -> None:
+def _dedup(path: Path, to: Path, tunnels: Mapping[int, str]) -> None:
     with _telling(path):
-        copies = write_without_copies(path, to)
+        copies = write_without_copies(path, to, tunnels)
     left_out = short_numbers.counted(copies, "copy", "copies")
     click.echo(f"Written: {to}, without {left_out} of packets.", err=True)
 
@@ -70,7 +70,13 @@ def _live(paths: Sequence[Path], options: AnalyzeOptions, console: Console) -> i
 
     if len(paths) != 1:
         raise UsageError("--live follows one capture.", "For example: ./tcplab analyze --live eth0")
-    if options.in_tables or options.match or options.period or options.compatible:
+    if (
+        options.in_tables
+        or options.match
+        or options.period
+        or options.compatible
+        or options.decode_as
+    ):
         raise UsageError(
             "--live prints the tables of all connections only.",
             "Give tcpdump a filter (tcpdump -U -w - host 10.0.0.1 | ./tcplab analyze --live -), or"
@@ -89,24 +95,28 @@ def _chosen(path: Path, options: AnalyzeOptions) -> tuple[Reading, int]:
 
 def _read(path: Path, options: AnalyzeOptions) -> Reading:
     with _telling(path):
-        return read(
-            path, packets=options.packets, compatible=options.compatible, period=options.period
-        )
+        return read(path, packets=options.packets, **_asked_of_engine(options))
 
 
 def _listed(path: Path, options: AnalyzeOptions) -> ListedCapture:
     """Read as `_read` does, without tables: a small capture takes less time than loading NumPy."""
     with _telling(path):
-        results, facts = columns(path, compatible=options.compatible, period=options.period)
+        asked = _asked_of_engine(options)
+        results, facts = columns(path, **asked)
 
     @cache
     def again() -> Segments:
         if facts.packets > JUDGED or not path.is_file():
             return unread
-        found, _ = columns(path, True, compatible=options.compatible, period=options.period)
+        found, _ = columns(path, True, **asked)
         return segments_again(found)
 
     return of_engine(results, facts, lambda connection, forward: again()(connection, forward))
+
+
+def _asked_of_engine(options: AnalyzeOptions) -> dict[str, Any]:
+    tunnels, period = options.tunnels, options.period
+    return {"compatible": options.compatible, "period": period, "decode_as": tunnels}
 
 
 def _telling(path: Path) -> AbstractContextManager[object]:
@@ -159,7 +169,7 @@ def _exchanges(
     path: Path, reading: Reading | None, options: AnalyzeOptions
 ) -> list[dict[str, Any]]:
     """Return requests and answers of the chosen connections, or all with those of UDP."""
-    found = exchanges(path, options.period)
+    found = exchanges(path, options.period, options.tunnels)
     if not reading or not options.choice:
         return found
     chosen = set(reading.connection_table["connection"].to_list())

@@ -10,6 +10,7 @@ from analysis.analyze import files
 from analysis.analyze.captures import analyze_captures
 from analysis.analyze.many import ORDERS
 from analysis.analyze.options import AnalyzeOptions
+from analysis.flows.reader import TUNNELS
 from topologies.foundation.errors import TcplabError, UsageError
 
 _GROUPS = {
@@ -18,7 +19,7 @@ _GROUPS = {
     "Table of many connections": ("sort",),
     "Two captures": ("compare", "match", "align", "mss"),
     "Growing captures": ("live", "interval"),
-    "Reading": ("partial",),
+    "Reading": ("decode_as", "partial"),
 }
 
 
@@ -141,6 +142,12 @@ class _Grouped(click.Command):
     show_default=True,
     metavar="SECONDS",
     help="With --live: time between updates.",
+)
+@click.option(
+    "--decode-as",
+    multiple=True,
+    metavar="PORT=TUNNEL",
+    help=f"Read UDP of a port as a tunnel: {', '.join(TUNNELS)}; may be repeated.",
 )
 @click.option(
     "--partial", is_flag=True, help="Exit with 0 even if a damaged file could only be read in part."

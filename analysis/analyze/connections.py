@@ -124,7 +124,9 @@ def only(reading: Reading, numbers: Sequence[int]) -> Reading:
     chosen: dict[str, Any] = {
         name: table and _with_number(table, numbers) for name, table in tables.items()
     }
-    return replace(reading, **chosen)
+    wanted = {None, *numbers}
+    icmp = tuple(error for error in reading.icmp if error["connection"] in wanted)
+    return replace(reading, icmp=icmp, **chosen)
 
 
 def _with_number(table: ColumnTable, numbers: Sequence[int]) -> ColumnTable:

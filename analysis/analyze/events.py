@@ -36,6 +36,7 @@ def lines(reading: Reading) -> Iterator[str]:
 
 def _cells(row: dict[str, Any], first: int) -> tuple[str, ...]:
     said = f"seq {row['sequence']} len {row['payload']} win {row['window']}"
+    said = "" if row["sequence"] is None else said  # an error of ICMP
     acknowledged = row["acknowledgement"]
     why = row["meaning"]
     why += f" (number {row['count']})" if row["count"] else ""

@@ -5,7 +5,7 @@ segments that may have been lost or overtaken on the way: none of them is called
 An ACK follows its data at once there, so that the time between them is no round trip.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from analysis.analyze import short_numbers
 from analysis.analyze.policing import Segments, agreement, unread
 from analysis.flows.columns import RETRANSMISSIONS
+from analysis.flows.icmp import IcmpError
 
 Row = Mapping[str, Any]
 Place = Literal["sender", "receiver", "middle", "unknown"]
@@ -101,6 +102,8 @@ class ConnectionFacts:
     row: Row
     directions: tuple[DirectionFacts, DirectionFacts]
     segments: Segments = unread
+    errors: Sequence[IcmpError] = ()
+    """Errors of ICMP that quote it."""
 
     @cached_property
     def policing(self) -> float | None:
@@ -188,11 +191,13 @@ class ConnectionFacts:
         )
 
 
-def connection(row: Row, segments: Segments = unread) -> ConnectionFacts:
-    """Return the facts of one row of `flows.read(...).connection_table`."""
+def connection(
+    row: Row, segments: Segments = unread, errors: Sequence[IcmpError] = ()
+) -> ConnectionFacts:
+    """Return the facts of a row of `flows.read(...).connection_table`, and its errors of ICMP."""
     a_to_b, b_to_a = _direction(row, "a", "b"), _direction(row, "b", "a")
     directions = (a_to_b, b_to_a) if a_to_b.carried >= b_to_a.carried else (b_to_a, a_to_b)
-    return ConnectionFacts(int(row["connection"]), row, directions, segments)
+    return ConnectionFacts(int(row["connection"]), row, directions, segments, errors)
 
 
 def _direction(row: Row, source: str, target: str) -> DirectionFacts:

@@ -110,6 +110,7 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
         "doubts": doubts(capture),
         "connections": map(_with_verdict, capture.facts()),
         "udp": list(capture.udp),
+        "icmp": list(capture.icmp),
     }
 
 

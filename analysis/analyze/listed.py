@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from analysis.analyze.facts import ConnectionFacts, connection
 from analysis.analyze.policing import COLUMNS, Segments, segments_of, unread
 from analysis.flows.columns import Handed, connection_names, listed
-from analysis.flows.reader import FileFacts, Reading, rows
+from analysis.flows.icmp import IcmpError
+from analysis.flows.reader import FileFacts, Reading, icmp_errors, rows
 
 JUDGED = 200_000
 """Packets up to which a verdict may look at each."""
@@ -30,6 +31,16 @@ class ListedCapture:
     part: Callable[[str, slice], Sequence[Any]]
     udp: Sequence[Mapping[str, Any]] = ()
     segments: Segments = unread
+    icmp: Sequence[IcmpError] = ()
+
+    @cached_property
+    def errors(self) -> Mapping[int, Sequence[IcmpError]]:
+        """Errors of ICMP by the number of the connection that they quote."""
+        found = dict[int, list[IcmpError]]()
+        for error in self.icmp:
+            if error["connection"] is not None:
+                found.setdefault(error["connection"], []).append(error)
+        return found
 
     def column(self, name: str) -> Sequence[Any]:
         """Return all values of a column."""
@@ -50,7 +61,7 @@ class ListedCapture:
     def facts(self, places: Iterable[int] | None = None) -> Iterator[ConnectionFacts]:
         """Yield the connections as `rows` does, each as its facts."""
         for row in self.rows(places):
-            yield connection(row, self.segments)
+            yield connection(row, self.segments, self.errors.get(int(row["connection"]), ()))
 
     def _at(self, places: Sequence[int], names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
         """Yield the rows at some places, out of one column after the other."""
@@ -74,7 +85,8 @@ def of_engine(
         cells = listed(kind, values, valid, wanted)
         return cells if len(cells) == chosen else cells * chosen
 
-    return ListedCapture(file, height, part, rows(results.get("udp", {})), segments)
+    udp, icmp = rows(results.get("udp", {})), icmp_errors(results)
+    return ListedCapture(file, height, part, udp, segments, icmp)
 
 
 def of_reading(reading: Reading) -> ListedCapture:
@@ -93,6 +105,7 @@ def of_reading(reading: Reading) -> ListedCapture:
         lambda name, part: table[name][part].to_list(),
         reading.udp,
         lambda connection, forward: read()(connection, forward),
+        reading.icmp,
     )
 
 

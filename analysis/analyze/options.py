@@ -9,7 +9,7 @@ from pathlib import Path
 
 from analysis.analyze import files
 from analysis.analyze.connections import ConnectionChoice
-from analysis.flows.reader import CaptureMoment, CapturePeriod
+from analysis.flows.reader import TUNNELS, CaptureMoment, CapturePeriod
 from topologies.foundation.errors import TcplabError, UsageError
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
@@ -38,6 +38,17 @@ def moment(text: str) -> CaptureMoment:
     return CaptureMoment(since // timedelta(microseconds=1) * 1000, is_relative=False)
 
 
+def tunnel(text: str) -> tuple[int, str]:
+    """Return port and tunnel of `PORT=TUNNEL`. Raises UsageError."""
+    port, _, name = text.partition("=")
+    if not re.fullmatch(r"\d{1,5}", port) or int(port) >= 2**16 or name not in TUNNELS:
+        raise UsageError(
+            f"--decode-as {text} is no port of UDP with a tunnel.",
+            f"For example: 14789=vxlan. It takes {', '.join(TUNNELS)}.",
+        )
+    return int(port), name
+
+
 @dataclass(frozen=True)
 class AnalyzeOptions:
     """The options of one call. `write` is empty without --out."""
@@ -55,6 +66,7 @@ class AnalyzeOptions:
     host: tuple[str, ...]
     port: tuple[int, ...]
     where: str | None
+    decode_as: tuple[str, ...]
     sort: str
     compare: bool
     match: bool
@@ -83,6 +95,11 @@ class AnalyzeOptions:
             moment(self.since) if self.since else usual.since,
             moment(self.until) if self.until else usual.until,
         )
+
+    @property
+    def tunnels(self) -> dict[int, str]:
+        """Tunnels of --decode-as by port. Raises UsageError."""
+        return dict(map(tunnel, self.decode_as))
 
     @property
     def packets(self) -> bool:

@@ -13,11 +13,13 @@ from rich.text import Text
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
 from analysis.analyze.doubts import doubts, fault_sentence
+from analysis.analyze.extensions import Subflows, sentences, subflows
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.many import USUAL, ManyShown, show_many
+from analysis.analyze.reported import about_connection, about_flow, about_many
 from analysis.analyze.verdict import verdict
-from analysis.flows.columns import EXCHANGES, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
+from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 
 FEW = 3
 """Connections up to which each has a block of its own."""
@@ -44,24 +46,26 @@ def show(
     Of more than FEW connections those that opened are shown, and the others counted.
     """
     console.print(Text(capture.file.path, style="bold"), soft_wrap=True)
-    places, sentences = list(range(capture.height)), list[str]()
+    places, counted = list(range(capture.height)), list[str]()
     if capture.height > FEW:
-        places, sentences = attempts(capture)
+        places, counted = attempts(capture)
     if not capture.height:
         console.print("No TCP connection is in it.")
     if len(places) > FEW:
         show_many(capture, places, console, table)
+        counted += about_many(capture)
     else:
+        joined = subflows(capture)
         for facts in capture.facts(places):
-            _block(facts, console)
-    for at, sentence in enumerate(sentences):
+            _block(facts, joined, console)
+    for at, sentence in enumerate(counted):
         console.print(Text(sentence if at else f"\n{sentence}"))
-    show_datagrams(capture.udp, console)
+    show_datagrams(capture, console)
     for sentence in file_sentences(capture, in_all):
         console.print(Text(sentence))
 
 
-def _block(facts: ConnectionFacts, console: Console) -> None:
+def _block(facts: ConnectionFacts, joined: Subflows, console: Console) -> None:
     main = facts.directions[0]
     console.print(
         Text(
@@ -74,6 +78,8 @@ def _block(facts: ConnectionFacts, console: Console) -> None:
     console.print(Text(f"{facts.vantage} {short_numbers.seconds(facts.duration)}, {facts.ended}."))
     if facts.opened:
         console.print(Text(facts.opened))
+    for sentence in [*sentences(facts, joined), *about_connection(facts.errors)]:
+        console.print(Text(sentence))
     if not facts.shown:
         console.print(Text(facts.silence))
         return
@@ -190,6 +196,7 @@ def print_columns(console: Console) -> None:
         ("Connections, further columns", OURS),
         ("Packets", PACKETS),
         ("Limits", INTERVALS),
+        ("Errors of ICMP", ICMP_ERRORS),
         ("Requests and answers", EXCHANGES),
     ):
         suffix = {True: "_a2b, _b2a", False: ""}
@@ -212,8 +219,9 @@ def _definitions(title: str, rows: Sequence[tuple[str, str, str]], console: Cons
     console.print(table)
 
 
-def show_datagrams(flows: Sequence[_Flow], console: Console) -> None:
+def show_datagrams(capture: ListedCapture, console: Console) -> None:
     """Print the largest flows of UDP, each in two lines."""
+    flows = capture.udp
     if not flows:
         return
     quic = sum(bool(flow["quic_version"]) for flow in flows)
@@ -221,7 +229,7 @@ def show_datagrams(flows: Sequence[_Flow], console: Console) -> None:
     count = short_numbers.counted(len(flows), "flow")
     console.print(Text(f"\nUDP: {count}{words}", style="bold cyan"))
     for flow in nlargest(_MOST_FLOWS, flows, key=_size):
-        console.print(Text(_udp_figures(flow)))
+        console.print(Text(", ".join([_udp_figures(flow), *about_flow(capture.icmp, flow)])))
         console.print(Text(f"  {_udp_ends(flow)}", style="cyan"))
     if len(flows) > _MOST_FLOWS:
         console.print(f"And {len(flows) - _MOST_FLOWS:,} smaller ones; --json has them all.")

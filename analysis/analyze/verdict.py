@@ -107,10 +107,12 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
         return None
     proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
     why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
-    remedy = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1"
-    return SlownessVerdict(
-        Cause.BLACK_HOLE, why, remedy, packets=signs.packets("loss"), confidence="medium"
-    )
+    remedy, confidence = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1", "medium"
+    if told := next((error for error in signs.facts.errors if error["mtu"]), None):
+        why += f"; {told['reporter']} reports an MTU of {told['mtu']:,}"
+        confidence = "high"
+    packets = signs.packets("loss")
+    return SlownessVerdict(Cause.BLACK_HOLE, why, remedy, packets=packets, confidence=confidence)
 
 
 def reset(signs: Signs) -> SlownessVerdict | None:

@@ -83,6 +83,8 @@ PACKETS = _columns("packets")
 """The columns of one row per segment."""
 INTERVALS = _columns("limits")
 """The columns of one row per interval and cause that limited a sender."""
+ICMP_ERRORS = _columns("icmp")
+"""The columns of one row per error of ICMP that quotes TCP or UDP."""
 EXCHANGES = _columns("exchanges")
 """The columns of one row per request and answer."""
 

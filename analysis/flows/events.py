@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
+from analysis.flows.icmp import IcmpError
 from analysis.flows.reader import Reading
 from analysis.tabular.row_groups import RowGroups
 from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
@@ -20,6 +21,8 @@ EVENTS = {
 }
 """Each event with its severity, as Wireshark grades them, and its meaning."""
 
+_ICMP = "icmp"
+_OF_SEGMENTS = [name for name in EVENTS if name != _ICMP]
 _SYN, _FIN, _RST, _ACK = 2, 1, 4, 16
 _CE = 3
 _SHOWN = ("sequence", "acknowledgement", "payload", "window")
@@ -38,15 +41,15 @@ def events(reading: Reading) -> ColumnTable:
     assert reading.packet_table is not None
     seen = _seen(reading.packet_table)
     happened = _conditions(seen)
-    rows, codes = np.nonzero(np.column_stack([happened[name] for name in EVENTS]))
+    rows, codes = np.nonzero(np.column_stack([happened[name] for name in _OF_SEGMENTS]))
     names, severities, meanings = (
         np.array(words, np.object_)[codes]
         for words in (list(EVENTS), *zip(*EVENTS.values(), strict=True))
     )
     told = seen.rows(rows)
-    was_sent = np.isin(codes, [list(EVENTS).index(name) for name in _OF_KINDS])
+    was_sent = np.isin(codes, [_OF_SEGMENTS.index(name) for name in _OF_KINDS])
     since, count = told["since"], told["count"].values
-    return told.select("number", "time", "connection", "forward").having(
+    table = told.select("number", "time", "connection", "forward").having(
         severity=severities,
         event=names,
         since=TableColumn(since.values, since.is_known & was_sent),
@@ -54,6 +57,25 @@ def events(reading: Reading) -> ColumnTable:
         **told.select(*_SHOWN).columns,
         meaning=meanings,
     )
+    quoting = [_reported(error) for error in reading.icmp if error["connection"] is not None]
+    both = ColumnTable.joined([table, ColumnTable.of_rows(quoting)]) if quoting else table
+    return both.sorted_by("number")
+
+
+def _reported(error: IcmpError) -> dict[str, object]:
+    """Return the event of an error of ICMP that quotes a connection."""
+    severity, meaning = EVENTS[_ICMP]
+    mtu = f", MTU {error['mtu']}" if error["mtu"] else ""
+    return {
+        "number": error["packet"],
+        **{name: error[name] for name in ("time", "connection", "forward")},
+        "severity": severity,
+        "event": _ICMP,
+        "since": None,
+        "count": None,
+        **dict.fromkeys(_SHOWN),
+        "meaning": f"{meaning}: {error['error']}{mtu}, by {error['reporter']}",
+    }
 
 
 def _seen(packets: ColumnTable) -> ColumnTable:
@@ -117,7 +139,7 @@ def _flag(packets: ColumnTable, mask: int) -> Truths:
 
 
 def _conditions(seen: ColumnTable) -> dict[str, Truths]:
-    """For each of EVENTS the packets with which it happens."""
+    """For each event of segments the packets with which it happens."""
     kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
     sequence, ack = seen.whole("sequence"), seen.whole("acknowledgement", missing=-1)
     end, offer, last_offer, peer_end = (

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.flows.columns import Handed, listed
+from analysis.flows.icmp import IcmpError, with_connections
 from testbed.recipes.engine import CORE, engine_file
 from topologies.foundation.errors import TcplabError
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST = 20_000
 """Connections that a FollowedCapture remembers."""
+TUNNELS = ("vxlan", "vxlan-gpe", "geneve", "gtp-u", "l2tp", "gre", "mpls")
+"""Tunnels in UDP that the engine reads."""
 FAULTS = {
     "cut": "it is cut short: the last record is not whole",
     "length": "a record claims an impossible length",
@@ -97,6 +100,8 @@ class Reading:
     """Flows of UDP, with what QUIC's headers show; times in ns."""
     limit_table: ColumnTable | None = None
     """With packets, the times in which each cause limited a sender."""
+    icmp: tuple[IcmpError, ...] = ()
+    """Errors of ICMP that quote TCP or UDP, with the connection; the first 65,536."""
 
     @cached_property
     def connections(self) -> polars.DataFrame:
@@ -133,6 +138,7 @@ def read(
     partial: bool = True,
     compatible: bool = False,
     period: CapturePeriod | None = None,
+    decode_as: Mapping[int, str] | None = None,
 ) -> Reading:
     """Read the connections (and `packets` and limits) in the capture at `path`, or in a period.
 
@@ -140,16 +146,18 @@ def read(
 
     A damaged file is read up to the damage, with the reason in `file.fault`; with `partial=False`
     damage is an error. `compatible=True` gives tcptrace's own definitions in tcptrace's columns.
+    `decode_as` names tunnels (TUNNELS) on further ports of UDP.
     Raises TcplabError if the file cannot be read.
     """
-    results, facts = columns(path, packets, partial, compatible, period)
+    results, facts = columns(path, packets, partial, compatible, period, decode_as)
     # NumPy takes longer to load than a million packets to read.
     from analysis.flows.tables import connections_table, limits_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
     limits = limits_table(results["limits"]) if packets else None
     connections = connections_table(results["connections"])
-    return Reading(connections, table, facts, tuple(rows(results["udp"])), limits)
+    udp = tuple(rows(results["udp"]))
+    return Reading(connections, table, facts, udp, limits, icmp_errors(results))
 
 
 def columns(
@@ -158,11 +166,13 @@ def columns(
     partial: bool = True,
     compatible: bool = False,
     period: CapturePeriod | None = None,
+    decode_as: Mapping[int, str] | None = None,
 ) -> tuple[dict[str, Any], FileFacts]:
     """As `read`, with the columns as the engine hands them over (analysis.flows.columns.Handed)."""
     path = Path(path)
     with _reading(path) as file:
-        results = load_engine().analyse(str(file), packets, compatible, period)
+        tunnels = [*(decode_as or {}).items()]
+        results = load_engine().analyse(str(file), packets, compatible, period, tunnels)
     facts = file_facts(path, results)
     if facts.fault and not partial:
         raise TcplabError(
@@ -172,13 +182,22 @@ def columns(
     return results, facts
 
 
-def exchanges(path: Path, period: CapturePeriod | None = None) -> list[dict[str, Any]]:
+def icmp_errors(results: Mapping[str, Any]) -> tuple[IcmpError, ...]:
+    """Return errors of ICMP out of the engine's results; a growing capture has none."""
+    return with_connections(rows(results.get("icmp", {})), results["connections"])
+
+
+def exchanges(
+    path: Path,
+    period: CapturePeriod | None = None,
+    decode_as: Mapping[int, str] | None = None,
+) -> list[dict[str, Any]]:
     """Return requests and answers in a capture, in order: values by name of EXCHANGES.
 
     Raises TcplabError as `read`.
     """
     with _reading(path) as file:
-        found = load_engine().exchanges(str(file), period)
+        found = load_engine().exchanges(str(file), period, [*(decode_as or {}).items()])
     return _with_idle_times(rows(found))
 
 
@@ -233,13 +252,13 @@ def _reading(path: Path) -> Iterator[Path]:
         ) from error
 
 
-def write_without_copies(path: Path, to: Path) -> int:
+def write_without_copies(path: Path, to: Path, decode_as: Mapping[int, str] | None = None) -> int:
     """Write the capture at `path` to `to` without copies of packets; returns their number.
 
     Raises TcplabError as `read`, and if `to` cannot be written.
     """
     engine = load_engine()
-    copies: list[int] = columns(path, packets=True)[0]["copies"]
+    copies: list[int] = columns(path, packets=True, decode_as=decode_as)[0]["copies"]
     try:
         engine.write_without(str(path), str(to), copies)
     except OSError as error:

@@ -7,6 +7,7 @@ use crate::kind;
 use crate::limit_history::LimitRows;
 use crate::round_trips::Sums;
 use crate::rtt_samples::{Histogram, Samples};
+use crate::tcp_options::{FastOpen, Multipath};
 use crate::usage::limit;
 use crate::whole_packets::{whole, Identity};
 
@@ -290,6 +291,7 @@ impl Part<'_> {
         self.unsigned("cwr_packets", rare.cwr);
         self.unsigned("marks_reported", rare.reported_marks);
         self.text("ecn_counter", if this.counts_marks { "accurate" } else { "" }.to_string());
+        self.extensions(rare);
         let limited = |state: u8| this.limited.times[usize::from(state)];
         let (receiver, network) = (limited(limit::RECEIVER), limited(limit::NETWORK));
         let (idle, waiting) = (limited(limit::IDLE), limited(limit::APPLICATION));
@@ -298,6 +300,33 @@ impl Part<'_> {
         self.integer("limited_application", idle + waiting);
         self.integer("limited_idle", idle);
         self.integer("busy", receiver + network + waiting);
+    }
+
+    /// Fast Open, Multipath TCP, and the option of AccECN.
+    fn extensions(&mut self, rare: &RareCounters) {
+        self.unsigned("accecn_options", rare.ecn_options);
+        let fast_open = match rare.fast_open {
+            FastOpen::No => "",
+            FastOpen::Asks => "request",
+            FastOpen::HasCookie => "cookie",
+        };
+        self.text("fastopen", fast_open.to_string());
+        let sent = (rare.syn_data - 1).max(0);
+        self.unsigned("syn_data", sent as u64);
+        let accepted = rare.syn_answered.filter(|_| sent > 0);
+        let accepted = accepted.map(|ack| (ack - 1).max(0).min(sent) as u64);
+        self.frame.unsigned_or_none("syn_data_accepted", self.ending, accepted);
+        let (name, version) = match rare.multipath {
+            None => ("", None),
+            Some(Multipath::Capable { version, .. }) => ("capable", Some(u64::from(version))),
+            Some(Multipath::Join { .. }) => ("join", None),
+        };
+        let (key, token) =
+            if name == "join" { (None, rare.multipath_key) } else { (rare.multipath_key, None) };
+        self.text("mptcp", name.to_string());
+        self.frame.unsigned_or_none("mptcp_version", self.ending, version);
+        self.text("mptcp_key", key.map_or(String::new(), |key| format!("{key:016x}")));
+        self.frame.unsigned_or_none("mptcp_token", self.ending, token);
     }
 
     fn percentiles(&mut self, prefix: &str, histogram: &Histogram) {

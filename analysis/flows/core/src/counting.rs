@@ -3,7 +3,7 @@
 use crate::direction::Direction;
 use crate::segment::{Segment, ACK, AE, CWR, ECE, FIN, PSH, RST, SYN, URG};
 use crate::step::{Sacks, Step};
-use crate::tcp_options::RareFields;
+use crate::tcp_options::{FastOpen, Multipath, RareFields};
 use crate::usage::product;
 
 /// What the counter of marks begins with.
@@ -142,6 +142,7 @@ pub fn options(
 ) -> Sacks {
     if step.flags & SYN != 0 {
         agree(rare, step.flags, this, other, compatible);
+        open_fast(rare, this, other, step);
     }
     if let Some((value, echo)) = segment.timestamps() {
         this.timestamped = true;
@@ -156,11 +157,44 @@ pub fn options(
             }
         }
     }
+    if rare.has_ecn_counters {
+        this.rare().ecn_options += 1;
+    }
+    if let Some(multipath) = rare.multipath {
+        combine(this, multipath, rare.key, step.flags);
+    }
     if rare.block_count > 0 {
         this.rare().sacks_sent += 1;
         selective(rare.sacks(), other, step)
     } else {
         Sacks::default()
+    }
+}
+
+/// Of a SYN, or the answer to one.
+#[cold]
+fn open_fast(rare: &RareFields, this: &mut Direction, other: &mut Direction, step: &Step) {
+    if rare.fast_open != FastOpen::No && this.syns == 1 {
+        this.rare().fast_open = rare.fast_open;
+    }
+    if let (Some(ack), Some(asked)) = (step.ack, other.rare.as_deref_mut()) {
+        asked.syn_answered.get_or_insert(ack);
+    }
+}
+
+/// Multipath TCP: what a SYN asks for, and the sender's key, which may come with a later ACK.
+#[cold]
+fn combine(this: &mut Direction, multipath: Multipath, key: u64, flags: u16) {
+    let rare = this.rare();
+    if flags & SYN != 0 {
+        rare.multipath = Some(multipath);
+    }
+    let has_key = match multipath {
+        Multipath::Capable { has_key, .. } => has_key,
+        Multipath::Join { has_token } => has_token && flags & SYN != 0,
+    };
+    if has_key {
+        rare.multipath_key.get_or_insert(key);
     }
 }
 

@@ -9,6 +9,7 @@ use crate::rtt_samples::Samples;
 use crate::scoreboard::Scoreboard;
 use crate::sender_view::{self, Rounds};
 use crate::sequence_ranges::Ranges;
+use crate::tcp_options::{FastOpen, Multipath};
 use crate::turns::{Answers, DelayedAckWaits};
 use crate::unanswered_stamps::UnansweredStamps;
 use crate::usage::{Limited, Usage};
@@ -42,6 +43,12 @@ pub struct RareCounters {
     pub resets_ignored: u32,
     /// The end of the data that a SYN carried.
     pub syn_data: i64,
+    /// What the answer to the SYN acknowledged, if it was seen.
+    pub syn_answered: Option<i64>,
+    pub fast_open: FastOpen,
+    pub multipath: Option<Multipath>,
+    pub multipath_key: Option<u64>,
+    pub ecn_options: u64,
     pub sack_packets: u64,
     pub sacks_sent: u64,
     pub dsacks: u64,

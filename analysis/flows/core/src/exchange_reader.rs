@@ -8,7 +8,7 @@ use crate::exchanges::{Conversation, Data, Exchange};
 use crate::formats;
 use crate::ip_layer::IpLayer;
 use crate::networks::address_name;
-use crate::packet_parser::{PacketParser, Period};
+use crate::packet_parser::{Asked, PacketParser};
 use crate::packet_records::{Record, Sink};
 use crate::segment::{Address, Segment, ACK, EARLIER, SYN};
 use crate::stream::Source;
@@ -49,13 +49,13 @@ struct Reader<'a> {
 /// The exchanges of the file at `path`, of connections first.
 pub fn exchanges(
     path: &std::path::Path,
-    period: Option<Period>,
+    asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Placed>, Refused> {
     let (mut source, _) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
     let mut reader = Reader {
-        parser: PacketParser::new(false, period),
+        parser: PacketParser::new(false, asked),
         table: Table::new(false, false),
         conversations: HashMap::new(),
         clients: HashMap::new(),

@@ -4,7 +4,7 @@
 
 use crate::connection_table::{Table, NONE};
 use crate::formats::{recognise, Records};
-use crate::packet_parser::PacketParser;
+use crate::packet_parser::{Asked, PacketParser};
 use crate::packet_records::{Fault, Format, Record, Sink};
 use crate::pairs::Pairs;
 use crate::segment::Segment;
@@ -30,7 +30,7 @@ pub struct Counting {
 
 impl GrowingCapture {
     pub fn new(most: usize) -> GrowingCapture {
-        let parser = PacketParser::new(false, None);
+        let parser = PacketParser::new(false, Asked::default());
         let counting =
             Counting { parser, table: Table::new(false, false), segment: Segment::default() };
         GrowingCapture { source: Source::growing(), begun: None, fault: None, counting, most }

@@ -20,6 +20,7 @@ pub mod formats;
 pub mod fragments;
 pub mod growing;
 pub mod handshake;
+pub mod icmp_errors;
 pub mod ip_layer;
 pub mod kind;
 pub mod limit_history;
@@ -62,8 +63,9 @@ mod python;
 
 use connection_table::Table;
 use datagrams::Datagrams;
+use icmp_errors::IcmpErrors;
 use networks::Networks;
-use packet_parser::{Facts, Parsed, Period};
+use packet_parser::{Asked, Facts, Parsed};
 use packet_records::{Fault, Format};
 use pairs::Pairs;
 use stream::{Compression, Source};
@@ -77,6 +79,7 @@ pub struct Reading {
     pub pairs: Pairs,
     pub networks: Networks,
     pub datagrams: Datagrams,
+    pub errors: IcmpErrors,
     pub fault: Option<(Fault, u64)>,
 }
 
@@ -91,15 +94,15 @@ pub enum Refused {
 pub fn read(
     path: &std::path::Path,
     table: &mut Table,
-    period: Option<Period>,
+    asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Reading, Refused> {
     let (mut source, compression) = Source::open(path).map_err(Refused::Unreadable)?;
     let (format, big) = formats::recognise(&mut source).ok_or(Refused::NoCapture)?;
-    let (fault, Parsed { facts, pairs, networks, datagrams }) =
-        pipeline::run(table, period, go_on, |parser| {
+    let (fault, Parsed { facts, pairs, networks, datagrams, errors }) =
+        pipeline::run(table, asked, go_on, |parser| {
             formats::read(&mut source, format, big, parser)
         });
     let bytes = source.offset;
-    Ok(Reading { format, compression, bytes, facts, pairs, networks, datagrams, fault })
+    Ok(Reading { format, compression, bytes, facts, pairs, networks, datagrams, errors, fault })
 }

@@ -1,13 +1,14 @@
 //! Records parsed to segments, and what a file says beside them.
 
 use crate::datagrams::Datagrams;
+use crate::icmp_errors::IcmpErrors;
 use crate::link_layer::{Ignored, NAMES};
 use crate::networks::Networks;
 use crate::packet_records::Record;
 use crate::pairs::Pairs;
 use crate::segment::{parse, Ends, Segment, EARLIER, SYN};
 use crate::tcp_options::{RareFields, NO_RARE_FIELDS};
-use crate::tunnels::{Unwrapped, Wrappings};
+use crate::tunnels::{TunnelPorts, Unwrapped, Wrappings};
 
 /// What the file says beside its segments.
 #[derive(Clone, Default)]
@@ -30,6 +31,13 @@ pub struct Facts {
 pub struct Period {
     pub since: Moment,
     pub until: Moment,
+}
+
+/// What a user asks of the parsing.
+#[derive(Clone, Default)]
+pub struct Asked {
+    pub period: Option<Period>,
+    pub tunnels: TunnelPorts,
 }
 
 #[derive(Clone, Copy)]
@@ -71,11 +79,14 @@ pub struct Parsed {
     pub pairs: Pairs,
     pub networks: Networks,
     pub datagrams: Datagrams,
+    pub errors: IcmpErrors,
 }
 
 impl PacketParser {
-    pub fn new(compatible: bool, period: Option<Period>) -> PacketParser {
-        let (facts, pairs, wrappings, ends, rare) = Default::default();
+    pub fn new(compatible: bool, asked: Asked) -> PacketParser {
+        let (facts, pairs, ends, rare) = Default::default();
+        let Asked { period, tunnels } = asked;
+        let wrappings = Wrappings { ports: tunnels, ..Wrappings::default() };
         PacketParser { facts, pairs, wrappings, compatible, period, ends, rare }
     }
 
@@ -135,9 +146,10 @@ impl PacketParser {
             self.ends.network = 0;
             parsed
         } else {
-            let (rare, ends) = (&mut self.rare, &mut self.ends);
+            let (rare, ends, number) = (&mut self.rare, &mut self.ends, self.facts.packets);
+            let wrappings = &mut self.wrappings;
             parse::<false>(record, segment, rare, ends)
-                .or_else(|why| self.wrappings.parse(record, why, segment, rare, ends))
+                .or_else(|why| wrappings.parse((record, number), why, segment, rare, ends))
         }
     }
 
@@ -173,8 +185,8 @@ impl PacketParser {
 
     pub fn parsed(self) -> Parsed {
         let facts = self.facts();
-        let Wrappings { networks, datagrams, .. } = self.wrappings;
-        Parsed { facts, pairs: self.pairs, networks, datagrams }
+        let Wrappings { networks, datagrams, errors, .. } = self.wrappings;
+        Parsed { facts, pairs: self.pairs, networks, datagrams, errors }
     }
 }
 

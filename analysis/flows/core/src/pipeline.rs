@@ -5,7 +5,7 @@
 use crate::batch::Batch;
 use crate::connection_table::Table;
 use crate::own_share::OwnShare;
-use crate::packet_parser::{PacketParser, Parsed, Period};
+use crate::packet_parser::{Asked, PacketParser, Parsed};
 use crate::packet_records::{Record, Sink};
 use crate::segment::Segment;
 use std::collections::VecDeque;
@@ -53,7 +53,7 @@ struct OwnLines<T>(T);
 /// then, in the caller's thread.
 pub fn run<T>(
     table: &mut Table,
-    period: Option<Period>,
+    asked: Asked,
     go_on: &mut dyn FnMut() -> bool,
     read: impl FnOnce(&mut Parser) -> T,
 ) -> (T, Parsed) {
@@ -65,7 +65,7 @@ pub fn run<T>(
     let counting = &mut counted_there.0;
     let (result, parsed, counted) = std::thread::scope(|scope| {
         let analysis = scope.spawn(move || analyse(counting, &filled, &used));
-        let parser = PacketParser::new(compatible, period);
+        let parser = PacketParser::new(compatible, asked);
         let stock = (1..BATCHES).map(|_| Batch::with_capacity(BATCH)).collect();
         let batch = Batch::with_capacity(BATCH);
         let fresh = [Default::default(); FRESH];

@@ -8,11 +8,12 @@ use crate::growing::GrowingCapture;
 use crate::limit_history::LimitRows;
 use crate::link_layer::NAMES;
 use crate::networks::Networks;
-use crate::packet_parser::{Facts, Moment, PacketParser, Period};
+use crate::packet_parser::{Asked, Facts, Moment, PacketParser, Period};
 use crate::packet_records::Fault;
 use crate::packet_rows::Piece;
 use crate::pairs::Pairs;
 use crate::text_lines::{TextCells, TextColumn};
+use crate::tunnels::UdpTunnel;
 use crate::whole_packets::Identity;
 use crate::{connection_rows, deduplication, exchange_reader, read, text_lines, Reading, Refused};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -27,22 +28,23 @@ type Between = ((i64, bool), (i64, bool));
 /// The facts of the file, `connections` as (name, type, values, valid), and `packets` as a list of
 /// such lists.
 #[pyfunction]
-#[pyo3(signature = (path, packets, compatible, period=None))]
+#[pyo3(signature = (path, packets, compatible, period=None, tunnels=Vec::new()))]
 fn analyse(
     py: Python<'_>,
     path: PathBuf,
     packets: bool,
     compatible: bool,
     period: Option<Between>,
+    tunnels: Vec<(u16, String)>,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let period = period.map(within);
+    let asked = asked(period, &tunnels)?;
     let mut table = Table::new(compatible, packets);
     let mut raised = None;
     let mut go_on = || {
         raised = Python::with_gil(|py| py.check_signals().err());
         raised.is_none()
     };
-    let reading = py.allow_threads(|| read(&path, &mut table, period, &mut go_on));
+    let reading = py.allow_threads(|| read(&path, &mut table, asked, &mut go_on));
     if let Some(error) = raised {
         return Err(error);
     }
@@ -57,6 +59,8 @@ fn analyse(
     facts.set_item("connections", columns(py, frame.columns)?)?;
     let datagrams = reading.datagrams.frame(&reading.networks);
     facts.set_item("udp", columns(py, datagrams.columns)?)?;
+    let errors = reading.errors.frame(&reading.networks);
+    facts.set_item("icmp", columns(py, errors.columns)?)?;
     if let Some(rows) = table.rows {
         let pieces = PyList::empty(py);
         for piece in rows.pieces {
@@ -69,6 +73,17 @@ fn analyse(
     Ok(facts)
 }
 
+fn asked(period: Option<Between>, tunnels: &[(u16, String)]) -> PyResult<Asked> {
+    let mut known = Vec::new();
+    for (port, name) in tunnels {
+        match UdpTunnel::named(name) {
+            Some(kind) => known.push((*port, kind)),
+            None => return Err(PyValueError::new_err(format!("no tunnel {name}"))),
+        }
+    }
+    Ok(Asked { period: period.map(within), tunnels: known })
+}
+
 fn within((since, until): Between) -> Period {
     let moment = |(time, relative)| Moment { time, relative };
     Period { since: moment(since), until: moment(until) }
@@ -76,19 +91,20 @@ fn within((since, until): Between) -> Period {
 
 /// Requests and answers, as columns of `analyse`.
 #[pyfunction]
-#[pyo3(signature = (path, period=None))]
+#[pyo3(signature = (path, period=None, tunnels=Vec::new()))]
 fn exchanges(
     py: Python<'_>,
     path: PathBuf,
     period: Option<Between>,
+    tunnels: Vec<(u16, String)>,
 ) -> PyResult<Bound<'_, PyDict>> {
+    let asked = asked(period, &tunnels)?;
     let mut raised = None;
     let mut go_on = || {
         raised = Python::with_gil(|py| py.check_signals().err());
         raised.is_none()
     };
-    let found =
-        py.allow_threads(|| exchange_reader::exchanges(&path, period.map(within), &mut go_on));
+    let found = py.allow_threads(|| exchange_reader::exchanges(&path, asked, &mut go_on));
     if let Some(error) = raised {
         return Err(error);
     }

@@ -1,4 +1,5 @@
-//! TCP's options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018).
+//! TCP's options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018), Fast Open
+//! (RFC 7413), Multipath TCP (RFC 8684), AccECN (RFC 9768).
 
 pub const MOST_BLOCKS: usize = 4;
 /// The end of the options is 0, and between them may be 1: larger bytes begin what says something.
@@ -13,6 +14,27 @@ pub struct RareFields {
     pub sack_permitted: bool,
     pub blocks: [(u32, u32); MOST_BLOCKS],
     pub block_count: u8,
+    pub fast_open: FastOpen,
+    pub has_ecn_counters: bool,
+    pub multipath: Option<Multipath>,
+    /// The sender's key of MP_CAPABLE, or the token of MP_JOIN.
+    pub key: u64,
+}
+
+/// Of a SYN: whether it asks for a cookie or has one.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub enum FastOpen {
+    #[default]
+    No,
+    Asks,
+    HasCookie,
+}
+
+/// MP_CAPABLE with its version and whether there is a key, or MP_JOIN and whether it has a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Multipath {
+    Capable { version: u8, has_key: bool },
+    Join { has_token: bool },
 }
 
 /// What nearly all segments have of it: nothing.
@@ -23,6 +45,10 @@ pub static NO_RARE_FIELDS: RareFields = RareFields {
     sack_permitted: false,
     blocks: [(0, 0); MOST_BLOCKS],
     block_count: 0,
+    fast_open: FastOpen::No,
+    has_ecn_counters: false,
+    multipath: None,
+    key: 0,
 };
 
 /// TSval and TSecr.
@@ -71,9 +97,34 @@ impl RareFields {
             (4, 2) => self.sack_permitted = true,
             (5, length) if length >= 10 => self.sack(&option[2..]),
             (8, 10) => return Some((number(option, 2), number(option, 6))),
+            (34, length) => self.fast_open = cookie(length - 2),
+            // An experiment before the option had a number.
+            (254, length) if length >= 4 && option[2..4] == [0xf9, 0x89] => {
+                self.fast_open = cookie(length - 4);
+            }
+            (172, _) | (174, _) => self.has_ecn_counters = true,
+            (30, length) if length >= 4 => self.multipath(option),
             _ => {}
         }
         None
+    }
+
+    fn multipath(&mut self, option: &[u8]) {
+        match (option[2] >> 4, option.len()) {
+            (0, length) => {
+                let has_key = length >= 12;
+                self.multipath = Some(Multipath::Capable { version: option[2] & 15, has_key });
+                if has_key {
+                    self.key = u64::from(number(option, 4)) << 32 | u64::from(number(option, 8));
+                }
+            }
+            (1, length) => {
+                let has_token = length == 12;
+                self.multipath = Some(Multipath::Join { has_token });
+                self.key = if has_token { number(option, 4).into() } else { 0 };
+            }
+            _ => {}
+        }
     }
 
     fn sack(&mut self, blocks: &[u8]) {
@@ -86,6 +137,14 @@ impl RareFields {
 
     pub fn sacks(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.block_count)]
+    }
+}
+
+fn cookie(length: usize) -> FastOpen {
+    if length == 0 {
+        FastOpen::Asks
+    } else {
+        FastOpen::HasCookie
     }
 }
 

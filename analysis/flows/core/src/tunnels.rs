@@ -3,6 +3,7 @@
 
 use crate::datagrams::{content, Datagram, Datagrams};
 use crate::fragments::Fragments;
+use crate::icmp_errors::{IcmpErrors, ICMP, ICMP_SIX};
 use crate::ip_layer::IpLayer;
 use crate::link_layer::{ip_offset, pair, point_to_point, typed, Ignored, IpPlace};
 use crate::networks::{Networks, Path, Tunnel};
@@ -33,6 +34,70 @@ pub struct Wrappings {
     pub fragments: Fragments,
     pub networks: Networks,
     pub datagrams: Datagrams,
+    pub errors: IcmpErrors,
+    /// Ports of tunnels beside the usual ones, which they may replace.
+    pub ports: TunnelPorts,
+}
+
+/// What a port of UDP carries, by the user's word.
+pub type TunnelPorts = Vec<(u16, UdpTunnel)>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UdpTunnel {
+    Vxlan,
+    VxlanGpe,
+    Geneve,
+    GtpU,
+    L2tp,
+    Gre,
+    Mpls,
+}
+
+impl UdpTunnel {
+    pub fn named(name: &str) -> Option<UdpTunnel> {
+        match name {
+            "vxlan" => Some(UdpTunnel::Vxlan),
+            "vxlan-gpe" => Some(UdpTunnel::VxlanGpe),
+            "geneve" => Some(UdpTunnel::Geneve),
+            "gtp-u" => Some(UdpTunnel::GtpU),
+            "l2tp" => Some(UdpTunnel::L2tp),
+            "gre" => Some(UdpTunnel::Gre),
+            "mpls" => Some(UdpTunnel::Mpls),
+            _ => None,
+        }
+    }
+
+    fn usual(port: u16) -> Option<UdpTunnel> {
+        match port {
+            4789 | 8472 => Some(UdpTunnel::Vxlan),
+            4790 => Some(UdpTunnel::VxlanGpe),
+            6081 => Some(UdpTunnel::Geneve),
+            2152 => Some(UdpTunnel::GtpU),
+            1701 => Some(UdpTunnel::L2tp),
+            4754 => Some(UdpTunnel::Gre),
+            6635 => Some(UdpTunnel::Mpls),
+            _ => None,
+        }
+    }
+
+    /// Of a datagram from one port to another. A port of the user's counts at either end.
+    fn between(source: u16, destination: u16, asked: &TunnelPorts) -> Option<UdpTunnel> {
+        let of = |port: u16| asked.iter().find(|(each, _)| *each == port).map(|(_, kind)| *kind);
+        of(destination).or_else(|| of(source)).or_else(|| UdpTunnel::usual(destination))
+    }
+
+    /// The layer below a tunnel whose header is at this place.
+    fn inner(self, bytes: &[u8], at: usize) -> Result<Inner, Ignored> {
+        match self {
+            UdpTunnel::Vxlan => vxlan(bytes, at),
+            UdpTunnel::VxlanGpe => generic_vxlan(bytes, at),
+            UdpTunnel::Geneve => geneve(bytes, at),
+            UdpTunnel::GtpU => user_plane(bytes, at),
+            UdpTunnel::L2tp => layer_two(bytes, at),
+            UdpTunnel::Gre => routing_encapsulation(bytes, at),
+            UdpTunnel::Mpls => Ok(labelled(bytes, at)),
+        }
+    }
 }
 
 impl Wrappings {
@@ -40,7 +105,7 @@ impl Wrappings {
     #[cold]
     pub fn parse(
         &mut self,
-        record: &Record,
+        (record, number): (&Record, u64),
         why: Ignored,
         segment: &mut Segment,
         rare: &mut RareFields,
@@ -51,7 +116,7 @@ impl Wrappings {
         }
         let found = self.unwrap(record)?;
         if found.layer.protocol != TCP {
-            self.datagram(record.time, found);
+            self.other(number, record.time, found);
             return Err(Ignored::NotTcp);
         }
         parse_ip::<false>(&found.packet, found.wire, segment, rare, ends)?;
@@ -59,15 +124,18 @@ impl Wrappings {
         Ok(())
     }
 
-    /// Counts a packet, if it is one of UDP.
-    fn datagram(&mut self, time: i64, found: Unwrapped) {
-        let IpLayer { protocol, start, end, source, destination, .. } = found.layer;
-        if protocol != UDP {
+    /// Counts a packet of another protocol, if it is of UDP or an error of ICMP.
+    fn other(&mut self, number: u64, time: i64, found: Unwrapped) {
+        let Unwrapped { packet, layer, path, .. } = found;
+        if !matches!(layer.protocol, UDP | ICMP | ICMP_SIX) {
             return;
         }
-        if let Some((ports, bytes)) = content(&found.packet, start) {
-            let network = self.networks.number(found.path);
-            let length = u64::from(end).saturating_sub(start as u64 + 8);
+        let network = self.networks.number(path);
+        if layer.protocol != UDP {
+            self.errors.take((number, time), &packet, &layer, network);
+        } else if let Some((ports, bytes)) = content(&packet, layer.start) {
+            let length = u64::from(layer.end).saturating_sub(layer.start as u64 + 8);
+            let IpLayer { source, destination, .. } = layer;
             let datagram = Datagram { time, source, destination, ports, network, length, bytes };
             self.datagrams.take(&datagram);
         }
@@ -90,7 +158,7 @@ impl Wrappings {
             } else if layer.protocol == TCP {
                 return Ok(Unwrapped { packet, wire, layer, path });
             } else {
-                let at = match enter(&packet, &layer, &mut path)? {
+                let at = match enter(&packet, &layer, &mut path, &self.ports)? {
                     Some(at) => at,
                     None => return Ok(Unwrapped { packet, wire, layer, path }),
                 };
@@ -133,23 +201,25 @@ fn without_authentication(bytes: &[u8], layer: &IpLayer) -> Result<Vec<u8>, Igno
 }
 
 /// Where the inner packet begins, if this is a tunnel, which is added to the path.
-fn enter(bytes: &[u8], layer: &IpLayer, path: &mut Path) -> Result<Option<usize>, Ignored> {
+fn enter(
+    bytes: &[u8],
+    layer: &IpLayer,
+    path: &mut Path,
+    asked: &TunnelPorts,
+) -> Result<Option<usize>, Ignored> {
     let at = layer.start;
     let inner = match layer.protocol {
         4 | 41 => Inner { place: Ok((at, 0)), kind: within(bytes, layer.protocol), number: None },
         GRE => routing_encapsulation(bytes, at)?,
         ETHER_IP => ether_ip(bytes, at)?,
         MPLS => labelled(bytes, at),
-        UDP => match pair(bytes.get(at..at + 8).ok_or(Ignored::CutOff)?, 2) {
-            4789 | 8472 => vxlan(bytes, at + 8)?,
-            6081 => geneve(bytes, at + 8)?,
-            2152 => user_plane(bytes, at + 8)?,
-            1701 => layer_two(bytes, at + 8)?,
-            4754 => routing_encapsulation(bytes, at + 8)?,
-            4790 => generic_vxlan(bytes, at + 8)?,
-            6635 => labelled(bytes, at + 8),
-            _ => return Ok(None),
-        },
+        UDP => {
+            let head = bytes.get(at..at + 8).ok_or(Ignored::CutOff)?;
+            match UdpTunnel::between(pair(head, 0), pair(head, 2), asked) {
+                Some(tunnel) => tunnel.inner(bytes, at + 8)?,
+                None => return Ok(None),
+            }
+        }
         _ => return Ok(None),
     };
     let (place, vlans) = inner.place?;

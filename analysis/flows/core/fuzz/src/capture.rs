@@ -9,6 +9,7 @@ use _core::connection_table::Table;
 use _core::formats;
 use _core::growing::GrowingCapture;
 use _core::limit_history::LimitRows;
+use _core::packet_parser::Asked;
 use _core::packet_records::Fault;
 use _core::pipeline;
 use _core::stream::Source;
@@ -40,7 +41,7 @@ fn read(bytes: &[u8], compatible: bool, packets: bool) -> Option<Outcome> {
     let mut source = Source::over(Box::new(Cursor::new(bytes.to_vec())));
     let (format, big) = formats::recognise(&mut source)?;
     let mut table = Table::new(compatible, packets);
-    let (fault, parsed) = pipeline::run(&mut table, None, &mut || true, |parser| {
+    let (fault, parsed) = pipeline::run(&mut table, Asked::default(), &mut || true, |parser| {
         formats::read(&mut source, format, big, parser)
     });
     let connections = table.connections.len();
