@@ -105,10 +105,14 @@ def written(
 def sheet(student: Student, answers: dict[str, Any], text: str | None = None) -> None:
     """Write answers.toml, with a text and a picture."""
     read = {"why": text or TEXT.format(student.name), "graph": "graph.png"}
-    answers = PREDICTED | FORECAST | answers | read
+    sheet_of(student, PREDICTED | FORECAST | answers | read)
+    (student.folder / "graph.png").write_bytes(PICTURE)
+
+
+def sheet_of(student: Student, answers: dict[str, Any]) -> None:
+    """Write answers.toml with these answers alone."""
     lines = [f"{name} = {_toml(value)}" for name, value in answers.items()]
     (student.folder / ANSWERS).write_text("[answers]\n" + "\n".join(lines) + "\n")
-    (student.folder / "graph.png").write_bytes(PICTURE)
 
 
 def _toml(value: Any) -> str:
