@@ -1,5 +1,5 @@
-//! TCP's options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018), Fast Open
-//! (RFC 7413), Multipath TCP (RFC 8684), AccECN (RFC 9768).
+//! TCP's options: MSS (RFC 9293), window scale and timestamps (RFC 7323), SACK (RFC 2018), Fast
+//! Open (RFC 7413), Multipath TCP (RFC 8684), AccECN (RFC 9768).
 
 pub const MOST_BLOCKS: usize = 4;
 /// The end of the options is 0, and between them may be 1: larger bytes begin what says something.
