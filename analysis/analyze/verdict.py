@@ -176,8 +176,8 @@ def losses(signs: Signs) -> SlownessVerdict | None:
     is_fit = signs.lost and is_seen and signs.loses_at_random and not _is_reordering(signs)
     if share < _MOST or not events or not is_fit:
         return None
-    if events < _OUTAGES and signs.timeouts >= _MOST * signs.time:
-        return None  # the sender slows down after the time-out
+    if _is_outage(signs) or _fills_queue(signs):
+        return None
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
@@ -192,17 +192,29 @@ def losses(signs: Signs) -> SlownessVerdict | None:
     return SlownessVerdict(Cause.LOSS, why, "the path's errors; BBR", share, packets=packets)
 
 
+def _is_outage(signs: Signs) -> bool:
+    """Return whether the sender is slow because of few time-outs, and after them."""
+    few = int(signs.main["loss_events"]) < _OUTAGES
+    return few and signs.timeouts >= _MOST * signs.time
+
+
 def _is_policed(signs: Signs) -> bool:
-    """Return whether a token bucket explains the losses; without packets, whether bursts do."""
-    events = int(signs.main["loss_events"])
-    if events < _OUTAGES:
+    """Return whether a token bucket explains the losses; without packets, whether bursts do.
+
+    Without SACK the sender repeats what arrived too, and bursts say more.
+    """
+    events, agreement = int(signs.main["loss_events"]), signs.facts.policing
+    if events < _OUTAGES or (signs.is_late and not signs.has_sack):
         return False
-    agreement = signs.facts.policing
-    return (
-        signs.is_direct and signs.lost > _POLICED * events
-        if agreement is None
-        else agreement > _BUCKET
-    )
+    in_bursts = signs.is_direct and signs.lost > _POLICED * events
+    if agreement is None:
+        return in_bursts
+    return agreement > _BUCKET or (in_bursts and not signs.has_sack)
+
+
+def _fills_queue(signs: Signs) -> bool:
+    """Return whether a bucket explains losses behind a delay: it is a short queue."""
+    return signs.is_late and not signs.has_sack and (signs.facts.policing or 0.0) > _BUCKET
 
 
 def _is_reordering(signs: Signs) -> bool:
@@ -247,7 +259,8 @@ def marks(signs: Signs) -> SlownessVerdict | None:
 
 def queue(signs: Signs) -> SlownessVerdict | None:
     share, queued = signs.congested / signs.time, signs.queueing(50)
-    if share < _MOST or not signs.has_queue or losses(signs) or _is_reordering(signs):
+    is_other = losses(signs) or _is_reordering(signs) or _is_outage(signs)
+    if share < _MOST or is_other or not (signs.has_queue or _fills_queue(signs)):
         return None
     packets, delay = signs.packets("limited_network"), short_numbers.milliseconds(queued)
     if queued >= max(_BLOATED, signs.trip):

@@ -265,6 +265,16 @@ class Signs:
         return longest >= max(_QUEUE, self.trip // 8)
 
     @property
+    def is_late(self) -> bool:
+        """True if packets waited before losses."""
+        return int(self.main["loss_delay"] or 0) >= _QUEUE
+
+    @property
+    def has_sack(self) -> bool:
+        """True if both SYNs permit SACK."""
+        return bool(self.main["req_sack"] == self.main.back("req_sack") == "Y")
+
+    @property
     def is_direct(self) -> bool:
         """True if packets hardly ever wait."""
         return self.queueing(95) < _QUEUE
