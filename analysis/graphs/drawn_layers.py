@@ -28,7 +28,8 @@ MARKERS = {
 }
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)), (0, (1, 3)))
 """Strokes of numbered series, which differ in print without colours."""
-HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++")
+HATCHES = ("", "////", "||||", "xxxx", "\\\\\\\\", "----", "++++")
+"""Strokes only: LaTeX takes minutes for the circles of dotted patterns."""
 
 
 def colour_of(layer: Layer, at: int = 0) -> str:

@@ -130,6 +130,15 @@ def test_shares_of_a_sweep_add_up_to_100_percent(tmp_path: Path) -> None:
     assert {row["series"] for row in data} == {"flow0", "flow1", "flow2"}
 
 
+def test_a_pgf_of_shares_has_no_curves_in_its_patterns(tmp_path: Path) -> None:
+    """LaTeX takes minutes for thousands of circles: pdflatex never ended."""
+    figure = drawn(write_sweep(tmp_path, flows=3), "shares")
+    (pgf, _) = figure.save(tmp_path / "fig.pgf")
+    patterns = re.findall(r"\\pgfsys@defobject\{currentpattern\}.*?\\end", pgf.read_text(), re.S)
+    assert patterns
+    assert not any("curveto" in pattern for pattern in patterns)
+
+
 def test_the_box_has_the_quartiles_of_the_runs(tmp_path: Path) -> None:
     folder = write_sweep(tmp_path, seeds=9)
     rows = rows_of((folder / "rows.csv").read_text())
