@@ -43,6 +43,7 @@ OTHER_FILES = {
     "labs/grading/archives.py": "members of an archive that is open, and what is written",
     "labs/grading/gradescope.py": "Gradescope's own metadata",
     "labs/grading/files.py": "what grading wrote",
+    "labs/grading/log.py": "what grading wrote",
     "labs/grading/regrade.py": "what grading wrote",
     "labs/grading/tables.py": "the instructor's worksheet and gradebook",
     "labs/grading/decisions.py": "the instructor's decisions",
