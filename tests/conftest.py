@@ -67,6 +67,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Build a kernel that crashes, spins and leaks, and look how that is shown: minutes.",
     )
     parser.addoption(
+        "--sections",
+        action="store_true",
+        help="Grade ten students in all sections of the TCP assignment, not in 3.4 only: minutes.",
+    )
+    parser.addoption(
         "--as-written",
         action="store_true",
         help="Do the tutorials and how-tos with their own durations and repetitions: minutes.",

@@ -178,8 +178,10 @@ def handed_in(lab: LabSpec, course: Course, folder: Path) -> Iterator[Student]:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_section_is_handed_out_and_graded(
-    section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
+    if section != "3.4" and not request.config.getoption("--sections"):
+        pytest.skip("It takes minutes: --sections")
     monkeypatch.setattr(class_grading, "_SEEDS", 3)  # fewer guests
     lab = catalogue.find(SECTIONS[section])
     submitted = [(n, DEADLINE + timedelta(days=1.5 if n == LATE else -1)) for n in range(10)]
