@@ -32,9 +32,13 @@ _FRAME = PackageLoader(rendering.__name__)
 TEMPLATES = Path(__file__).resolve().parent
 
 
-@cache
 def _environment() -> Environment:
-    loaders: dict[str, BaseLoader] = {name: FileSystemLoader(folder_of(name)) for name in names()}
+    return _environment_of(tuple(names()))
+
+
+@cache
+def _environment_of(known: tuple[str, ...]) -> Environment:
+    loaders: dict[str, BaseLoader] = {name: FileSystemLoader(folder_of(name)) for name in known}
     loaders["labs"] = PackageLoader(labs.__name__)
     environment = Environment(
         loader=ChoiceLoader([PrefixLoader(loaders), _FRAME]),
