@@ -22,7 +22,6 @@ from labs.instructor.lint import HARDEST, MINUTES, lint, lix, working_time
 from labs.instructor.preview import LabPreview, lint_variants, run_variants
 from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
-from labs.templates.rendering import _environment
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
 from topologies.foundation.errors import UsageError
@@ -124,7 +123,6 @@ def new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(catalogue, "FOLDER", tmp_path)
     monkeypatch.setattr("labs.__path__", [*labs.__path__, str(tmp_path)])
     catalogue.find.cache_clear()
-    _environment.cache_clear()
     sys.modules.pop("labs.my_lab.key", None)
     return catalogue.new_lab("my_lab")
 
