@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from testbed.lab import ahead, survey
 from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.parts import parts
 from testbed.recipes import prebuilt
+from testbed.recipes.cache import MANIFEST, Recipe
 from topologies.foundation.errors import TcplabError
 
 ROOT = Path(__file__).parents[2]
@@ -33,21 +35,25 @@ def needed() -> set[str]:
     return {*packages.of_tools(survey.tools_for(parts()))}
 
 
+def put_into_the_cache(recipes: Sequence[Recipe]) -> None:
+    for recipe in recipes:
+        recipe.place.mkdir(parents=True)
+        (recipe.place / MANIFEST).write_text('{"files": {}}')
+
+
 def test_an_empty_cache_needs_what_builds_it(nothing_here: None) -> None:
     assert {"bubblewrap", "gcc", "flex", "squashfs-tools"} <= needed()
 
 
 def test_a_full_cache_needs_the_sandbox_only_unless_that_was_given(nothing_here: None) -> None:
-    for recipe in parts():
-        recipe.place.mkdir(parents=True)
+    put_into_the_cache(parts())
     assert needed() == {"bubblewrap"}
     bubblewrap_recipe().place_if_given.mkdir()
     assert needed() == set()
 
 
 def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
-    for recipe in parts()[:2]:
-        recipe.place.mkdir(parents=True)
+    put_into_the_cache(parts()[:2])
     assert "squashfs-tools" in needed() and "flex" not in needed()
 
 
