@@ -92,6 +92,8 @@ _NO_PAST = (
 )
 SNAPSHOT = "https://snapshot.debian.org/archive/debian"
 """Debian's archive of all that it ever published, below the time of a publication."""
+PUBLIC = "https://deb.debian.org/debian"
+"""Debian's public mirror, for systems whose apt knows none."""
 _NAMED = 5  # missing packages
 _ENVIRONMENT = {"APT_CONFIG": f"{FOLDER}/apt/apt.conf", "DEBIAN_FRONTEND": "noninteractive"}
 
@@ -148,7 +150,7 @@ class Apt:
             try:
                 self._run("Downloading the locked packages", command)
             except CommandError as error:  # the next archive may have what this one has not
-                said = f"\n{error.output.strip()}"
+                said = "\n" + next(re.finditer("(?m)^E:.*", error.output), [error.output])[0]
             missing = [package for package in missing if not package.is_whole_in(folder)]
             if not missing:
                 return [folder / package.file for package in lock.packages]
@@ -182,17 +184,18 @@ def mirror(suite: str) -> str:
 
 
 def archives(suite: str, day: str) -> list[str]:
-    """Return the mirror, if one is known, and its state of a day in an archive that keeps all.
+    """Return the mirror, and its state of a day in an archive that keeps all.
 
     The archive is $TCPLAB_SNAPSHOT, by default Debian's own.
     """
+    security = "-security" if suite.endswith("-security") else ""
     past = (os.environ.get("TCPLAB_SNAPSHOT") or SNAPSHOT).rstrip("/")
-    past += "-security" if past == SNAPSHOT and suite.endswith("-security") else ""
+    past += security if past == SNAPSHOT else ""
     dated = f"{past}/{day.replace('-', '')}T235959Z"
     try:
         return [mirror(suite), dated]
     except TcplabError:  # a system other than Debian
-        return [dated]
+        return [PUBLIC + security, dated]
 
 
 def _locked(printed: str, root: str) -> Iterator[LockedPackage]:
