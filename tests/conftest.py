@@ -58,8 +58,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addoption(
         "--kernels",
-        action="store_true",
-        help="Build the other kernels of the lab that Debian has, and test on them.",
+        metavar="VERSION",
+        nargs="?",
+        const="all",
+        default="",
+        help="Build this kernel of the lab, or all others that Debian has, and test on it.",
     )
     parser.addoption(
         "--faults",
