@@ -26,7 +26,7 @@ HANGS = 900
 WIDE = "120"
 """Columns of the terminal: no row of a page's tables is broken."""
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
-OTHER_KERNELS = {"use-another-kernel.md", "researcher.md"}
+OTHER_KERNELS = {"kernels.md", "researcher.md"}
 PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.harness.cli.main "$@"\n'
 
 

@@ -45,7 +45,7 @@ def test_draws_have_their_means() -> None:
     for draw, mean in ((START, 1.05), (replace(START, kind="exponential"), 1.1)):
         starts = [
             drawn(replace(base, draws=(draw,)), seed)[0].flows[0].start.seconds
-            for seed in range(300)
+            for seed in range(100)
         ]
         assert sum(starts) / len(starts) == pytest.approx(mean, abs=0.02)
 
