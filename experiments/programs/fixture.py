@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from experiments.harness.running.verify import Difference, differences
 from experiments.programs.link import channel
-from experiments.programs.network import Host, Network, Step
-from experiments.programs.program import SECOND
+from experiments.programs.network import Host, Network
 from experiments.programs.start import NetworkOptions, options_and_link, started
+from experiments.programs.story import story
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import UsageError
 from topologies.topology_spec import TopologySpec
@@ -22,8 +20,6 @@ from topologies.two_hosts import two_hosts
 
 SEED = "seed"
 """The file with the seed of a failed test."""
-_LINES = 12  # of each program's output
-_QUIET = ("environment", "input", "user", "group")
 
 
 class NetworkFixture:
@@ -131,41 +127,3 @@ def _first_line(name: str, before: str, now: str) -> str:
         if old != new:
             return f"{name}: line {number} was {old[:80]!r} and is {new[:80]!r}."
     return f"{name}: one output is longer."
-
-
-def story(network: Network) -> str:
-    """Return the orders with their virtual times, and what each program printed last."""
-    return "\n".join(_lines(network))
-
-
-def _lines(network: Network) -> Iterator[str]:
-    yield f"seed {network.seed}, virtual time {network.now:.6f} s, files in {network.out}"
-    for step, after in zip_longest(network.steps, network.steps[1:]):
-        if _goes_on(step, after):
-            continue
-        yield f"{step.now_ns / SECOND:12.6f}  {_order(step)}"
-    for program in network.programs.values():
-        end = "runs" if program.status is None else f"status {program.status} at {program.ended} s"
-        yield f"-- {program.host}: {shlex.join(program.argv)}: {end}"
-        for name, text in (("stdout", program.stdout), ("stderr", program.stderr)):
-            yield from (f"   {name}| {line}" for line in text.splitlines()[-_LINES:])
-    if network.over:
-        yield network.over
-    if network.unrepeatable:
-        yield f"Not repeatable: {network.unrepeatable}."
-
-
-def _goes_on(step: Step, after: Step | None) -> bool:
-    """Return whether the next order goes on with the same wait."""
-    if after is None or not step.do == after.do == "wait":
-        return False
-    return bool(step.arguments["program"] == after.arguments["program"])
-
-
-def _order(step: Step) -> str:
-    words = (
-        f"{name}={shlex.join(value) if name == 'argv' else value}"
-        for name, value in step.arguments.items()
-        if name not in _QUIET and value is not None
-    )
-    return " ".join([step.do, *words])

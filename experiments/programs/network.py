@@ -160,6 +160,8 @@ class Network:
     python: str
     computing: bool = False
     now_ns: int = 0
+    begun_ns: int = 0
+    """The hosts' clock when the network was ready, in nanoseconds since 1970."""
     programs: dict[int, Program] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     over: str = ""
@@ -268,7 +270,7 @@ class Network:
             raise TcplabError(self.over, "Start a new network.")
         begun = time.monotonic()
         reply = self._answer({"do": do, **arguments})
-        self.now_ns = int(reply["now"])
+        self.now_ns, self.begun_ns = int(reply["now"]), int(reply["begun"])
         self.steps.append(Step(self.now_ns, do, arguments, time.monotonic() - begun))
         for number, news in reply["news"].items():
             if program := self.programs.get(int(number)):

@@ -109,7 +109,8 @@ class DrivenNetwork:
         self._loop.drain()
         news = {number: program.news() for number, program in enumerate(self._programs)}
         fresh = {number: new for number, new in news.items() if new}
-        return {**answer, "now": self._now(), "news": fresh}
+        now = self._now()
+        return {**answer, "now": now, "begun": time.time_ns() - now, "news": fresh}
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._begun

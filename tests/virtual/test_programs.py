@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
@@ -245,7 +246,8 @@ def test_answers(network):
 
 def test_fails(network):
     h1, h2 = network.two_hosts(delay="20ms")
-    h1.run(["sh", "-c", "echo the last words; false"])
+    network.link.down(for_="1500ms")
+    h1.run(["sh", "-c", "curl http://10.0.0.2/; echo the last words; false"])
 """
 
 
@@ -259,6 +261,8 @@ def test_the_plugin_runs_seeds_and_tells_the_story_of_a_failed_test(
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert "2 passed, 1 failed" in done.stdout or "1 failed, 2 passed" in done.stdout, done.stdout
     assert "the last words" in done.stdout
+    assert "lasts=1.5s" in done.stdout
+    assert re.search(r" 1\.0\d+  packet \d: SYN, 10\.0\.0\.1:\d+ to 10\.0\.0\.2:80", done.stdout)
     assert "pytest test_mine.py::test_fails --tcplab-seed 1" in done.stdout
     (kept,) = (project / ".tcplab").iterdir()
     assert (kept / "run/h1-eth0.pcap").is_file() and (kept / "seed").read_text() == "1\n"
