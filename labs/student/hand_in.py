@@ -23,7 +23,7 @@ from labs.definition.answers import (
 )
 from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
 from labs.definition.files import picture_kind
-from labs.definition.forecast import hidden_networks, read_rule
+from labs.definition.forecast import HiddenNetwork, hidden_networks, read_rule
 from labs.definition.runs import (
     FOLDER,
     RECEIVER,
@@ -106,8 +106,19 @@ def _question(assignment: Assignment, question: Question, answers: Answers) -> I
     try:
         for problem in _problems(assignment, question, answers):
             yield LabFinding(question.id, problem)
+        if given and question.kind == "forecast":
+            here = _value_here(assignment, question, given[0])
+            text = f"on your network of run {question.run} it gives {here:.4g} {question.unit}"
+            yield LabFinding(question.id, text, False)
     except (ValueError, UsageError) as error:
         yield LabFinding(question.id, str(error))
+
+
+def _value_here(assignment: Assignment, question: Question, given: str) -> float:
+    """Return a rule's value on the student's network, which shows a wrong unit."""
+    run = next(run for run in assignment.lab.runs if run.name == question.run)
+    combination = combination_of(run, assignment.variant, own_parts(assignment))
+    return read_rule(given).value(HiddenNetwork((), combination, 0).variables)
 
 
 def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:

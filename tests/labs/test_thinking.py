@@ -37,6 +37,7 @@ from labs.instructor.autopilot import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
 from labs.measuring.measures import MeasuredRun
 from labs.student.hand_in import check
+from labs.student.handout import start
 from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
 from tests.labs.kinds_of_students import KINDS_OF_STUDENTS, falling, tried, unevenness
@@ -207,6 +208,18 @@ def test_a_fault_is_run_and_not_told(sack: LabSpec) -> None:
     assert combination_of(run, own_variant, OwnParts()).parameters.loss.base == 30 * 10**8
     assert "loss=30%" not in settings(run, told(lab, own_variant).values)
     assert "fault.loss" in variables_of(lab, own_variant)
+
+
+def test_a_rule_in_seconds_is_seen_on_the_students_network(tmp_path: Path) -> None:
+    lab = catalogue.find("first_look")
+    assignment = start(lab, variant(COURSE, lab, "ann"), tmp_path / "ann")
+    delay = dict(assignment.variant.values)["delay"].removesuffix("ms")
+    sheet = assignment.folder / ANSWERS
+    rule = sheet.read_text().replace('trip_rule = ""', 'trip_rule = "2000 * delay within 5%"')
+    sheet.write_text(rule)
+    findings = {finding.where: finding for finding in check(assignment)}
+    text = f"on your network of run first it gives {2 * int(delay)} ms"
+    assert findings["trip_rule"].text == text and not findings["trip_rule"].wrong
 
 
 def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment) -> None:
