@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from labs.definition import catalogue
 from labs.definition.assignment import Assignment, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
-from labs.grading.case import Case
+from labs.grading.case import AnswerMark, Case, Verdict
 from labs.grading.decisions import (
     ACCEPTED,
     Acceptance,
@@ -149,6 +150,17 @@ def test_every_handout_fits_a_phone_and_its_network_is_whole(tmp_path: Path) -> 
                 assert page.run(_WIDEST) <= _PHONE and page.run(_HIDDEN) == 0, (name, language)
                 assert page.run(_WRAPPED) == 0, (name, language)
         assert page.complaints == []
+
+
+def test_a_reader_sees_predictions_and_names_as_code(case: Case, sack: LabSpec) -> None:
+    foreseen = AnswerMark("predict_why", "Fewer <b>", "", 0, Verdict.GIVEN)
+    case.marks.append(foreseen)
+    page = reading_page(GradedClass(sack, COURSE, [], [case]), {case: "ann"})
+    assert "Predicted: Fewer &lt;b&gt;" in page
+    asked = replace(sack.question("why"), ask="Run `few` <b>?")
+    case.marks = [mark for mark in case.marks if mark.question == "why"]
+    lab = replace(sack, questions=(asked,))
+    assert "Run <code>few</code> &lt;b&gt;?" in feedback_page(lab, case)
 
 
 def test_what_is_typed_while_reading_becomes_lines_of_the_file(
