@@ -26,6 +26,7 @@ from labs.definition.files import picture_kind
 from labs.definition.forecast import HiddenNetwork, hidden_networks, read_rule
 from labs.definition.runs import (
     FOLDER,
+    MODULE,
     RECEIVER,
     SENDER,
     TYPED,
@@ -197,7 +198,7 @@ def pack(assignment: Assignment, out: Path | None = None) -> Path:
 def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
     for name in (FILE, ANSWERS):
         yield name, assignment.folder / name
-    for name in (PREDICTIONS, TYPED):
+    for name in (PREDICTIONS, TYPED, MODULE, SENDER, RECEIVER):  # runs need them, named or not
         if (assignment.folder / name).is_file():
             yield name, assignment.folder / name
     for run in assignment.lab.runs:
@@ -217,10 +218,6 @@ def _members(assignment: Assignment) -> Iterator[tuple[str, Path]]:
             file = assignment.folder / name
             if "/" not in name and file.is_file() and not file.is_symlink():
                 yield name, file
-    if any(question.kind == "program" for question in assignment.lab.questions):
-        for name in (SENDER, RECEIVER):
-            if (assignment.folder / name).is_file():
-                yield name, assignment.folder / name
 
 
 def blanks(assignment: Assignment) -> list[str]:

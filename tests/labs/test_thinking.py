@@ -7,6 +7,7 @@ import random
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner
@@ -24,7 +25,14 @@ from labs.definition.answers import (
 )
 from labs.definition.assignment import ANSWERS, Assignment, nominal_variant, variant
 from labs.definition.key import Key, first
-from labs.definition.runs import combination_of, settings, told, variables_of
+from labs.definition.runs import (
+    MODULE,
+    combination_of,
+    example_module,
+    settings,
+    told,
+    variables_of,
+)
 from labs.definition.spec import Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
 from labs.grading.case import Verdict
@@ -36,7 +44,7 @@ from labs.grading.unpacking import wanted
 from labs.instructor.autopilot import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
 from labs.measuring.measures import MeasuredRun
-from labs.student.hand_in import check
+from labs.student.hand_in import check, pack
 from labs.student.handout import start
 from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
@@ -228,6 +236,17 @@ def test_a_misspelt_question_is_named_with_the_right_one(assignment: Assignment)
     assert findings["goodput_of"] == "no question has this name; is goodput_off meant?"
     assert findings["zzz"] == "no question has this name"
     assert read_sheet(assignment.folder / ANSWERS, assignment.lab)["goodput_off"] == []
+
+
+def test_a_module_is_packed_that_no_answer_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs cannot be repeated without it."""
+    lab = catalogue.find("own_congestion_control")
+    assignment = start(lab, variant(COURSE, lab, "ann"), tmp_path / "ann")
+    example_module(assignment.folder)
+    monkeypatch.setattr("labs.student.hand_in.run_folder", lambda *_: tmp_path)
+    assert MODULE in ZipFile(pack(assignment)).namelist()
 
 
 def test_packing_names_blanks_and_misspelt_questions(
