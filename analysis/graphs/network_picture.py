@@ -9,7 +9,7 @@ from math import log10
 
 from topologies.topology_spec import Channel, Link, TopologySpec
 
-_COLUMN, _ROW = 164, 62  # px between nodes
+_COLUMN, _ROW = 184, 62  # px between nodes
 _WIDE, _HIGH = 60, 34  # px of a node
 _EDGE = 8
 _MOST_ROWS = 3
@@ -83,7 +83,7 @@ def _stacked(network: TopologySpec, names: tuple[str, ...], x: float) -> Iterabl
         return
     for at, name in enumerate(names):
         side = (at // 2 + 1) * (1 if at % 2 == 0 else -1)
-        yield _Box((name,), network.kind(name), (x, side * _ROW * 1.25))
+        yield _Box((name,), network.kind(name), (x, side * _ROW * 1.5))
 
 
 def _spine(network: TopologySpec) -> list[str]:

@@ -41,7 +41,7 @@ def by_queue(sweep: SweepRecord, cells: Sequence[SweptCell]) -> tuple[Listing, .
         (cell.name, *(over_runs(measure, cell.runs) for measure in _COLUMNS.values()))
         for cell in cells
     )
-    return (Listing("UDP and TCP in each queue", (varied(sweep), *_COLUMNS), rows, (_NOTE,)),)
+    return (Listing("Figures of each queue", (varied(sweep), *_COLUMNS), rows, (_NOTE,)),)
 
 
 def _of_tcp(

@@ -222,7 +222,8 @@ class Plot {
     if (this.cursor.hidden) this.legend.showValues(at);
     Object.assign(this.playhead.style, {
       left: `${frame.X(at) * this.size}px`,
-      height: `${(frame.y + frame.height) * this.size}px`,
+      top: `${(frame.y - 6) * this.size}px`, // below the axis's title
+      height: `${(frame.height + 6) * this.size}px`,
     });
   }
 

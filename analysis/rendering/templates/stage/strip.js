@@ -106,7 +106,9 @@ class StageStrip {
     const inQueue = `queue ${waiting} of ${shape.queue}`;
     if (shape.drawn) pen.fillText(inQueue, Math.min((queue + wire) / 2, right - 45), data + 24);
     else middle(queue - 12, wire + 12, inQueue);
-    middle(wire + 12, right, `${rateText(shape.rate)}`);
+    const rate = rateText(shape.rate);
+    if (shape.drawn || pen.measureText(rate).width < right - wire - 12) middle(wire + 12, right, rate);
+    else pen.fillText(rate, right - pen.measureText(rate).width / 2, data + 26);
     pen.strokeStyle = theme().axis;
     pen.strokeRect(queue, data - 15, wire - queue, 30);
     pen.globalAlpha = 0.5;
