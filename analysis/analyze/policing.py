@@ -10,8 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import sqrt
+from statistics import median
 from typing import Any, NamedTuple
 
 from analysis.flows.columns import KINDS
@@ -88,8 +89,8 @@ def agreement(segments: Iterable[SegmentRow]) -> float:
 def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
     """Return the segments from the first loss on.
 
-    A segment was lost if it was sent again, or if its repair fills a gap. Then it was right behind
-    the segment before the gap.
+    A segment was lost if it was sent again, or if its repair fills a gap. Then it came between the
+    segments around the gap, behind the first by the usual time between two segments at most.
     """
     newest = {each.sequence: place for place, each in enumerate(segments)}
     tops = list(accumulate((each.sequence for each in segments), max))
@@ -98,13 +99,18 @@ def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
         if each.kind == _KIND["late"]:
             behind[max(bisect_right(tops, each.sequence) - 1, 0)].append(each.payload)
     found, last = list[OfferedSegment](), 0
+    after = [max(later.time - each.time, 0) for each, later in pairwise(segments)] + [0]
+    usual = median(after)
     for place, each in enumerate(segments):
-        fates = [(each.payload, newest[each.sequence] != place)]
-        for payload, lost in fates + [(payload, True) for payload in behind[place]]:
+        step = min(usual, after[place] / (len(behind[place]) + 1))
+        fates = [(0.0, each.payload, newest[each.sequence] != place)]
+        fates += [(step * at, payload, True) for at, payload in enumerate(behind[place], 1)]
+        for later_by, payload, lost in fates:
+            time = each.time + int(later_by)
             if found or lost:
-                elapsed = max(each.time - last, 0) if found else 0
+                elapsed = max(time - last, 0) if found else 0
                 found.append(OfferedSegment(elapsed, payload + _HEADERS, lost))
-                last = each.time
+                last = time
         if len(found) >= _MOST:
             break
     return found

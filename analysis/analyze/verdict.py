@@ -29,8 +29,8 @@ _TIMER = 200 * 10**6
 _OUTAGES = 3
 """Loss events, below which a short outage explains them too."""
 _FEWEST_MARKS = 3
-_BUCKET = 0.25
-"""Agreement with a token bucket: that of random losses is below 0.15, of policers above 0.35."""
+_BUCKET = 0.3
+"""Agreement with a token bucket: that of random losses is below 0.26, of policers above 0.35."""
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -70,7 +70,9 @@ def unanswered(signs: Signs) -> SlownessVerdict | None:
         return None
     times = short_numbers.counted(int(row["syns_a2b"]), "SYN")
     why = f"no answer came to {times} in {short_numbers.seconds(signs.facts.duration)}"
-    return SlownessVerdict(Cause.UNANSWERED, why, "a firewall's rules, and the server's address")
+    return SlownessVerdict(
+        Cause.UNANSWERED, why, "check the firewall's rules, and the server's address"
+    )
 
 
 def refused(signs: Signs) -> SlownessVerdict | None:
@@ -92,7 +94,11 @@ def lost_syn(signs: Signs) -> SlownessVerdict | None:
         f"a SYN or its answer was lost: the connection opened {short_numbers.seconds(waited)} late"
     )
     return SlownessVerdict(
-        Cause.LOST_SYN, why, "the path's losses, or the server's backlog", share, "all time"
+        Cause.LOST_SYN,
+        why,
+        "look for losses on the path, or raise the server's backlog",
+        share,
+        "all time",
     )
 
 
@@ -123,7 +129,7 @@ def reset(signs: Signs) -> SlownessVerdict | None:
         return None
     carried = short_numbers.size(signs.main.carried)
     why = f"{resetting[0].source} reset the connection after {carried}, without a close"
-    return SlownessVerdict(Cause.RESET, why, "the program there, or a firewall between")
+    return SlownessVerdict(Cause.RESET, why, "look at the program there, or at a firewall between")
 
 
 def window(signs: Signs) -> SlownessVerdict | None:
@@ -156,7 +162,7 @@ def closed(signs: Signs) -> SlownessVerdict | None:
         why = "the receiver's program reads too slowly: its window is nearly full"
     packets = signs.packets("limited_receiver")
     return SlownessVerdict(
-        Cause.CLOSED, why, "the receiving program", time / signs.time, packets=packets
+        Cause.CLOSED, why, "look at the receiving program", time / signs.time, packets=packets
     )
 
 
@@ -165,7 +171,7 @@ def timeouts(signs: Signs) -> SlownessVerdict | None:
     if time < _MOST * signs.time:
         return None
     why = f"the sender waited {short_numbers.seconds(time)} for its retransmission timer"
-    remedy = "the path's losses; SACK, RACK-TLP"
+    remedy = "look for losses on the path; SACK and RACK-TLP avoid time-outs"
     packets = signs.packets("loss" if signs.main["loss_first"] else "limited_network")
     return SlownessVerdict(Cause.TIMEOUT, why, remedy, time / signs.time, packets=packets)
 
@@ -189,7 +195,8 @@ def losses(signs: Signs) -> SlownessVerdict | None:
             Cause.POLICER, why, remedy, share, packets=packets, confidence="medium"
         )
     why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
-    return SlownessVerdict(Cause.LOSS, why, "the path's errors; BBR", share, packets=packets)
+    remedy = "look for errors on the path, or use BBR, which slows down less"
+    return SlownessVerdict(Cause.LOSS, why, remedy, share, packets=packets)
 
 
 def _is_outage(signs: Signs) -> bool:
@@ -314,7 +321,7 @@ def answering(signs: Signs) -> SlownessVerdict | None:
     why = f"{name} ({who.source}) took {times[0]} (95 %: {times[1]}) for each of {number:,} turns"
     slowest = int(who["answer_slowest"])
     return SlownessVerdict(
-        cause, why, "the program there", time / signs.time, "all time", (slowest, slowest)
+        cause, why, "look at the program there", time / signs.time, "all time", (slowest, slowest)
     )
 
 
@@ -327,7 +334,9 @@ def pauses(signs: Signs) -> SlownessVerdict | None:
     why = f"the sending program ({signs.main.source}) paused between its writes"
     packets = signs.packets("limited_idle")
     share = signs.pauses / signs.time
-    return SlownessVerdict(Cause.PAUSES, why, "the program there", share, "all time", packets)
+    return SlownessVerdict(
+        Cause.PAUSES, why, "look at the program there", share, "all time", packets
+    )
 
 
 OPENING = (unanswered, refused, lost_syn, black_hole)
