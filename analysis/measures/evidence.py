@@ -22,7 +22,7 @@ from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
 PREFIX = "frame."
-_MOST = 3000
+_MOST = 10_000
 """Frames of one event; what is more frequent is no evidence, since any guess would be right."""
 _PAUSE = 250_000_000
 """ns without a segment of data, as in analysis.measures.results."""
