@@ -37,6 +37,14 @@ def repeated(folder: Path, program: str = f"{ROOT}/tcplab") -> subprocess.Comple
     )
 
 
+def alter_last_digit(table: Path) -> None:
+    """Change one byte: the last digit of the first row."""
+    head, first, *rest = table.read_text().splitlines(keepends=True)
+    at = max(place for place, letter in enumerate(first) if letter.isdigit())
+    first = first[:at] + ("8" if first[at] == "9" else "9") + first[at + 1 :]
+    table.write_text("".join([head, first, *rest]))
+
+
 def sum_again(folder: Path) -> None:
     """Write SHA256SUMS as one does who hides a change."""
     names = [line.split("  ")[1] for line in (folder / "SHA256SUMS").read_text().splitlines()]
@@ -74,7 +82,9 @@ def test_a_run_is_repeated_from_its_bundle_and_a_changed_byte_is_named(tmp_path:
 
 @pytest.mark.virtual
 @pytest.mark.long
-def test_a_sweep_of_ones_own_study_brings_its_source(tmp_path: Path) -> None:
+def test_a_sweep_of_ones_own_study_brings_its_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     studies = tmp_path / "studies"
     studies.mkdir()
     (studies / "mine.py").write_text(MODULE.format(name="mine", claim="Mine is mine."))
@@ -90,9 +100,22 @@ def test_a_sweep_of_ones_own_study_brings_its_source(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
     (studies / "mine.py").unlink()
     folder = unpacked(tmp_path / "mine.tar.gz", tmp_path / "elsewhere")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
     done = repeated(folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "all 4 rows of rows.csv came out again" in done.stdout
+    number = (folder / "data/series.csv").read_text().count("\n") - 1
+    said = f"all 4 rows of rows.csv and all {number} rows of series.csv came out again"
+    assert number > 4
+    assert said in done.stdout
+
+    alter_last_digit(folder / "data/series.csv")
+    done = repeated(folder)
+    assert done.stderr == "Not the same: data/series.csv is not the file that was packed.\n"
+
+    sum_again(folder)
+    done = repeated(folder)
+    assert done.returncode == 1
+    assert "series.csv differs from line 2 on" in done.stdout
 
 
 ROWS = "point,loss,goodput_kbit_s\na,1%,950.0\nb,2%,800.0\n"

@@ -116,7 +116,9 @@ class Bundle:
             for name in ("lab", "code", "spec")
             if f"{name}_digest" in manifest
         }
-        settings = "sweep.json, rows.csv" if self.is_sweep else "spec.json, captures, counters"
+        settings = (
+            "sweep.json, rows.csv, series.csv" if self.is_sweep else "spec.json, captures, counters"
+        )
         plugin = self.study.plugin
         return _README.format(
             title=self.name,

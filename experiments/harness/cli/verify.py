@@ -28,7 +28,7 @@ def verify(folder: Path) -> None:
     """Repeat a run or sweep of the lab kernel and compare its files byte by byte.
 
     Exits with 0 if identical. Otherwise it names the first packet that differs, and keeps the
-    repetition next to the run; of a sweep, the first line of rows.csv.
+    repetition next to the run; of a sweep, the first line of rows.csv or series.csv.
     """
     if (folder / "sweep.json").is_file():
         raise SystemExit(_verify_sweep(folder))
@@ -63,7 +63,7 @@ def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
 
 
 def _verify_sweep(folder: Path) -> int:
-    """Repeat all points in a new store, and compare the rows; return the exit status."""
+    """Repeat all points in a new store, and compare rows and series; return the exit status."""
     from experiments.harness.cli.sweep import sweep
     from experiments.harness.sweep.definition import SweepOptions
     from experiments.harness.sweep.plan import plan

@@ -1,4 +1,4 @@
-"""A sweep repeated in a new store, and its rows compared byte by byte."""
+"""A sweep repeated in a new store, and its rows and series compared byte by byte."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import count, zip_longest
 from pathlib import Path
 from shutil import copyfile
 
-from analysis.measures.sweep_folder import ROWS
+from analysis.measures.sweep_folder import ROWS, SERIES
 from experiments.harness.running.verify import parts_of, read_json, require_lab
 from experiments.harness.sweep.plan import Plan
 from experiments.harness.sweep.run import carry_out
@@ -23,11 +23,12 @@ _BEGIN = "./tcplab sweep "
 
 @dataclass(frozen=True)
 class SweepToRepeat:
-    """A sweep as its files describe it: its command, its rows and the digests of its lab."""
+    """A sweep as its files describe it; `series` is empty for one that kept none."""
 
     folder: Path
     command: str
     rows: str
+    series: str
     lab_digest: str
     parts: dict[str, str]
 
@@ -40,16 +41,27 @@ class SweepToRepeat:
             raise UsageError("sweep.json has no command of a sweep.", "Run the sweep again.")
         try:
             rows = untrusted.text(folder, ROWS)
+            series = untrusted.text_if_any(folder, SERIES)
         except (OSError, ValueError, untrusted.StrangeFile) as error:
-            raise UsageError(f"'{folder}' has no {ROWS}.", "Run the sweep again.") from error
+            raise UsageError(
+                f"'{folder}' has no {ROWS} that can be compared.", "Run the sweep again."
+            ) from error
         lab_digest = str(manifest.get("lab_digest"))
-        return cls(folder, command, rows, lab_digest, parts_of(manifest))
+        return cls(folder, command, rows, series, lab_digest, parts_of(manifest))
 
     @property
     def same(self) -> str:
-        """The sentence if the rows are the same."""
-        number = max(0, self.rows.count("\n") - 1)
-        return f"The same, byte by byte: all {number:,} rows of {ROWS} came out again."
+        """The sentence if the rows, and the series if there are any, are the same."""
+        all_rows = " and ".join(
+            f"all {max(0, len(text.splitlines()) - 1):,} rows of {name}"
+            for name, text in self.tables
+        )
+        return f"The same, byte by byte: {all_rows} came out again."
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """The names and texts of the tables to compare."""
+        return [(ROWS, self.rows), *([(SERIES, self.series)] if self.series else [])]
 
     def require_same_lab(self, ready: Lab) -> None:
         """Raise TcplabError unless this is the lab that made the sweep."""
@@ -59,20 +71,20 @@ class SweepToRepeat:
 def repeat_sweep(known: SweepToRepeat, plan: Plan, way: PointRunner, watch: Watch) -> str:
     """Run all points again and return the first difference in a sentence; empty for none.
 
-    The repeated rows are kept next to the sweep if they differ.
+    A repeated table that differs is kept next to the sweep.
     """
     with scratch() as place:
-        made = carry_out(plan, place, way, watch) / ROWS
-        difference = first_difference(known.rows, made.read_text())
-        if not difference:
-            return ""
-        kept = _free(known.folder.resolve())
-        copyfile(made, kept)
-        return f"{difference} The repeated rows are in {kept}."
+        made = carry_out(plan, place, way, watch)
+        for name, text in known.tables:
+            if difference := first_difference(text, (made / name).read_text(), name):
+                kept = _free(known.folder.resolve())
+                copyfile(made / name, kept)
+                return f"{difference} The repeated rows are in {kept}."
+    return ""
 
 
-def first_difference(expected: str, repeated: str) -> str:
-    """Return the first line and column of rows.csv that differ, in a sentence; empty for none.
+def first_difference(expected: str, repeated: str, name: str = ROWS) -> str:
+    """Return the first line and column of a table that differ, in a sentence; empty for none.
 
     The first column, a point's key, is left out: it also says which code ran.
     """
@@ -83,12 +95,12 @@ def first_difference(expected: str, repeated: str) -> str:
     if not number:
         return ""
     if not old or not new:
-        return f"{ROWS} ends before line {number}, {'as given' if new else 'repeated'}."
+        return f"{name} ends before line {number}, {'as given' if new else 'repeated'}."
     cells = zip(head[1:], *csv.reader([old, new]), strict=False)
     column, before, now = next(
         (cell for cell in cells if cell[1] != cell[2]), ("", "another number of cells", "it")
     )
-    where = f"{ROWS} differs from line {number} on"
+    where = f"{name} differs from line {number} on"
     return f"{where}: {column} was {before[:24]} and is {now[:24]}." if column else f"{where}."
 
 
