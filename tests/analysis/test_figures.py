@@ -15,10 +15,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tcplab
-from analysis.graphs.paper import WIDTHS
+from analysis.graphs.paper import WIDTHS, PaperSize
 from analysis.measures.flow_readings import FlowCourse
-from analysis.pages.papers.figures import PaperFigure, PaperTable
+from analysis.pages.papers.figures import PaperFigure
+from analysis.pages.papers.tables import PaperTable
 from analysis.records.socket_samples import SocketSample
+from analysis.reporting.tables import Listing
 from experiments.harness.cli.commands import tcplab as command
 from tests.analysis.sweep_folders import EFFECTS, write_sweep
 from topologies.foundation.errors import UsageError
@@ -167,6 +169,20 @@ def test_a_table_is_latex_and_csv(tmp_path: Path, run_directory: Path) -> None:
     assert not re.search(r"(?<!\\)%", text.split("\\toprule")[1])
     assert len(rows_of(data.read_text())) == text.count(r" \\") - 1
     assert "<td>" in made._repr_html_()
+
+
+@pytest.mark.parametrize(("columns", "blocks"), [(1, 3), (2, 2)])
+def test_a_wide_table_goes_on_in_blocks_that_say_what_each_row_is(
+    columns: int, blocks: int
+) -> None:
+    head = ("loss", *(f"A quantity of many words, number {each} (%)" for each in range(9)))
+    made = PaperTable(
+        Listing("T", head, (("1 %", *map(str, range(9))),)), PaperSize("ieee", columns)
+    )
+    parts = made.latex.split("\\toprule")[1:]
+    assert len(parts) == blocks
+    assert all("\n1 \\% & " in part for part in parts)
+    assert [made.latex.count(f"number {each}") for each in range(9)] == [1] * 9
 
 
 @pytest.mark.parametrize(

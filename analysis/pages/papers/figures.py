@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -14,18 +13,17 @@ from analysis.graphs.paper import PaperSize
 from analysis.measures.metrics import metric
 from analysis.measures.results import RunResults, measure_all
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
+from analysis.pages.papers.tables import PaperTable, written
 from analysis.pages.sweep import graphs as of_sweep
 from analysis.pages.sweep.courses import courses
 from analysis.pages.sweep.page import cell_table
 from analysis.pages.sweep.shares import shares
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.rendering import page_files
 from analysis.reporting import over_seeds, seed_distributions
 from analysis.reporting.studies import ReportOf, plain
 from analysis.reporting.tables import Listing
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
-from analysis.tabular.table import csv_lines
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -100,87 +98,10 @@ class PaperFigure:
     def save(self, file: Path | str) -> list[Path]:
         """Write a .pdf, .svg, .png or .pgf, and its data next to it as .csv."""
         place = Path(file)
-        return _written(place, self.files(place.stem, place.suffix.removeprefix(".")))
+        return written(place, self.files(place.stem, place.suffix.removeprefix(".")))
 
     def _repr_svg_(self) -> str:
         return paper.paper_file(self.group, "svg", self.size).decode()
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    """A table: `save` writes it as LaTeX and as CSV."""
-
-    listing: Listing
-
-    @property
-    def data(self) -> str:
-        """The rows as CSV."""
-        return csv_lines([self.listing.head, *self.listing.rows])
-
-    @property
-    def latex(self) -> str:
-        """The table as LaTeX, with the rules of booktabs."""
-        return _latex_table(self.listing)
-
-    def files(self, stem: str) -> list[tuple[str, bytes]]:
-        """Return both forms as names and contents."""
-        return [(f"{stem}.tex", self.latex.encode()), (f"{stem}.csv", self.data.encode())]
-
-    def save(self, file: Path | str) -> list[Path]:
-        """Write a .tex and a .csv next to it."""
-        place = Path(file)
-        return _written(place, self.files(place.stem))
-
-    def _repr_html_(self) -> str:
-        head, *rows = (
-            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
-            for tag, cells in (("th", self.listing.head), *(("td", r) for r in self.listing.rows))
-        )
-        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
-
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\N{EN DASH}": "--",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{PLUS-MINUS SIGN}": r"$\pm$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-}
-
-
-def _escaped(text: str) -> str:
-    """Return text with all that LaTeX interprets escaped."""
-    return "".join(_ESCAPES.get(letter, letter) for letter in text)
-
-
-def _latex_table(listing: Listing) -> str:
-    """Return a tabular with the rules of booktabs; the caption stays the author's."""
-    places = "l" + "r" * (len(listing.head) - 1)
-    rows = [_latex_row(cells) for cells in listing.rows]
-    lines = [
-        "% A table by tcplab. In the preamble: \\usepackage{booktabs}",
-        f"% {_escaped(listing.title)}. {' '.join(map(_escaped, listing.notes))}".rstrip(),
-        f"\\begin{{tabular}}{{{places}}}",
-        "\\toprule",
-        _latex_row(listing.head),
-        "\\midrule",
-        *rows,
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _latex_row(cells: tuple[str, ...]) -> str:
-    return " & ".join(map(_escaped, cells)) + r" \\"
-
-
-def _written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
-    page_files.write(place.parent, files, "figure")
-    return [place.parent / name for name, _ in files]
 
 
 def require_ending(kind: str, file: Path) -> None:
@@ -210,7 +131,7 @@ def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
         raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
     results = measure_all(run, problems)
     if request.kind == "table":
-        return PaperTable(_run_table(results, request.report_of))
+        return PaperTable(_run_table(results, request.report_of), request.size)
     if request.kind == "shares" and len(run.flows) < 2:
         raise UsageError(_SINGLE, "Choose another kind.")
     group = _RUN_KINDS[request.kind](results, request)
@@ -279,7 +200,8 @@ def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
     if request.kind == "table":
         head, rows = cell_table(sweep, samples)
         title = f"{sweep.metric.title}: medians over the seeds"
-        return PaperTable(Listing(title, tuple(head), tuple(map(tuple, rows))))
+        listing = Listing(title, tuple(head), tuple(map(tuple, rows)))
+        return PaperTable(listing, request.size, len(sweep.factors))
     return PaperFigure(_drawn(_SWEEP_KINDS[request.kind](sweep, samples), request), request.size)
 
 

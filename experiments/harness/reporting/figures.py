@@ -13,10 +13,10 @@ from analysis.pages.papers.figures import (
     FigureRequest,
     Kind,
     PaperFigure,
-    PaperTable,
     make_figure,
     require_ending,
 )
+from analysis.pages.papers.tables import PaperTable
 from experiments.harness.reporting.studies import report_of
 
 __all__ = ["KINDS", "figure", "require_ending"]
