@@ -185,7 +185,7 @@ class SideComparison:
         most = max((pair.count for pair in known), default=0)
         if most < needed:
             return (
-                f"No difference can be shown: {most:,} seeds are in both, and it takes {needed}."
+                f"Not shown: the sides share {most:,} seeds, and a difference takes {needed}."
                 " The figures say what happened in these runs."
             )
         shown, tested = sum(result.is_shown for result in self.results), len(self.results)

@@ -62,9 +62,7 @@ def test_a_difference_that_is_there_is_found_and_none_elsewhere() -> None:
 
 def test_few_seeds_show_nothing_and_seeds_that_differ_are_not_paired() -> None:
     few = compared([_side("A", 1, 5), _side("B", 2, 5)])
-    assert few.sentence.startswith(
-        "No difference can be shown: 5 seeds are in both, and it takes 6."
-    )
+    assert few.sentence.startswith("Not shown: the sides share 5 seeds, and a difference takes 6.")
     other = side_of_points("B", "b", {}, [(99, [{"condition": "on", "goodput_kbit_s": 1.0}])])
     assert compared([_side("A", 1, 5), other]).results[0].against == (None,)
 
