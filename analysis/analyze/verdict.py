@@ -113,7 +113,7 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
         return None
     proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
     why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
-    remedy, confidence = "a smaller MTU, MSS clamping, or net.ipv4.tcp_mtu_probing=1", "medium"
+    remedy, confidence = "lower the MTU, clamp the MSS, or set net.ipv4.tcp_mtu_probing=1", "medium"
     if told := next((error for error in signs.facts.errors if error["mtu"]), None):
         why += f"; {told['reporter']} reports an MTU of {told['mtu']:,}"
         confidence = "high"
@@ -144,9 +144,9 @@ def window(signs: Signs) -> SlownessVerdict | None:
     allowed = short_numbers.rate(8e9 * window / signs.trip) if signs.trip else "no more"
     why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
     cause = Cause.WINDOW
-    remedy = "a larger receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)"
+    remedy = "enlarge the receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)"
     if is_known and not is_scaled:
-        cause, remedy = Cause.UNSCALED, "window scaling at both ends"
+        cause, remedy = Cause.UNSCALED, "enable window scaling at both ends"
         why += ", for windows are not scaled"
     packets = signs.packets("limited_receiver")
     return SlownessVerdict(cause, why, remedy, time / signs.time, packets=packets)
@@ -190,7 +190,7 @@ def losses(signs: Signs) -> SlownessVerdict | None:
     if _is_policed(signs):
         bursts = short_numbers.counted(events, "burst")
         why = f"a policer drops without a queue: {lost} ({part}) in {bursts}"
-        remedy = "a lower sending rate (pacing), or the policer's burst size"
+        remedy = "pace the sender, or raise the policer's burst size"
         return SlownessVerdict(
             Cause.POLICER, why, remedy, share, packets=packets, confidence="medium"
         )
@@ -249,7 +249,7 @@ def reordering(signs: Signs) -> SlownessVerdict | None:
         proof = f"{short_numbers.counted(needless, 'retransmission')} repaired no loss"
     why = f"the path reorders packets, which the sender takes for losses: {proof}"
     return SlownessVerdict(
-        Cause.REORDERING, why, "one path for each flow", share, packets=signs.packets("loss")
+        Cause.REORDERING, why, "send each flow along one path", share, packets=signs.packets("loss")
     )
 
 
@@ -261,7 +261,7 @@ def marks(signs: Signs) -> SlownessVerdict | None:
     number = short_numbers.counted(marked, "mark")
     why = f"a queue marks packets (ECN) before it is full, and the sender slows down: {number}"
     packets = signs.packets("limited_network")
-    return SlownessVerdict(Cause.MARKS, why, "a faster link", share, packets=packets)
+    return SlownessVerdict(Cause.MARKS, why, "use a faster link", share, packets=packets)
 
 
 def queue(signs: Signs) -> SlownessVerdict | None:
@@ -274,7 +274,7 @@ def queue(signs: Signs) -> SlownessVerdict | None:
         trip = short_numbers.milliseconds(signs.trip)
         why = f"a queue adds {delay} to the round trip of {trip}"
         return SlownessVerdict(
-            Cause.BLOAT, why, "fq_codel or cake at the slowest link", share, packets=packets
+            Cause.BLOAT, why, "use fq_codel or cake at the slowest link", share, packets=packets
         )
     reached = short_numbers.rate(signs.main["rate"])
     why = f"the link's rate is reached, {reached} on average, with a queue of {delay}"
@@ -289,7 +289,12 @@ def start(signs: Signs) -> SlownessVerdict | None:
     why = f"{size} end while the congestion window still grows, or the sender paces itself"
     packets = signs.packets("limited_network")
     return SlownessVerdict(
-        Cause.START, why, "longer connections", share, packets=packets, confidence="low"
+        Cause.START,
+        why,
+        "reuse connections for more data",
+        share,
+        packets=packets,
+        confidence="low",
     )
 
 
@@ -302,7 +307,7 @@ def delayed(signs: Signs) -> SlownessVerdict | None:
     why = f"small writes wait for delayed ACKs: {number:,} times, {each} each (Nagle's algorithm)"
     packets = int(waits["delayed_ack_first"]), int(waits["delayed_ack_last"])
     return SlownessVerdict(
-        Cause.DELAYED_ACK, why, "TCP_NODELAY, or one write for each message",
+        Cause.DELAYED_ACK, why, "set TCP_NODELAY, or write each message at once",
         min(time / signs.time, 1.0), "all time", packets,
     )  # fmt: skip
 
