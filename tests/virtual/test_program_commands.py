@@ -86,3 +86,17 @@ def test_commands_are_typed_into_hosts(ready_lab, project: Path) -> None:
     printed = done.stdout.splitlines()
     assert "hello" in printed and "status 28" in printed and "status 143" in printed
     assert "'nonsense' is no command. Type help." in printed
+
+
+def test_a_program_that_hosts_do_not_see_is_named_with_its_folder(
+    ready_lab, project: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "elsewhere/bin/tool"
+    file.parent.mkdir(parents=True)
+    file.write_text("#!/bin/sh\necho hello\n")
+    for place in (file, file.parent, file.parent.parent):
+        place.chmod(0o755)
+    done = tcplab(project, "exec", "--", str(file))
+    assert done.returncode == 127 and f"add --folder {tmp_path}/elsewhere." in done.stderr
+    seen = tcplab(project, "exec", "--folder", f"{tmp_path}/elsewhere", "--", str(file))
+    assert (seen.returncode, seen.stdout) == (0, "hello\n"), seen.stderr

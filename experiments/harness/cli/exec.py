@@ -28,7 +28,7 @@ from topologies.two_hosts import two_hosts
 
 _OUT = Path(".tcplab/exec")
 _SERVER_STARTS = "30s"
-_TIMED_OUT = 124  # as timeout(1)
+_TIMED_OUT, _NOT_FOUND = 124, 127  # as timeout(1) and sh(1)
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,8 @@ def execute(
     click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
     if reason:
         click.echo(f"tcplab: this run is not repeatable: {reason}.", err=True)
+    if status == _NOT_FOUND and (hint := _unseen(Path(command[0]))):
+        click.echo(f"tcplab: {hint}", err=True)
     if opens:
         _open(out, shlex.join(command))
     sys.exit(status)
@@ -165,6 +167,17 @@ def _carried_out(
     except ProgramFailed as error:
         click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
     return _TIMED_OUT if program.status is None else program.status
+
+
+def _unseen(program: Path) -> str:
+    """Return how hosts would see a program that only this computer has; empty without one.
+
+    A virtual environment links to the folder of its interpreter, which hosts must see too.
+    """
+    if not program.is_absolute() or not program.exists():
+        return ""
+    file = program.resolve()
+    return f"Hosts do not see {file}: add --folder {file.parents[file.parent.name == 'bin']}."
 
 
 def _printer(program: Program) -> Callable[[], None]:
