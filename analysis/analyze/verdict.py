@@ -30,7 +30,7 @@ _OUTAGES = 3
 """Loss events, below which a short outage explains them too."""
 _FEWEST_MARKS = 3
 _BUCKET = 0.3
-"""Agreement with a token bucket: that of random losses is below 0.26, of policers above 0.35."""
+"""Agreement with a token bucket: that of random losses is below 0.26, of most policers above."""
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from itertools import zip_longest
 
+from analysis.analyze import short_numbers
 from analysis.analyze.facts import CALLED
 from analysis.flows.events import events
 from analysis.flows.reader import read
@@ -90,7 +91,7 @@ def _sent_again(host: Host) -> Iterator[str]:
         yield f"-- {host.name}: sent again, the last of {len(found)} segments:"
     for row in found[-_LINES:]:
         of = ends[row["connection"]]
-        way = [f"{of['host_a']}:{of['port_a']}", f"{of['host_b']}:{of['port_b']}"]
+        way = [short_numbers.end(of[f"host_{end}"], of[f"port_{end}"]) for end in "ab"]
         sender, receiver = way if row["forward"] else way[::-1]
         event = row["event"]
         what = _BARE.get(event) or f"{row['payload']} bytes {CALLED[event]}"

@@ -84,7 +84,7 @@ class DrivenNetwork:
         self._programs: list[UserProgram] = []
         self._channels = {port.name: port.channel for port in live.topology.ports if port.channel}
         self._translations = Translations(live)
-        self._begun = time.monotonic_ns()
+        self._begun, self._clock = time.monotonic_ns(), time.time_ns()
 
     def obey(self, line: OrderLine) -> None:
         """Carry out orders until one says to end."""
@@ -109,8 +109,7 @@ class DrivenNetwork:
         self._loop.drain()
         news = {number: program.news() for number, program in enumerate(self._programs)}
         fresh = {number: new for number, new in news.items() if new}
-        now = self._now()
-        return {**answer, "now": now, "begun": time.time_ns() - now, "news": fresh}
+        return {**answer, "now": self._now(), "begun": self._clock, "news": fresh}
 
     def _now(self) -> int:
         return time.monotonic_ns() - self._begun
