@@ -21,8 +21,8 @@ _OTHER_SEED = 3  # its figures are among those of other seeds, as most are
 def honest(student: Student, lab: LabSpec, target: Path) -> None:
     assert student.key and student.assignment
     sheet(student, written(lab, student.key))
-    problems = {each.where for each in check(student.assignment) if "it gives" not in each.text}
-    assert problems == LATER
+    rules = {question.id for question in lab.questions if question.kind == "forecast"}
+    assert {finding.where for finding in check(student.assignment)} == LATER | rules
     packed(student, target)
 
 
