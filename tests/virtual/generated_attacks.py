@@ -168,7 +168,8 @@ def attacked(seal: Seal, confine: Path) -> Attacked:
             inner.mkdir()
         os.chown(out, user, -1)
         files = _LabFiles(folder / "lab", attacker(folder / "lab"), confine, user)
-        with targets(folder / "targets", out, user) as outside:
+        taken = set().union(*Dictionary([], [], []).values.values())
+        with targets(folder / "targets", out, user, taken) as outside:
             known = Dictionary([*outside.paths], [outside.process.pid], outside.names())
             calls = all_calls(known)
             files.write(known, [])

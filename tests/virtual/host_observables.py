@@ -8,7 +8,7 @@ import re
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,8 +53,11 @@ class Targets:
 
 
 @contextmanager
-def targets(folder: Path, out: Path, user: int) -> Iterator[Targets]:
-    """Make them. A socket is in the guest's own folder as well, as an accomplice could put it."""
+def targets(folder: Path, out: Path, user: int, taken: Container[int]) -> Iterator[Targets]:
+    """Make them, with a process whose number is not `taken` by another value of the calls.
+
+    A socket is in the guest's own folder as well, as an accomplice could put it.
+    """
     (folder / "secret").write_text(SECRET)
     (folder / "inner").mkdir()
     with ExitStack() as kept:
@@ -66,11 +69,17 @@ def targets(folder: Path, out: Path, user: int) -> Iterator[Targets]:
             sockets.append(made)
         for path in (folder, *folder.rglob("*"), out / "socket"):
             os.chown(path, user, -1)
-        process = kept.enter_context(
-            subprocess.Popen(["sleep", "1000"], user=user if os.geteuid() == 0 else None)
-        )
-        kept.callback(process.kill)
+        process = _outsider(kept, user)
+        while process.pid in taken or -process.pid in taken:
+            process = _outsider(kept, user)
         yield Targets(folder, user, process, tuple(sockets))
+
+
+def _outsider(kept: ExitStack, user: int) -> subprocess.Popen[bytes]:
+    who = user if os.geteuid() == 0 else None
+    process = kept.enter_context(subprocess.Popen(["sleep", "1000"], user=who))
+    kept.callback(process.kill)
+    return process
 
 
 def held(first: int) -> set[str]:
