@@ -160,6 +160,18 @@ def test_a_program_that_computes_instead_of_waiting_is_named(ready_lab, project:
         assert "python" in network.unrepeatable and "spins" in network.unrepeatable
 
 
+@pytest.mark.long
+def test_a_program_that_calculates_between_calls_gets_time_and_is_named(
+    ready_lab, project: Path
+) -> None:
+    """Each stretch without a call is short, and the calls are too few to be counted on."""
+    work = "[sum(range(100_000)) for _ in range(10)], __import__('os').stat('.')"
+    (project / "spin.py").write_text(SPINNER.format(ask=work))
+    with two(project) as network:
+        network.h1.run([sys.executable, "spin.py"])
+        assert "spins" in network.unrepeatable
+
+
 def test_computing_takes_time_of_this_computer_if_that_is_wanted(ready_lab, project: Path) -> None:
     options = NetworkOptions(project=project, cpu="host")
     with started(two_hosts(channel()), 1, None, options) as network:
