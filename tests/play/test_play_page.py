@@ -392,6 +392,25 @@ def test_a_lesson_asks_before_it_runs(chromium: Page) -> None:
         assert "lesson=loss&step=2" in live.run("location.hash")
 
 
+_WRITTEN = """(plot => {
+  const pen = CanvasRenderingContext2D.prototype, plain = pen.fillText, texts = [];
+  pen.fillText = (text) => texts.push(text);
+  plot.draw();
+  pen.fillText = plain;
+  return texts;
+})(tcplabPlay.play.board.plots.find(({ graph }) => graph.key === "rate"))"""
+
+
+def test_a_prediction_is_drawn_into_axes_with_numbers(chromium: Page) -> None:
+    lessons = tuple(each for each in all_lessons() if each.name == "slow-start")
+    with opened(chromium, offer=PageOffer(lessons, "slow-start")) as live:
+        live.page.settle()
+        written = live.run(_WRITTEN)
+        assert {"0", "5", "10", "2.0", "throughput (Mbit/s)"} <= {*written}
+        live.click("#rate canvas")
+        assert 3 < float(live.run("document.querySelector('#tour input').value")) < 9
+
+
 def test_the_run_before_does_not_stand_with_the_next_question(chromium: Page) -> None:
     lessons = tuple(each for each in all_lessons() if each.name == "cubic-and-reno")
     with opened(chromium, offer=PageOffer(lessons, "cubic-and-reno")) as live:

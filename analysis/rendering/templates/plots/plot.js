@@ -178,7 +178,7 @@ class Plot {
     const time = (px) => fromScale(axisX, place(px));
     const value = (py) => fromScale(axisY, bottom + (y + height - py) / up);
     const size = { x, y, width, height, left, right, low, high };
-    const isEmpty = !this.layers.length;
+    const isEmpty = !this.layers.length && !this.height;
     return { ...size, X, Y, column, place, time, value, isEmpty, letters: [] };
   }
 

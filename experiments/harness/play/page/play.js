@@ -89,7 +89,8 @@ class Play {
   }
 
   duration() {
-    const lengths = Object.values(this.sides).map(({ duration }) => parsed("time", duration) || 10);
+    const settings = this.tour.isAsking ? [this.tour.step.settings] : Object.values(this.sides);
+    const lengths = settings.map(({ duration }) => parsed("time", duration) || 10);
     return Math.max(...lengths);
   }
 
