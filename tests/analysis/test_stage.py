@@ -201,6 +201,21 @@ def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory:
     assert chromium.complaints == []
 
 
+@pytest.mark.browser
+@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720)], ids=["1080", "720"])
+def test_a_lecture_fits_the_projector(
+    chromium: Page, run_directory: Path, size: tuple[int, int]
+) -> None:
+    make_report(run_directory)
+    chromium.open(run_directory / SHARED, *size, address="?lecture#t=0.5")
+    chromium.run("tcplabStage.then(() => 0)")
+    for _ in range(3):  # the stage takes its height, then the graphs take theirs
+        chromium.settle()
+    assert chromium.run("document.documentElement.scrollHeight") == size[1]
+    bottom = chromium.run("document.getElementById('graphs').getBoundingClientRect().bottom")
+    assert size[1] - 12 <= bottom <= size[1]
+
+
 _CLICK_IN_THE_MIDDLE = """tcplabStage.then(({ board, stage }) => {
   const plot = board.plots[0];
   const box = plot.canvas.getBoundingClientRect();

@@ -131,7 +131,8 @@ function drawLetters(pen, layer, frame) {
   pen.textBaseline = below ? "top" : "bottom";
   for (let at = from; at < to; at += 1) {
     const x = frame.X(layer.x[at]);
-    const y = frame.Y(below ? layer.y[at] : layer.top[at]) + (below ? 3 : -5);
+    const edge = frame.Y(below ? layer.y[at] : layer.top[at]);
+    const y = below || edge < frame.y ? edge + 3 : Math.max(edge - 5, frame.y + 12); // not cut
     if (frame.letters.some(([left, top]) => Math.abs(left - x) < 12 && Math.abs(top - y) < 13))
       continue;
     frame.letters.push([x, y]);

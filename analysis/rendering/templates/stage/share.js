@@ -1,11 +1,11 @@
 // A shared stage: its graphs are drawn from its own packets. #t=0.25 sets the time; ?lecture fills
 // a projector, and PageDown and PageUp, which presenters send, go from repair to repair.
 
-const LECTURE_SIZE = 5 / 3; // 12 px become 20
-const LECTURE_PLOT = 180; // px, before they are magnified
+const LECTURE_SIZE = 5 / 3 / 1080; // 12 px become 20 on 1080 lines
+const LEAST_PLOT = 100; // px, before they are magnified
 const SHARED_PLOT = 300;
 
-function sharedGraph(model, at, isLecture) {
+function sharedGraph(model, at) {
   const { data, acks, isAgain } = model;
   const every = Array.from(data.sent.keys());
   const bars = (places, words, look) => ({
@@ -22,10 +22,9 @@ function sharedGraph(model, at, isLecture) {
     title: model.label || "Time and sequence",
     caption: "Each packet is a stroke: its bytes, when it was sent.",
     overTime: true,
-    height: isLecture ? LECTURE_PLOT : SHARED_PLOT,
-    size: isLecture ? LECTURE_SIZE : 1,
+    height: SHARED_PLOT,
     x: { label: "time since the first packet", unit: "s" },
-    y: { label: "bytes since the start", unit: "B", range: [0, 1.05 * highest] },
+    y: { label: "bytes since the start", unit: "B", range: [0, 1.1 * highest] },
     layers: [
       {
         shape: "stairs",
@@ -77,13 +76,25 @@ function presenterKeys(stage) {
   });
 }
 
+// The graphs get what the stage leaves of the screen.
+function fillScreen({ plots, container }) {
+  const over = container.getBoundingClientRect().bottom + window.scrollY + 8 - window.innerHeight;
+  const size = LECTURE_SIZE * window.innerHeight;
+  for (const plot of plots) {
+    const height = plot.graph.height * plot.size - over;
+    plot.graph.height = Math.max(LEAST_PLOT, height / size);
+    plot.size = size;
+    plot.drawSoon();
+  }
+}
+
 async function showShared() {
   const isLecture = new URLSearchParams(window.location.search).has("lecture");
   document.documentElement.classList.toggle("lecture", isLecture);
   const models = await storedModels(JSON.parse(document.getElementById("stage-data").textContent));
   const board = new PlotBoard(document.getElementById("graphs"));
   const shown = isLecture ? models.slice(0, 2) : models;
-  const graphs = shown.map((model, at) => sharedGraph(model, at, isLecture));
+  const graphs = shown.map((model, at) => sharedGraph(model, at));
   const end = Math.max(...models.map((model) => model.end));
   await board.show(graphs, [0, end]);
   const stage = new Stage(document.getElementById("stage"), board);
@@ -91,7 +102,11 @@ async function showShared() {
   stage.go(timeOfAddress() ?? stage.firstRepair());
   stage.onRest = () => keepTime(stage);
   presenterKeys(stage);
-  if (isLecture) stage.box.focus();
+  if (isLecture) {
+    new ResizeObserver(() => fillScreen(board)).observe(stage.container);
+    window.addEventListener("resize", () => fillScreen(board));
+    stage.box.focus();
+  }
   return { board, stage };
 }
 window.tcplabStage = showShared();

@@ -4,7 +4,7 @@ const STRIP = { high: 158, low: 126, narrow: 600 }; // px
 const SLOT = 13; // px
 const MOST_SLOTS = 18; // that are drawn one by one
 const MOST_DOTS = 300; // that are drawn one by one; above, columns by their number
-const LECTURE = 1.6; // times as large for a projector
+const LECTURE = 1.6 / 1080; // times as large for a line of a projector's screen
 const STACK = 4; // dots above each other at one place
 
 const COLOURS = {
@@ -53,7 +53,9 @@ class StageStrip {
 
   draw(time, selected) {
     const { model } = this;
-    this.size = document.documentElement.classList.contains("lecture") ? LECTURE : 1;
+    this.size = document.documentElement.classList.contains("lecture")
+      ? LECTURE * window.innerHeight
+      : 1;
     this.wide = this.canvas.clientWidth / this.size || this.wide;
     if (!this.wide) return;
     const place = this.layout();
