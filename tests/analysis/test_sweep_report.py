@@ -25,6 +25,7 @@ from analysis.records.json_reader import Problems
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from analysis.statistics.wording import DifferenceVerdict
 from experiments.harness.reporting.studies import make_sweep_report, report_of
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.page_tags import PageTags
 from tests.analysis.sweep_folders import (
     DELAYS,
@@ -123,7 +124,7 @@ def test_few_seeds_say_that_they_can_show_nothing(tmp_path: Path, seeds: int) ->
     if seeds == 1:
         (sentence,) = made.headline
         assert sentence.startswith("Not shown: one seed cannot show a difference")
-        assert "How they compare" in page and "<h2>Differences" not in page
+        assert "How they compare" in page and "<summary>Differences" not in page
 
 
 def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
@@ -142,6 +143,25 @@ def test_conditions_are_a_factor_under_their_labels(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     assert "Goodput at the receiver is larger with SACK on than with SACK off: 1.2" in result.output
     assert _drawn(folder) == ["runs_0", "boxes_0", "distribution_0"]
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+def test_the_answer_is_on_one_screen_and_marks_are_those_of_the_legend(
+    page: Page, tmp_path: Path
+) -> None:
+    folder = write_sweep(tmp_path, seeds=1)
+    change_rows(folder, keep=pl.col("delay") == "10ms")
+    change(folder, factors=[factor("cc", EFFECTS)], compare="cc")
+    page.open(make_sweep_report(folder).page, 1400)
+    assert page.run("document.documentElement.scrollHeight") < 1600
+    assert page.run("document.querySelectorAll('details:not([open])').length") >= 2
+    svg = page.run("svgOf(board.plots.find(({ graph }) => graph.key === 'runs_0'))")
+    drawing, legend = svg.split('<g transform="translate(', 1)
+    assert "stroke-dasharray" not in drawing
+    colours = page.run("[...new Set(board.plots[0].layers.map(({ colour }) => colour))]")
+    assert len(colours) == 3 and all(colour in legend for colour in colours)
+    assert svg.count("<g ") == svg.count("</g>")
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -49,6 +49,8 @@ from analysis.statistics.wording import (
 
 MOST_ROWS = 200
 """Rows of any table of the page; the files have all."""
+_FEW_ROWS = 8
+"""Comparisons that are not folded."""
 _COUNTS = ("wanted", "done", "reused", "failed", "unproved")
 
 
@@ -174,6 +176,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "kernel": facts.kernel.release if of_all else "",
         "digests": [(printable(name), digest) for name, digest in digests],
         "most": MOST_ROWS,
+        "few": _FEW_ROWS,
     }
 
 

@@ -52,7 +52,12 @@ class Legend {
     const layers = () => this.plot.layers.filter((layer) => layer.words === words);
     const button = element("button", { type: "button" });
     const sample = element("canvas", { width: 52, height: 28 });
-    const redraw = () => drawSamples(sample, layers());
+    const redraw = () => {
+      const pen = sample.getContext("2d");
+      pen.reset();
+      pen.scale(2, 2);
+      drawSamples(pen, layers());
+    };
     const press = () =>
       button.setAttribute("aria-pressed", String(layers().every(({ hidden }) => !hidden)));
     redraw();
@@ -108,9 +113,21 @@ function sampleText(layers) {
   return [...new Set(looks)].join();
 }
 
-function drawSamples(canvas, layers) {
-  const pen = canvas.getContext("2d");
-  pen.reset();
-  pen.scale(2, 2);
-  for (const layer of layers) drawSample(pen, layer);
+const MOST_SAMPLES = 3;
+
+// Layers of one shape and several colours stand next to each other, the first few.
+function drawSamples(pen, layers) {
+  for (const alike of Map.groupBy(layers, ({ shape }) => shape).values()) {
+    const colours = [...Map.groupBy(alike, ({ colour }) => colour).values()].slice(0, MOST_SAMPLES);
+    const wide = 26 / colours.length;
+    colours.forEach((ones, at) => {
+      pen.save();
+      pen.beginPath();
+      pen.rect(at * wide, 0, wide, 14);
+      pen.clip();
+      pen.translate((at + 0.5) * wide - 13, 0);
+      for (const layer of ones) drawSample(pen, layer);
+      pen.restore();
+    });
+  }
 }

@@ -6,7 +6,7 @@ const LEGEND_LINE = 20;
 // The part of a canvas' pen that plots use, writing SVG.
 class SvgPen {
   constructor(width, height) {
-    Object.assign(this, { width, height, parts: [], path: "", clips: 0, open: 0, dash: [] });
+    Object.assign(this, { width, height, parts: [], path: "", clips: 0, open: 0, dash: [], saved: [] });
     Object.assign(this, { globalAlpha: 1, lineWidth: 1, font: FONT, lineJoin: "miter" });
     Object.assign(this, { textAlign: "left", textBaseline: "alphabetic" });
     this.ruler = document.createElement("canvas").getContext("2d");
@@ -73,6 +73,7 @@ class SvgPen {
   }
 
   save() {
+    this.saved.push(this.open);
     this.open = 0;
   }
 
@@ -85,7 +86,7 @@ class SvgPen {
 
   restore() {
     this.draw("</g>".repeat(this.open));
-    this.open = 0;
+    this.open = this.saved.pop();
     this.dash = [];
   }
 
@@ -145,7 +146,8 @@ function drawWhole(plot, makePen) {
 function drawEntry(pen, plot, entry, x, y) {
   pen.save();
   pen.translate(x, y);
-  for (const layer of plot.layers) if (layer.words === entry) drawSample(pen, layer);
+  const layers = plot.layers.filter(({ words }) => words === entry);
+  drawSamples(pen, layers);
   pen.restore();
   Object.assign(pen, { font: FONT, fillStyle: theme().ink, textAlign: "left" });
   pen.textBaseline = "middle";

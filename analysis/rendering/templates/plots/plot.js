@@ -292,7 +292,7 @@ const DOTTED = [2, 3];
 function withLook(layer, looks, series, at) {
   const look = { ...PLAIN_LOOK, ...(typeof layer.look === "object" ? layer.look : looks[layer.look]) };
   const number = layer.series ?? (layer.look === "connection" ? at : null);
-  const isAlone = number === null || layer.shape === "bars";
+  const isAlone = number === null || layer.shape === "bars" || layer.shape === "dots";
   return {
     fields: [],
     ...layer,
