@@ -187,6 +187,20 @@ def test_reduced_motion_goes_from_packet_to_packet(chromium: Page, run_directory
 
 
 @pytest.mark.browser
+def test_on_paper_strips_and_graphs_are_of_the_papers_width(
+    chromium: Page, run_directory: Path
+) -> None:
+    staged(chromium, run_directory)
+    wide = chromium.run(f"{STAGE}.strips[0].wide")
+    chromium.run("dispatchEvent(new Event('beforeprint'))")
+    assert chromium.run(f"{STAGE}.strips.map(({{ wide }}) => wide)") == [700, 700]
+    heights = chromium.run("tcplabGraphs.board.plots.map(({ canvas }) => canvas.height)")
+    assert max(heights) == 2 * 220
+    chromium.run("dispatchEvent(new Event('afterprint'))")
+    assert chromium.run(f"{STAGE}.strips[0].wide") == wide != 700
+
+
+@pytest.mark.browser
 def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory: Path) -> None:
     make_report(run_directory)
     shared = run_directory / SHARED

@@ -5,6 +5,7 @@ const MARGIN = { left: 62, right: 14, top: 22, bottom: 36 };
 const HEIGHT = 260;
 {# Pixels of a plot on paper: what an A4 page holds at the size of its text. #}
 const PAPER_WIDTH = 700;
+const PAPER_HEIGHT = 220;
 
 {# A range of x that several graphs share; a double click brings back `whole`. Zooming ends at
    `narrowest`. Of a logarithmic axis it is of logarithms. #}
@@ -151,6 +152,12 @@ class Plot {
     return this.section.closest(".answer, .many") ? PAPER_WIDTH / 2 : PAPER_WIDTH;
   }
 
+  {# A page of paper holds three graphs with their legends. #}
+  get tall() {
+    const tall = this.graph.height || HEIGHT;
+    return paper.forced ? Math.min(tall, PAPER_HEIGHT) : tall;
+  }
+
   point(event) {
     return [event.offsetX / this.size, event.offsetY / this.size];
   }
@@ -159,7 +166,7 @@ class Plot {
   frame(whole = this.width) {
     const x = leftMargin(this.graph, whole);
     const width = Math.max(60, whole - x - MARGIN.right);
-    const height = (this.graph.height || HEIGHT) - MARGIN.top - MARGIN.bottom;
+    const height = this.tall - MARGIN.top - MARGIN.bottom;
     const { x: axisX, y: axisY } = this.graph;
     const [left, right] = [this.span.left, this.span.right].map((at) => fromScale(axisX, at));
     const [low, high] = this.height || this.fitted(left, right);

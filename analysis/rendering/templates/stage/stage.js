@@ -47,6 +47,8 @@ class Stage {
     this.ruler = new ResizeObserver(() => this.drawSoon());
     this.ruler.observe(this.lanes);
     darkness.addEventListener("change", () => this.drawSoon());
+    // After the board, which knows whether it is for paper.
+    for (const kind of ["beforeprint", "afterprint"]) window.addEventListener(kind, () => this.draw());
   }
 
   speedChoice() {

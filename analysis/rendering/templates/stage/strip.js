@@ -56,7 +56,7 @@ class StageStrip {
     this.size = document.documentElement.classList.contains("lecture")
       ? LECTURE * window.innerHeight
       : 1;
-    this.wide = this.canvas.clientWidth / this.size || this.wide;
+    this.wide = paper.forced ? PAPER_WIDTH : this.canvas.clientWidth / this.size || this.wide;
     if (!this.wide) return;
     const place = this.layout();
     const pen = this.pen(place.high);
@@ -72,7 +72,7 @@ class StageStrip {
   }
 
   pen(high) {
-    const ratio = Math.max(1, window.devicePixelRatio || 1);
+    const ratio = paper.forced ? 2 : Math.max(1, window.devicePixelRatio || 1);
     const scale = ratio * this.size;
     const [across, down] = [this.wide, high].map((length) => Math.round(length * scale));
     if (this.canvas.width !== across || this.canvas.height !== down) {
