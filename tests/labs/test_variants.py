@@ -20,6 +20,9 @@ MOST_UNEVEN = 5.0
 _TRIP = "(2 * delay + {} * 8 * 1514 / bw) * 1000 within 20%"
 _SHAPED = "(1.5 / shape if shape < 1 else 0.65 * queue)"
 RULES = {
+    "first_look": {
+        "trip_rule": ("2000 * (delay + 8 * 74 / bw) within 5%", "2000 * delay within 10%")
+    },
     "ecn_and_red": {"trip_rule": (_TRIP.format("(queue / 6 + 4)"), _TRIP.format("queue"))},
     "bufferbloat_home": {"ping_rule": (_TRIP.format(_SHAPED), _TRIP.format("0.65 * queue"))},
 }
