@@ -1,6 +1,7 @@
 """Names of lines next to them, or one legend where they have no room."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import matplotlib
@@ -18,26 +19,37 @@ from analysis.graphs.layers import Graph, Layer, look_of
 MOST_LABELS = 5
 LONGEST = 14
 """Characters of a name that fits next to a line."""
+NARROW = 1.4
+"""Inches of a panel that has no room for names."""
+_CHARACTER = 3.4
+"""Points of a character of a name."""
 _LINE_HEIGHT = 8.0
 """Points between two names."""
 
 
 def label_lines(
-    figure: Figure, every: Sequence[Axes], graphs: Sequence[Graph], across: int
+    figure: Figure, rows: Sequence[Sequence[tuple[Axes, Graph]]], in_legend: bool, wide: float
 ) -> None:
-    """Name the series of each panel: at the right ends, within a distribution, or in a legend."""
-    for axes, graph in zip(every, graphs, strict=False):
-        _label_levels(axes, graph)
-    named = _of_all(graphs)
-    if not named or needs_legend(graphs):
-        if named:
-            _legend(figure, named)
-        return
-    for at, (axes, graph) in enumerate(zip(every, graphs, strict=False)):
-        is_last = at % across == across - 1 or at == len(graphs) - 1
+    """Name the series of each panel: at the right ends, within a distribution, or in a legend.
+
+    Panels are `wide` inches, which a line across may not have for its name.
+    """
+    for axes, graph in chain(*rows):
+        _label_levels(axes, graph, int(wide * 72 / _CHARACTER))
+    named = _of_all([graph for _, graph in chain(*rows)])
+    if in_legend:
+        _legend(figure, named)
+    elif named:
+        for row in rows:
+            _label_row(figure, row)
+
+
+def _label_row(figure: Figure, row: Sequence[tuple[Axes, Graph]]) -> None:
+    for at, (axes, graph) in enumerate(row):
+        after = row[at + 1][1] if at + 1 < len(row) else None
         if any(layer.shape == "stairs" for layer in graph.layers):
             _label_curves(axes, graph)
-        elif is_last or _named(graph).keys() != _named(graphs[at + 1]).keys():
+        elif after is None or _named(graph).keys() != _named(after).keys():
             _label_ends(figure, axes, graph)
 
 
@@ -48,10 +60,11 @@ def _of_all(graphs: Sequence[Graph]) -> dict[str, Layer]:
     return {words: layer for graph in graphs for words, layer in _named(graph).items()}
 
 
-def needs_legend(graphs: Sequence[Graph]) -> bool:
-    """Return True if the names are too many or too long to stand next to their lines."""
+def needs_legend(graphs: Sequence[Graph], wide: float) -> bool:
+    """Return True if names cannot stand next to lines in panels that are `wide` inches."""
     named = _of_all(graphs)
-    return len(named) > MOST_LABELS or max(map(len, named), default=0) > LONGEST
+    longest = max(map(len, named), default=0)
+    return len(named) > MOST_LABELS or longest > LONGEST or (longest > 0 and wide < NARROW)
 
 
 def _named(graph: Graph) -> dict[str, Layer]:
@@ -82,10 +95,10 @@ def _halo() -> list[withStroke]:
     return [withStroke(linewidth=1.5, foreground="white")]
 
 
-def _label_levels(axes: Axes, graph: Graph) -> None:
+def _label_levels(axes: Axes, graph: Graph, longest: int) -> None:
     """Write the names of lines across, at the left."""
     for layer in graph.layers:
-        if layer.shape == "level" and layer.words:
+        if layer.shape == "level" and 0 < len(layer.words) <= longest:
             axes.annotate(
                 layer.words,
                 (0.01, float(layer.y[0]) * graph.y.scale),

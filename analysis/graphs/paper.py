@@ -1,24 +1,25 @@
 """Figures for papers: a group of graphs at the width of a column, and its data as CSV."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO, StringIO
+from io import BytesIO
+from itertools import chain, groupby
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_mixed import MixedModeRenderer
-from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
 from analysis.graphs.direct_labels import label_lines, needs_legend
 from analysis.graphs.drawn_layers import draw_layer
 from analysis.graphs.layers import TIME, Axis, Graph, GraphGroup
+from analysis.graphs.pgf import pgf_text
 from analysis.graphs.stored import latest
 from analysis.tabular.table import csv_lines
 from topologies.foundation.errors import UsageError
@@ -50,8 +51,14 @@ _SETTINGS: dict[Any, Any] = {
 }
 _PANEL, _LEGEND = 1.5, 0.3
 """Inches of height of a panel, and of a legend."""
-_LONGEST_LABEL = 24
-"""Characters of a line of a label that is as high as a panel."""
+_PAGE = 8.5
+"""Inches of all rows of panels at most; a legend, labels and a caption fill the page."""
+_AROUND, _BEFORE = 0.45, 0.5
+"""Inches of a panel's height for its title and its times, and left and right of a row."""
+_CHARACTER = 3.8
+"""Points of a character's width."""
+_VALUE = (27.0, 12.0)
+"""Points of width and of height for a value of an axis."""
 _SIZE = 0.6
 """Scale of strokes and marks, which are made for a screen."""
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -59,7 +66,10 @@ _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 @dataclass(frozen=True)
 class PaperSize:
-    """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row."""
+    """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row.
+
+    With `across` each quantity begins a row.
+    """
 
     paper: str = "ieee"
     columns: int = 1
@@ -69,26 +79,86 @@ class PaperSize:
     def inches(self) -> float:
         return WIDTHS[self.paper][self.columns - 1]
 
+    def in_rows(self, panels: int, quantities: int) -> PaperSize:
+        """Return the size whose rows hold so many panels of each quantity."""
+        return replace(self, across=self.fitting(panels, 2 * self.columns, quantities))
+
+    def fitting(self, panels: int, least: int, quantities: int = 1) -> int:
+        """Return the panels of a row: more than `least` if the rows do not fit a page."""
+        most = 2 + self.columns
+        rows = {across: -(-panels // across) for across in range(least, most + 1)}
+        fit = (across for across, down in rows.items() if down * quantities * _PANEL <= _PAGE)
+        return -(-panels // rows[next(fit, most)])
+
+
+@dataclass(frozen=True)
+class _Room:
+    """Inches of a panel without its words."""
+
+    wide: float
+    high: float
+
+    @property
+    def values(self) -> tuple[int, int]:
+        """The most intervals between values of each axis."""
+        wide, high = _VALUE
+        return min(5, int(self.wide * 72 / wide)), min(5, int(self.high * 72 / high))
+
+    def along(self, words: str) -> str:
+        return _filled(words, self.wide)
+
+    def upright(self, words: str) -> str:
+        return _filled(words, self.high)
+
+
+def _filled(words: str, inches: float) -> str:
+    """Return lines of at most so many inches, unless a word is longer."""
+    characters = max(8, int(inches * 72 / _CHARACTER))
+    return textwrap.fill(words, characters, break_long_words=False)
+
+
+Row = list[tuple[Axes, Graph]]
+
 
 def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
     """Return the group as a figure of Matplotlib."""
     with matplotlib.rc_context(_SETTINGS):
         graphs = [_in_unit(graph) for graph in group.graphs]
-        across = size.across or min(len(graphs), 1 if size.columns == 1 else 3)
-        down = -(-len(graphs) // across)
-        height = _PANEL * down + 0.25 + _LEGEND * needs_legend(graphs)
+        across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
+        down = _in_rows(graphs, across, size.across is not None)
+        has_legend = needs_legend(graphs, size.inches / across)
+        high = min(_PANEL, _PAGE / len(down))
+        wide = (size.inches - _BEFORE * (1 if has_legend else 2)) / across
+        room = _Room(wide, high - _AROUND)
+        height = high * len(down) + 0.25 + _LEGEND * has_legend
         figure = Figure(figsize=(size.inches, height), layout="constrained")
         FigureCanvasAgg(figure)
-        every = figure.subplots(down, across, squeeze=False).ravel().tolist()
+        rows = _on_axes(figure, down, across)
         end = latest(graphs) * TIME.scale or 1.0
-        for axes, graph in zip(every, graphs, strict=False):
-            _draw(axes, graph, end)
-        for axes in every[len(graphs) :]:
-            axes.set_axis_off()
-        _share_labels(every[: len(graphs)], graphs, across)
-        label_lines(figure, every, graphs, across)
+        for axes, graph in chain(*rows):
+            _draw(axes, graph, end, room)
+        _share_labels(rows, room)
+        label_lines(figure, rows, has_legend, wide)
         _explain(figure, group.caption)
         return figure
+
+
+def _in_rows(graphs: Sequence[Graph], across: int, by_quantity: bool) -> list[list[Graph]]:
+    """Return the rows of panels; `by_quantity` the first of a quantity begins one."""
+    parts = groupby(graphs, lambda graph: _words(graph.y) if by_quantity else "")
+    quantities = (list(part) for _, part in parts)
+    return [part[at : at + across] for part in quantities for at in range(0, len(part), across)]
+
+
+def _on_axes(figure: Figure, down: Sequence[Sequence[Graph]], across: int) -> list[Row]:
+    """Return each graph with its place in the figure."""
+    every = figure.subplots(len(down), across, squeeze=False)
+    for places, graphs in zip(every, down, strict=True):
+        for axes in places[len(graphs) :]:
+            axes.set_axis_off()
+    return [
+        list(zip(places, graphs, strict=False)) for places, graphs in zip(every, down, strict=True)
+    ]
 
 
 def _explain(figure: Figure, caption: str) -> None:
@@ -109,7 +179,7 @@ def paper_file(group: GraphGroup, ending: str, size: PaperSize) -> bytes:
     figure = paper_figure(group, size)
     with matplotlib.rc_context(_SETTINGS):
         if ending == "pgf":
-            return _pgf(figure).encode()
+            return pgf_text(figure).encode()
         with BytesIO() as buffer:
             figure.savefig(buffer, format=ending, metadata=_about(group, ending))
             return buffer.getvalue()
@@ -120,42 +190,6 @@ def _about(group: GraphGroup, ending: str) -> dict[str, Any]:
     dates: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     caption = "Description" if ending != "pdf" else "Subject"
     return {"Title": group.title, caption: group.caption, **dates.get(ending, {})}
-
-
-class _PgfRenderer(RendererPgf):
-    """Matplotlib's renderer, which measures text itself: LaTeX need not be installed."""
-
-    def get_text_width_height_descent(
-        self, s: str, prop: Any, ismath: Any
-    ) -> tuple[float, float, float]:
-        found: tuple[float, float, float] = RendererBase.get_text_width_height_descent(
-            self, s, prop, ismath
-        )
-        return found
-
-
-_PGF = (
-    "%% A figure by tcplab. In the preamble: \\usepackage{pgf}\\usepackage[strings]{underscore}\n"
-    "%% In the text: \\input{FILE.pgf}\n"
-    "\\begingroup\\makeatletter\\def\\mathdefault#1{#1}\\sffamily\\scriptsize\n"
-    "\\begin{pgfpicture}\n"
-    "\\pgfpathrectangle{\\pgfpointorigin}{\\pgfqpoint{%fin}{%fin}}\n"
-    "\\pgfusepath{use as bounding box, clip}\n"
-)
-
-
-def _pgf(figure: Figure) -> str:
-    figure.draw_without_rendering()
-    figure.set_layout_engine("none")  # keeps the places
-    figure.set_dpi(72)
-    width, height = figure.get_size_inches()
-    with StringIO() as text:
-        text.write(_PGF % (width, height))
-        renderer: Any = _PgfRenderer(figure, text)  # type: ignore[no-untyped-call]
-        mixed: Any = MixedModeRenderer(figure, width, height, figure.dpi, renderer)  # type: ignore[no-untyped-call]
-        figure.draw(mixed)
-        text.write("\\end{pgfpicture}\\makeatother\\endgroup\n")
-        return text.getvalue()
 
 
 def _in_unit(graph: Graph) -> Graph:
@@ -172,6 +206,7 @@ def _reach(graph: Graph, axis: int) -> float:
         for column in ((layer.x, layer.end), (layer.y, layer.top))[axis]
         if column is not None
     ]
+    ends.extend((graph.x, graph.y)[axis].range or ())
     return max(ends, default=0.0) * (graph.x, graph.y)[axis].scale
 
 
@@ -186,20 +221,24 @@ def _words(axis: Axis) -> str:
     return f"{axis.label} ({axis.unit})" if axis.unit else axis.label
 
 
-def _draw(axes: Axes, graph: Graph, end: float) -> None:
+def _draw(axes: Axes, graph: Graph, end: float, room: _Room) -> None:
     ends = [each for layer in graph.layers for each in (layer.x, layer.end) if each is not None]
     span = max((float(np.ptp(each)) for each in ends), default=1.0) or 1.0
     for at, layer in enumerate(graph.layers):
         draw_layer(axes, layer, graph, at, span, _SIZE)
-    _scale(axes.xaxis, axes.set_xlim, axes.set_xscale, graph.x)
-    _scale(axes.yaxis, axes.set_ylim, axes.set_yscale, graph.y)
+    _scale(axes.xaxis, axes.set_xlim, axes.set_xscale, graph.x, room.values[0])
+    _scale(axes.yaxis, axes.set_ylim, axes.set_yscale, graph.y, room.values[1])
     if graph.over_time:
         axes.set_xlim(0, end)
-    if graph.title.lower() != graph.y.label:
-        axes.set_title(graph.title, loc="left", pad=3)
+    heading = graph.title
+    if heading.lower().partition(",")[0] == graph.y.label:  # which is written next to the axis
+        heading = heading.partition(",")[2].lstrip()
+    if "\n" in room.along(heading):
+        heading = ",\n".join(room.along(part) for part in heading.split(", "))
+    axes.set_title(heading, loc="left", pad=3)
 
 
-def _scale(axis: Any, limit: Any, scale: Any, of: Axis) -> None:
+def _scale(axis: Any, limit: Any, scale: Any, of: Axis, values: int) -> None:
     """Set the scale, the range and the ticks of one axis."""
     if of.log:
         scale("log")
@@ -214,18 +253,24 @@ def _scale(axis: Any, limit: Any, scale: Any, of: Axis) -> None:
         axis.set_minor_formatter(NullFormatter())
         axis.set_minor_locator(FixedLocator([]))
     elif not of.log:
-        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+        axis.set_major_locator(MaxNLocator(values, steps=[1, 2, 2.5, 5, 10]))
 
 
-def _share_labels(every: Sequence[Axes], graphs: Sequence[Graph], across: int) -> None:
-    """Name each axis once: below a column, and left of a row whose panels are alike."""
-    for at, (axes, graph) in enumerate(zip(every, graphs, strict=True)):
-        below = graphs[at + across] if at + across < len(graphs) else None
-        before = graphs[at - 1] if at % across else None
-        if below is None or _words(below.x) != _words(graph.x):
-            axes.set_xlabel(_words(graph.x))
-        if before is None or _words(before.y) != _words(graph.y):
-            axes.set_ylabel(textwrap.fill(_words(graph.y), _LONGEST_LABEL))
+def _share_labels(rows: Sequence[Row], room: _Room) -> None:
+    """Name each axis and its values once: below a column, and left of a row of equal panels."""
+    for at, row in enumerate(rows):
+        below = rows[at + 1] if at + 1 < len(rows) else []
+        for place, (axes, graph) in enumerate(row):
+            under = below[place][1] if place < len(below) else None
+            left = row[place - 1][1] if place else None
+            if under is None or _words(under.x) != _words(graph.x):
+                axes.set_xlabel(room.along(_words(graph.x)))
+            elif graph.over_time and under.over_time:
+                axes.tick_params(labelbottom=False)
+            if left is None or _words(left.y) != _words(graph.y):
+                axes.set_ylabel(room.upright(_words(graph.y)))
+            elif graph.y.range and graph.y == left.y:
+                axes.tick_params(labelleft=False)
 
 
 def data_csv(group: GraphGroup) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -135,15 +135,15 @@ def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
     if request.kind == "shares" and len(run.flows) < 2:
         raise UsageError(_SINGLE, "Choose another kind.")
     group = _RUN_KINDS[request.kind](results, request)
-    return PaperFigure(_drawn(group, request), _sized(request.size, results, request.kind))
+    return PaperFigure(_drawn(group, request), _sized(request, results))
 
 
-def _sized(size: PaperSize, results: RunResults, kind: str) -> PaperSize:
-    """Return the size with a column of panels for each condition, if a row has room for them."""
-    columns = len(over_seeds.Panels(results, kind == "grid").every)
-    fits = columns <= (2 if size.columns == 1 else 4)
-    across = columns if kind in ("series", "grid") and fits else None
-    return PaperSize(size.paper, size.columns, across)
+def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
+    """Return the size with panels for each condition in the rows of a quantity."""
+    if request.kind not in ("series", "grid"):
+        return request.size
+    panels = over_seeds.Panels(results, request.kind == "grid").every
+    return request.size.in_rows(len(panels), len(request.quantities))
 
 
 def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
@@ -179,14 +179,7 @@ def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
     graphs = tuple(graph for group in groups for graph in group.graphs)
     caption = groups[0].caption if groups else ""
     group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
-    most = 2 if request.size.columns == 1 else 4
-    across = _across(len(graphs) // len(groups), most)
-    return PaperFigure(group, replace(request.size, across=across))
-
-
-def _across(panels: int, most: int) -> int:
-    """Return the panels in a row: a divisor of all, so that each quantity begins a row."""
-    return next(each for each in range(min(panels, most), 0, -1) if panels % each == 0)
+    return PaperFigure(group, request.size.in_rows(len(graphs) // len(groups), len(groups)))
 
 
 def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
