@@ -60,7 +60,8 @@ def verdict_of(law: Law, points: Sequence[LawPoint]) -> ClaimVerdict:
     """
     claim = f"{law.what} is what the law gives, {law.allowed}"
     if len(points) < FEWEST:
-        sentence = f"{len(points)} points cannot show whether {claim}; {FEWEST} can."
+        several = "one repetition" if len(points) == 1 else f"{len(points)} repetitions"
+        sentence = f"{several} cannot show whether {claim}; {FEWEST} can."
         return ClaimVerdict(
             law.question, claim, ClaimWord.NOT_SHOWN, sentence, repetitions=len(points)
         )

@@ -45,11 +45,11 @@ def test_a_rule_is_calculated_from_the_parameters_of_a_network() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("bw / 1000", "This is no rule"),
+        ("bw / 1000", "This is no rule, or it lacks its width"),
         ("bw within 0%", "width is out of range"),
         ("bw within 2000%", "width is out of range"),
         ("bw + within 20%", "cannot be read"),
-        ("x" * 500 + " within 20%", "This is no rule"),
+        ("x" * 500 + " within 20%", "This is no rule, or it lacks its width"),
         ("rate within 20%", "uses 'rate'. There are: bw, delay, loss, mss"),
         ("__import__('os').getpid() within 20%", "Write one such as"),
         ("bw.real within 20%", "Write one such as"),
@@ -109,7 +109,9 @@ def test_the_note_of_a_forecast_tells_no_value(sack: LabSpec) -> None:
     given = {"rule_on": ["bw / 1000 within 10%"]}
     mark = next(mark for mark in marker.marks(given) if mark.question == "rule_on")
     assert 0 < (mark.points or 0) < sack.question("rule_on").points
-    assert mark.note == "Your rule over what was measured: 1, 1, 0.5."
+    assert mark.note == (
+        "Your rule's value, divided by the measured one on each network: 1, 1, 0.5."
+    )
     offs = [round(off, 3) for off, _ in scored(read_rule(given["rule_on"][0]), results)]
     assert offs == [1, 1, 0.5]
     assert share_of(read_rule("1500 within 50%"), results) == 0
