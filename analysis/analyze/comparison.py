@@ -14,9 +14,10 @@ from rich.text import Text
 
 from analysis.analyze import short_numbers
 from analysis.analyze.attempts import attempts
+from analysis.analyze.causes import Cause
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause, Signs
+from analysis.analyze.verdict_signs import Signs
 from topologies.foundation.errors import TcplabError
 
 _ALIKE = 1.25

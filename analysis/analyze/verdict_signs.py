@@ -1,11 +1,9 @@
-"""Causes of slowness, and the quantities of a connection that rules compare."""
+"""Quantities of a connection that the rules of a verdict compare."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-from analysis.analyze import short_numbers
 from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 
 _QUEUE = 5 * 10**6
@@ -22,90 +20,6 @@ _DISTURBING = 0.6
 """A sender that queues does so within this part of its longest queue before a loss."""
 _SLOW = 0.4
 """A window that its reader empties carries more than this part of its size in a round trip."""
-
-
-class Cause(StrEnum):
-    """Causes of slowness; the values are the words of `--json`."""
-
-    UNANSWERED = "no answer"
-    REFUSED = "refused"
-    LOST_SYN = "lost SYN"
-    BLACK_HOLE = "MTU black hole"
-    RESET = "reset"
-    WINDOW = "receive window"
-    UNSCALED = "window without scale"
-    CLOSED = "zero window"
-    LOSS = "random loss"
-    POLICER = "policer"
-    TIMEOUT = "time-outs"
-    BLOAT = "bufferbloat"
-    LINK = "link rate"
-    START = "slow start"
-    MARKS = "congestion marks"
-    REORDERING = "reordering"
-    DELAYED_ACK = "delayed ACKs"
-    SERVER = "server"
-    CLIENT = "client"
-    PAUSES = "sender pauses"
-    UNKNOWN = "cannot tell"
-
-
-@dataclass(frozen=True)
-class SlownessVerdict:
-    """A cause with its evidence; `share` is of the time that `whole` names."""
-
-    cause: Cause
-    because: str
-    remedy: str = ""
-    share: float | None = None
-    whole: str = "busy time"
-    packets: tuple[int, int] = (0, 0)
-    confidence: str = "high"
-
-    @property
-    def sentence(self) -> str:
-        """The line for the terminal."""
-        return f"{self.reason} {self.advice}".rstrip()
-
-    @property
-    def advice(self) -> str:
-        """The remedy as a sentence; empty without one."""
-        return f"Try: {self.remedy}." if self.remedy else ""
-
-    @property
-    def reason(self) -> str:
-        """The cause and its evidence as a sentence."""
-        begin = {
-            Cause.UNKNOWN: "Cannot tell: ",
-            Cause.LINK: "No fault found: ",
-            Cause.RESET: "Broken off: ",
-        }
-        evidence = "; ".join(self._evidence)
-        text = begin.get(self.cause, "Slow because: ") + self.because
-        return text + (f" ({evidence})." if evidence else ".")
-
-    @property
-    def _evidence(self) -> list[str]:
-        share = (
-            "" if self.share is None else f"{short_numbers.share(self.share, 1)} of {self.whole}"
-        )
-        first, last = self.packets
-        several = f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
-        doubt = "" if self.confidence == "high" else f"{self.confidence} confidence"
-        return [part for part in (share, several if first else "", doubt) if part]
-
-    @property
-    def data(self) -> dict[str, object]:
-        """Members for --json."""
-        return {
-            "cause": str(self.cause),
-            "sentence": self.sentence,
-            "share": self.share,
-            "share_of": self.whole,
-            "packets": list(self.packets) if self.packets[0] else None,
-            "confidence": self.confidence,
-            "remedy": self.remedy or None,
-        }
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
+from analysis.analyze.causes import Cause
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause
 from tests.analysis.captures import MadeCapture, MadeFlow
 
 FULL = 1448

@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
+from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause, Signs, SlownessVerdict
+from analysis.analyze.verdict_signs import Signs
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST
 from tests.analysis.looking import Look, only_connection
@@ -108,6 +109,10 @@ def test_the_page_has_the_verdict_as_its_headline(tmp_path: Path) -> None:
     headline, advice = text.index('<p class="headline">Slow because'), text.index("<p>Try: ")
     assert text.index("<h1>") < headline < advice < text.index('id="graphs"')
     assert "Connection 1" not in text[headline:advice]
+
+
+def test_each_fault_has_a_remedy() -> None:
+    assert set(Cause) - set(REMEDIES) == {Cause.LINK, Cause.UNKNOWN}
 
 
 def rounds(flow: MadeFlow, begin: float, number: int = 20) -> float:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from analysis.analyze.causes import Cause, SlownessVerdict
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause, SlownessVerdict
 from tests.analysis import frames
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import RST, Record

@@ -19,10 +19,10 @@ from pathlib import Path
 from random import Random
 
 from analysis import flows
+from analysis.analyze.causes import Cause
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Cause
 from experiments.programs.link import NetworkLink, channel
 from experiments.programs.network import Network
 from experiments.programs.start import network

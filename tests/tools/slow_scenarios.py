@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from analysis.analyze.verdict_signs import Cause
+from analysis.analyze.causes import Cause
 
 TO_RECEIVER = ("r2-eth0", "r1-eth0")
 """Ports on the way of the data: the first before the capture in the middle."""
