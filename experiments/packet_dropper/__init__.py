@@ -39,7 +39,9 @@ ON_THE_LINK = 1514
 @dataclass(frozen=True)
 class PacketDropperParameters(LinkParameters):
     bw: Rate = parameter("100mbit", Rate, "Rate of each link, each way.")
-    delay: Duration = parameter("50us", Duration, "Delay between the two hosts, each way: a laboratory's own cables.")
+    delay: Duration = parameter(
+        "50us", Duration, "Delay between the two hosts, each way: a laboratory's own cables."
+    )
     loss: Share = parameter(
         "1%", Share, "Packets of data that the router in the middle drops; it drops no ACK."
     )

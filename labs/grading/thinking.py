@@ -95,7 +95,11 @@ def forecast(
         return empty.for_person("The hidden networks were not run; a person looks at it.")
     share = share_of(rule, hidden)
     off = ", ".join(in_digits(ratio) for ratio, _ in results)
-    return empty.earning(share, question.points, f"Your rule's value, divided by the measured one on each network: {off}.")
+    return empty.earning(
+        share,
+        question.points,
+        f"Your rule's value, divided by the measured one on each network: {off}.",
+    )
 
 
 def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMark) -> AnswerMark:
