@@ -339,6 +339,8 @@ def test_what_if_keeps_one_side_and_shades_the_difference(chromium: Page) -> Non
         counts = live.counts()
         assert counts["window"]["difference"] > 10 and counts["rate"]["difference"] > 10
         assert "A to B" in live.text("#summary")
+        names = "[...document.querySelectorAll('.stage-name')].map(name => name.textContent)"
+        assert live.run(names) == ["A: loss 0%", "B: loss 1%"]
         stages = "tcplabPlay.play.stage.stage.models"
         delays = f"String({stages}.map(run => run.shape.delay))"
         live.until(f"{delays} === '0.02,0.02'")

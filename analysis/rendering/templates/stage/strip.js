@@ -22,18 +22,19 @@ class StageStrip {
   constructor(model, onPick) {
     Object.assign(this, { model, dots: [], wide: 0, onPick });
     this.box = element("div", { className: "stage-strip" });
-    this.title = element("p", { className: "stage-name", textContent: model.label });
+    const name = model.title || model.label;
+    this.title = element("p", { className: "stage-name", textContent: name });
     this.canvas = element("canvas", {});
     this.canvas.setAttribute("role", "img");
     this.box.append(this.title, this.canvas);
-    this.title.hidden = !model.label;
+    this.title.hidden = !name;
     this.canvas.addEventListener("click", (event) => this.pick(event));
   }
 
   // Places of the parts, from the model's shape and the width: time is length.
   layout() {
     const isNarrow = this.wide < STRIP.narrow;
-    const [sender, receiver] = isNarrow ? [58, 74] : [104, 136];
+    const [sender, receiver] = isNarrow ? [66, 74] : [122, 136];
     const [left, right] = [sender, this.wide - receiver];
     const high = isNarrow ? STRIP.low : STRIP.high;
     const lanes = { data: high * 0.4, ack: high * 0.8 };
@@ -128,38 +129,36 @@ class StageStrip {
     pen.strokeRect(right + 5.5, 14.5, this.wide - right - 6, high - 30);
     pen.fillStyle = theme().ink;
     pen.textAlign = "left";
+    const apart = place.isNarrow ? 15 : 16;
     const write = (lines, x, wide) =>
-      lines.forEach((words, at) => fitted(pen, words, x, 28 + 16 * at, wide, at === 0));
+      lines.forEach((words, at) => fitted(pen, words, x, 28 + apart * at, wide, at === 0));
     write([nodes[0], ...this.senderLines(time, place)], 7, left - 18);
     const last = nodes[nodes.length - 1];
-    write([last, ...this.receiverLines(time)], right + 12, this.wide - right - 18);
+    write([last, ...this.receiverLines(time, place)], right + 12, this.wide - right - 18);
     this.drawHeld(pen, place, time);
   }
 
   senderLines(time, place) {
     const { model } = this;
-    const lines = [];
     const flows = model.flows || ["sender"];
-    flows.slice(0, 4).forEach((name, flow) => {
-      const window = model.window(flow, time);
-      const several = flows.length > 1 ? `${name} ` : place.isNarrow ? "" : "window ";
-      if (window !== null) lines.push(`${several}${Math.round(window / 1000)} kB`);
-      else if (flows.length > 1) lines.push(name);
-    });
-    if (flows.length === 1 && !place.isNarrow) {
-      lines.push(`unacked ${kilobytes(model.unacknowledged(0, time))}`);
+    const windows = flows.map((_name, flow) => model.window(flow, time));
+    const kilo = (window) => (window === null ? "–" : `${Math.round(window / 1000)} kB`);
+    if (flows.length > 1) {
+      const each = flows.slice(0, 4).map((name, flow) => `${name} ${kilo(windows[flow])}`);
+      return windows.some((window) => window !== null) ? ["windows", ...each] : flows.slice(0, 4);
     }
-    return lines;
+    const onTheWay = kilobytes(model.unacknowledged(0, time));
+    const own = windows[0] === null ? [] : inLines(place, "window", kilo(windows[0]));
+    return [...own, ...inLines(place, "not ACKed", onTheWay)];
   }
 
-  receiverLines(time) {
+  receiverLines(time, place) {
     const flows = this.model.flows || ["sender"];
     if (flows.length > 1) return [];
     const { wanted, held } = this.model.held(0, time);
     const above = held.reduce((sum, [low, high]) => sum + high - low, 0);
-    return above
-      ? [`wants ${kilobytes(wanted)}`, `holds ${kilobytes(above)}`]
-      : [`has ${kilobytes(wanted - 1)}`];
+    const whole = inLines(place, "in order", kilobytes(wanted - 1));
+    return above ? [...whole, ...inLines(place, "after a gap", kilobytes(above))] : whole;
   }
 
   // What the receiver holds above a gap, hatched; the gap is open.
@@ -167,7 +166,8 @@ class StageStrip {
     if ((this.model.flows || [0]).length > 1) return;
     const { wanted, held } = this.model.held(0, time);
     if (!held.length) return;
-    const [x, y, wide] = [place.right + 12, 78, this.wide - place.right - 24];
+    const [x, wide] = [place.right + 12, this.wide - place.right - 24];
+    const y = place.isNarrow ? place.high - 29 : 78;
     const most = held[held.length - 1][1] - wanted;
     const isTold = this.model.blocks.ack.length > 0;
     pen.strokeStyle = coloured(COLOURS.again);
@@ -349,6 +349,11 @@ function rateText(rate) {
 
 function kilobytes(count) {
   return `${count < 9950 ? (count / 1000).toFixed(1) : Math.round(count / 1000)} kB`;
+}
+
+// A narrow box has a line for the name and one for the value.
+function inLines(place, name, value) {
+  return place.isNarrow ? [name, value] : [`${name} ${value}`];
 }
 
 function fitted(pen, words, x, y, room, isBold = false) {

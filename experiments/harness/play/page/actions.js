@@ -43,7 +43,7 @@ function button(id, words, action) {
 }
 
 function sideButton(side, move) {
-  return button(`side-${side}`, `Move ${side}`, () => move(side));
+  return button(`side-${side}`, `Change ${side}`, () => move(side));
 }
 
 async function copy(button, text) {

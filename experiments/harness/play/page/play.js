@@ -40,7 +40,7 @@ class Play {
     this.stage = new LiveStage(at("stage"), this.board, offered.kinds);
     this.controls = new Controls(at("controls"), offered, (settings, isDragging) => {
       this.sides[this.moved] = settings;
-      this.stage.preview(settings, this.compared ? this.moved : "");
+      this.stage.preview(settings, this.compared ? this.moved : "", this.sides[this.other]);
       this.play(isDragging);
     });
     this.tour = new Tour(at("tour"), {
@@ -206,10 +206,7 @@ class Play {
   }
 
   ended(run, side) {
-    const other = this.runs[this.other];
-    const isBoth = this.compared && other && other.isWhole && side === this.moved;
-    const more = isBoth ? ` ${this.other} to ${this.moved}: ${comparison(other, run)}` : "";
-    if (side === this.moved) at("summary").textContent = summary(run) + more;
+    if (side === this.moved || this.compared) this.summarise();
     const busy = ["A", "B"].some((name) => this.runs[name] && !this.runs[name].isWhole);
     at("result").setAttribute("aria-busy", String(busy));
     if (side === this.moved) this.tour.finished(run.outcome.measures);
@@ -268,8 +265,11 @@ class Play {
   }
 
   summarise() {
-    const run = this.runs[this.moved];
-    if (run && run.isWhole && run.outcome.flows.length) at("summary").textContent = summary(run);
+    const [run, other] = [this.runs[this.moved], this.runs[this.other]];
+    if (!run || !run.isWhole || !run.outcome.flows.length) return;
+    const isBoth = this.compared && other && other.isWhole;
+    const more = isBoth ? ` ${this.other} to ${this.moved}: ${comparison(other, run)}` : "";
+    at("summary").textContent = summary(run) + more;
   }
 
   showSides() {

@@ -2,6 +2,7 @@
 
 import { Stage, StageModel } from "./plots.js";
 import { parsed } from "./values.js";
+import { sideTitle } from "./words.js";
 
 const NONE = new Float64Array(0);
 const EMPTY = {
@@ -28,23 +29,29 @@ export class LiveStage {
     if (this.shown === shown || !views.length) return;
     this.shown = shown;
     const isFirst = !this.stage.models.some((model) => model.count);
-    const several = views.length > 1;
-    this.stage.show(views.map(({ run, side }) => this.model(run, several ? side : "")));
+    const [first, last] = [views[0], views[views.length - 1]];
+    const models = views.map(({ run, side }) => {
+      if (first === last) return this.model(run, "");
+      const other = (run === first.run ? last : first).run.settings;
+      return this.model(run, side, sideTitle(side, run.settings, other));
+    });
+    this.stage.show(models);
     if (isFirst) this.stage.go(this.stage.firstRepair());
   }
 
   // Other settings at once: the geometry, without a packet that was not captured.
   // Of two sides the other keeps its packets.
-  preview(settings, side = "") {
+  preview(settings, side = "", other = settings) {
     this.shown = "";
-    const made = new StageModel({ ...EMPTY, ...this.common(settings, side) });
+    const title = side && sideTitle(side, settings, other);
+    const made = new StageModel({ ...EMPTY, ...this.common(settings, side, title) });
     const { models } = this.stage;
     const isPair = side && models.length > 1;
     this.stage.show(isPair ? models.with(side === "A" ? 0 : 1, made) : [made]);
   }
 
-  model(run, label) {
-    const common = this.common(run.settings, label);
+  model(run, label, title) {
+    const common = this.common(run.settings, label, title);
     const sent = run.isWhole && run.columns("sent");
     if (!sent) return new StageModel({ ...EMPTY, ...common });
     const sampled = run.rows("samples");
@@ -55,9 +62,9 @@ export class LiveStage {
     return new StageModel({ ...common, data: sent, acks, blocks, samples });
   }
 
-  common(settings, label) {
+  common(settings, label, title) {
     const flows = settings.flows.split("+").map((text) => text.split("@")[0]);
-    return { label, kinds: this.kinds, flows, shape: shapeOf(settings) };
+    return { label, title, kinds: this.kinds, flows, shape: shapeOf(settings) };
   }
 }
 

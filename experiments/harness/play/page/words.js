@@ -22,7 +22,7 @@ export function summary(run) {
     `round trip ${perFlow(run, "mean_rtt_ms", "ms")}`,
     `${rounded(measures.retransmitted)} segments sent again`,
   ];
-  if (several) parts.push(`fairness ${rounded(measures.fairness)}`);
+  if (several) parts.push(`Jain's fairness index ${rounded(measures.fairness)}`);
   const warning = verdict === "good" ? "" : ` Not to be used: ${verdict}`;
   return `${parts.join("; ")}.${warning}`;
 }
@@ -34,15 +34,24 @@ export function comparison(kept, moved) {
   return `throughput ${change("goodput", "Mbit/s")}, round trip ${change("rtt", "ms")}.`;
 }
 
+// A side's name with its settings that the other side has not.
+export function sideTitle(side, settings, other) {
+  const names = Object.keys(settings).filter((name) => settings[name] !== other[name]);
+  const parts = names.map((name) => `${NAMES[name] || name} ${settings[name]}`);
+  return parts.length ? `${side}: ${parts.join(", ")}` : `${side}: the same settings`;
+}
+
+const NAMES = { bw: "rate", flows: "congestion control" };
+const PHASES = { guest: "start", traffic: "sending", reading: "reading packets" };
+
 export function latency(run) {
-  const parts = [];
-  if (run.times.samples) parts.push(`first samples after ${Math.round(run.times.samples)} ms`);
-  const isPlayed = run.times.samples && run.times.whole;
-  if (isPlayed) parts.push(`all after ${Math.round(run.times.whole)} ms`);
+  const { samples, whole } = run.times;
+  if (!samples) return "";
   const phases = run.outcome ? Object.entries(run.outcome.phases) : [];
-  const times = phases.map(([name, seconds]) => `${name} ${Math.round(1000 * seconds)}`);
-  if (times.length) parts.push(`of these: ${times.join(", ")}`);
-  return parts.join("; ");
+  const times = phases.map(([name, seconds]) => `${PHASES[name]} ${Math.round(1000 * seconds)} ms`);
+  const all = whole ? `, all after ${Math.round(whole)} ms` : "";
+  const first = `First samples after ${Math.round(samples)} ms`;
+  return `${first}${all}${times.length ? ` (${times.join(", ")})` : ""}.`;
 }
 
 export function moment(seconds) {
