@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from topologies.foundation.errors import TcplabError, is_disk_full
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 
 Content = bytes | Iterator[bytes]
@@ -54,6 +57,13 @@ def _remedy(error: OSError, command: str) -> str:
 def render(name: str, context: dict[str, Any]) -> str:
     """Everything from files is untrusted: HTML is escaped by Jinja, Markdown by `_markdown`."""
     return _environment(is_html=name.endswith(".html")).get_template(name).render(context)
+
+
+def with_code(text: str) -> Markup:
+    """Return `text` as HTML for an element, with names between back-ticks as code."""
+    from markupsafe import Markup
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text, quote=False)))
 
 
 def load(name: str) -> None:

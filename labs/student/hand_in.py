@@ -108,18 +108,24 @@ def _question(assignment: Assignment, question: Question, answers: Answers) -> I
         for problem in _problems(assignment, question, answers):
             yield LabFinding(question.id, problem)
         if given and question.kind == "forecast":
-            here = _value_here(assignment, question, given[0])
-            text = f"on your network of run {question.run} it gives {here:.4g} {question.unit}"
-            yield LabFinding(question.id, text, False)
+            yield _rule(assignment, question, given[0])
     except (ValueError, UsageError) as error:
         yield LabFinding(question.id, str(error))
 
 
-def _value_here(assignment: Assignment, question: Question, given: str) -> float:
-    """Return a rule's value on the student's network, which shows a wrong unit."""
+def _rule(assignment: Assignment, question: Question, given: str) -> LabFinding:
+    """Find a rule's value on the student's network, which shows a wrong unit.
+
+    Raises UsageError if it has none there, or on a network of self-study.
+    """
+    rule = read_rule(given)
+    for network in hidden_networks(assignment.lab, question, SELF_STUDY):
+        rule.value(network.variables)
     run = next(run for run in assignment.lab.runs if run.name == question.run)
     combination = combination_of(run, assignment.variant, own_parts(assignment))
-    return read_rule(given).value(HiddenNetwork((), combination, 0).variables)
+    here = rule.value(HiddenNetwork((), combination, 0).variables)
+    text = f"on your network of run {run.name} it gives {here:.4g} {question.unit}"
+    return LabFinding(question.id, text, False)
 
 
 def _problems(assignment: Assignment, question: Question, answers: Answers) -> Iterator[str]:
@@ -132,10 +138,6 @@ def _problems(assignment: Assignment, question: Question, answers: Answers) -> I
         chosen_in(assignment.lab, run, answers)
     elif question.kind == "evidence":
         parse_frame(given[0])
-    elif question.kind == "forecast":
-        rule = read_rule(given[0])
-        for network in hidden_networks(assignment.lab, question, SELF_STUDY):
-            rule.value(network.variables)
     elif question.kind == "number":
         unit, number = unit_named(question.unit), parse_number(given[0])
         value = number.within(unit)

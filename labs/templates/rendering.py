@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -24,11 +23,10 @@ from jinja2 import (
     StrictUndefined,
 )
 from markdown_it import MarkdownIt
-from markupsafe import Markup
-from markupsafe import escape as markup_escape
 
 import labs
 from analysis import rendering
+from analysis.rendering.page_files import with_code
 from labs.definition.catalogue import folder_of, names
 
 _FRAME = PackageLoader(rendering.__name__)
@@ -50,7 +48,7 @@ def _environment_of(known: tuple[str, ...]) -> Environment:
         lstrip_blocks=True,
         autoescape=lambda name: bool(name and name.endswith(".html")),
     )
-    environment.filters |= {"number": _number, "xml": escape, "code": _code}
+    environment.filters |= {"number": _number, "xml": escape, "code": with_code}
     return environment
 
 
@@ -76,11 +74,6 @@ def markdown_page(title: str, text: str, language: str, pictures: Mapping[str, s
         data = base64.b64encode(svg.encode()).decode()
         body = body.replace(f'src="{path}"', f'src="data:image/svg+xml;base64,{data}"')
     return render("text.html", {"title": title, "body": body, "language": language})
-
-
-def _code(text: str) -> Markup:
-    """Return a sentence of a lab with names between back-ticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(markup_escape(text))))
 
 
 def _number(value: float | None) -> str:

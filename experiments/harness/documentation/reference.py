@@ -12,7 +12,6 @@ import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cache
-from html import escape
 from typing import Any
 
 import click
@@ -22,6 +21,7 @@ import testbed
 from analysis.flows.columns import INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 from analysis.measures.evidence import EVENTS
 from analysis.measures.metrics import columns, measures, terms
+from analysis.rendering.page_files import with_code
 from experiments.harness.definition.catalogue import Experiment, catalogue
 from experiments.spec import Condition, ExperimentSpec, Flow, Headline, Proof, Subject
 from experiments.traffic import TRAFFIC
@@ -116,7 +116,7 @@ def _environment() -> Environment:
 
 def cell(text: str) -> str:
     """Return the text on one line, without meaning for Markdown except that of `code`."""
-    plain = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(" ".join(text.split()), quote=False))
+    plain = with_code(" ".join(text.split()))
     return re.sub(r"[|*\[\]_]", lambda sign: f"&#{ord(sign[0])};", plain)
 
 
