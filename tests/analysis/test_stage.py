@@ -37,6 +37,7 @@ def staged(page: Page, run: Path) -> None:
     page.complaints.clear()
     page.open(run / "report.html")
     page.run("tcplabGraphs.staged.then(() => null)")
+    page.settle()
 
 
 def test_one_fifo_has_places_and_several_queues_have_none() -> None:
