@@ -50,11 +50,20 @@ def unread(_connection: int, _forward: bool) -> None:
 
 
 def segments_of(cells: Iterable[Sequence[Any]]) -> Segments:
-    """Return the segments of a capture from its columns COLUMNS."""
-    found = defaultdict[tuple[int, bool], list[SegmentRow]](list)
-    for connection, forward, *row in zip(*cells, strict=True):
-        found[connection, forward].append(SegmentRow(*row))
-    return lambda connection, forward: found[connection, forward]
+    """Return the segments of a capture from its columns COLUMNS.
+
+    Rows are made of those that are asked for only.
+    """
+    connections, forwards, *columns = cells
+    found = defaultdict[tuple[int, bool], list[int]](list)
+    for place, way in enumerate(zip(connections, forwards, strict=True)):
+        found[way].append(place)
+
+    def of(connection: int, forward: bool) -> list[SegmentRow]:
+        chosen = [map(column.__getitem__, found[connection, forward]) for column in columns]
+        return [*map(SegmentRow._make, zip(*chosen, strict=True))]
+
+    return of
 
 
 class OfferedSegment(NamedTuple):
