@@ -37,6 +37,23 @@ class VisibleFolders:
     def for_guest(self) -> HostFolders:
         return HostFolders(tuple(self.sources), self.written, self.links)
 
+    def require(self, program: Path) -> None:
+        """Raise UsageError if programs do not see a program of this computer.
+
+        A virtual environment links to the folder of its interpreter, which they must see too.
+        """
+        if not program.is_absolute() or not program.exists():
+            return
+        files = dict.fromkeys((program.parent.resolve() / program.name, program.resolve()))
+        hidden = [file for file in files if not any(map(file.is_relative_to, self.sources))]
+        if hidden:
+            folders = [str(file.parents[file.parent.name == "bin"]) for file in hidden]
+            raise UsageError(
+                f"Hosts do not see {hidden[0]}.",
+                f"Name {' and '.join(folders)}: by --folder of exec, --tcplab-folder of pytest, or"
+                " `folders` in Python.",
+            )
+
 
 OF_IMAGE = HostFolders(
     ("/usr", "/etc"), ("/etc",), tuple((link, f"usr{link}") for link in _LINKS), of_image=True

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.capture import HostCapture
+from experiments.programs.folders import VisibleFolders
 from experiments.programs.link import NetworkLink, channel, during
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
 from testbed.jobs.following import CONSOLE, usage_of
@@ -58,9 +59,12 @@ class Host:
     ) -> Program:
         """Start a program; with `port` return when something listens there.
 
-        `user` is a user's and a group's number. Raises ProgramFailed if the port stays closed.
+        `user` is a user's and a group's number. Raises ProgramFailed if the port stays closed, and
+        UsageError for a program of this computer that hosts do not see.
         """
         words = tuple(map(str, argv))
+        if self.network.folders and words:
+            self.network.folders.require(Path(words[0]))
         program = Program(self.network, len(self.network.programs), self.name, words)
         # Before the order: a short program has ended when the guest rests again.
         self.network.programs[program.number] = program
@@ -147,7 +151,8 @@ class Host:
 class Network:
     """A running network. `out` has the captures as soon as they were asked for, and at the end.
 
-    `patience` are wall seconds that an order may take; `python` runs functions in hosts.
+    `patience` are wall seconds that an order may take; `python` runs functions in hosts. `folders`
+    of this computer are what hosts see, or None if they see another system.
     """
 
     running: RunningGuest
@@ -158,6 +163,7 @@ class Network:
     environment: dict[str, str]
     patience: float
     python: str
+    folders: VisibleFolders | None
     computing: bool = False
     now_ns: int = 0
     begun_ns: int = 0

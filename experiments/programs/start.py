@@ -113,7 +113,7 @@ def _running(
     topology: TopologySpec, seed: int, out: Path, options: NetworkOptions
 ) -> Iterator[Network]:
     project, sources = Path(options.project).resolve(), dict[str, Path]()
-    seen = OF_IMAGE
+    seen, folders = OF_IMAGE, None
     if not options.image:
         folders = folders_for(project, map(Path, options.folders), options.root)
         seen, sources = folders.for_guest, dict(folders.sources)
@@ -138,7 +138,8 @@ def _running(
             foreign = options.root or options.image
             known = (topology, seed, out, project, environment(foreign), options.patience)
             python = _ANY_PYTHON if foreign else sys.executable
-            yield Network(running, *known, python, computing=options.cpu == "host")
+            own = None if foreign else folders
+            yield Network(running, *known, python, own, computing=options.cpu == "host")
 
 
 def _lab(kernel: str) -> Lab:

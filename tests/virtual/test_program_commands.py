@@ -97,11 +97,11 @@ def test_a_program_that_hosts_do_not_see_is_named_with_its_folder(
     for place in (file, file.parent, file.parent.parent):
         place.chmod(0o755)
     done = tcplab(project, "exec", "--", str(file))
-    assert done.returncode == 127 and f"add --folder {tmp_path}/elsewhere." in done.stderr
+    assert done.returncode == 2 and f"do not see {file}. Name {tmp_path}/elsewhere" in done.stderr
     seen = tcplab(project, "exec", "--folder", f"{tmp_path}/elsewhere", "--", str(file))
     assert (seen.returncode, seen.stdout) == (0, "hello\n"), seen.stderr
     linked = tmp_path / "environment/bin/tool"
     linked.parent.mkdir(parents=True)
     linked.symlink_to(file)
-    both = tcplab(project, "exec", "--", str(linked))
-    assert f"add --folder {tmp_path}/environment --folder {tmp_path}/elsewhere." in both.stderr
+    both = tcplab(project, "exec", "--server", str(linked), "--", "true")
+    assert f"Name {tmp_path}/environment and {tmp_path}/elsewhere: by --folder" in both.stderr

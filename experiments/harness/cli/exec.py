@@ -17,7 +17,6 @@ import click
 from experiments.harness.cli.options import FOLDER, kernel_option, link_options
 from experiments.harness.running.store import require_writable
 from experiments.programs.capture import write_page
-from experiments.programs.folders import folders_for
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import CLOCK, NetworkOptions, started
@@ -29,7 +28,7 @@ from topologies.two_hosts import two_hosts
 
 _OUT = Path(".tcplab/exec")
 _SERVER_STARTS = "30s"
-_TIMED_OUT, _NOT_FOUND = 124, 127  # as timeout(1) and sh(1)
+_TIMED_OUT = 124  # as timeout(1)
 
 
 @dataclass(frozen=True)
@@ -136,8 +135,6 @@ def execute(
     click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
     if reason:
         click.echo(f"tcplab: this run is not repeatable: {reason}.", err=True)
-    if status == _NOT_FOUND and (hint := _unseen(Path(command[0]), options)):
-        click.echo(f"tcplab: {hint}", err=True)
     if opens:
         _open(out, shlex.join(command))
     sys.exit(status)
@@ -168,20 +165,6 @@ def _carried_out(
     except ProgramFailed as error:
         click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
     return _TIMED_OUT if program.status is None else program.status
-
-
-def _unseen(program: Path, options: NetworkOptions) -> str:
-    """Return how hosts would see a program that only this computer has; empty without one.
-
-    A virtual environment links to the folder of its interpreter, which hosts must see too.
-    """
-    if not program.is_absolute() or not program.exists():
-        return ""
-    seen = folders_for(Path.cwd(), map(Path, options.folders), options.root).sources
-    files = dict.fromkeys((program.parent.resolve() / program.name, program.resolve()))
-    hidden = [file for file in files if not any(map(file.is_relative_to, seen))]
-    folders = " ".join(f"--folder {file.parents[file.parent.name == 'bin']}" for file in hidden)
-    return f"Hosts do not see {hidden[0]}: add {folders}." if hidden else ""
 
 
 def _printer(program: Program) -> Callable[[], None]:
