@@ -26,6 +26,7 @@ from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
 from analysis.reporting.packets import waiting
 from analysis.reporting.run_stage import run_stage
+from analysis.reporting.setting_words import setting_words
 from analysis.reporting.studies import ReportOf, StudyReport, plain
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
@@ -236,6 +237,7 @@ def _context(report: RunReport) -> dict[str, Any]:
         "groups": [group for group in groups if group is not claim_group],
         "graphs": board_data([*every.values()]),
         "identity": run.manifest.id or run.path.name,
+        "settings": setting_words(run.parameters),
         "command": repeat_command(run),
         "first": first,
         "packet_pages": [

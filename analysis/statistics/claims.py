@@ -122,7 +122,7 @@ def judge_direction(
 
 def judge_equal(question: str, compared: ComparedSamples, margin: float) -> ClaimVerdict:
     """The verdict on the claim that the samples are the same but for `margin`, a share of 1."""
-    alike = f"the same {compared.names[0]} and {compared.names[1]} but for {100 * margin:g} %"
+    alike = f"the same {compared.names[0]} and {compared.names[1]}, within {100 * margin:g} %"
     claim, pair = f"{compared.what} is {alike}", compared.paired
     if pair and pair.copies:
         return _of_copies(question, claim, pair, compared.unit)

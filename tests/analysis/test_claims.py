@@ -129,7 +129,7 @@ def test_the_margin_of_differences_is_a_share_of_the_usual_value() -> None:
 
 def test_a_claim_of_equality_names_its_margin_and_a_difference_has_a_unit() -> None:
     verdict = judge_equal("Is it?", compared(1.001), 0.05)
-    assert verdict.claim == "the rate is the same with new and with old but for 5 %"
+    assert verdict.claim == "the rate is the same with new and with old, within 5 %"
     assert " times as large (6 repetitions, 95 % interval " in verdict.sentence
     without = ComparedSamples("the rate", "kbit/s", ("a", "b"), ((0.0, *SIX), (1.0, *SIX)))
     assert "as large" not in judge_equal("Is it?", without, 0.05).sentence

@@ -19,6 +19,7 @@ from analysis.pages.terminal import Terminal, text_table
 from analysis.records.json_reader import Problems, printable
 from analysis.records.published_row import checked_row
 from analysis.rendering import page_files
+from analysis.reporting.setting_words import setting_words
 from analysis.reporting.studies import ReportOf, plain
 from analysis.reporting.sweeps import SweepEffect, SweepStudy, made_of
 from analysis.reporting.tables import Listing
@@ -164,6 +165,7 @@ def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
         "groups": drawn,
         "graphs": board_data(drawn),
         "identity": facts.id or sweep.path.name,
+        "settings": setting_words(sweep.parameters),
         "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
         "has_places": any(comparison.where for comparison in report.comparisons[:MOST_ROWS]),
         "cells": cells[:MOST_ROWS],
