@@ -24,7 +24,7 @@ CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
 NO_CHROMIUM = "no Chromium here: sudo apt-get install chromium"
-LIMIT = 60
+LIMIT = 300
 """Seconds after which an answer is taken to never come."""
 
 

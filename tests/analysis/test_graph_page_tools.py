@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM),
 ]
-LIMIT = 60
+LIMIT = 300
 """Seconds after which a download is taken to never come."""
 
 

@@ -26,7 +26,7 @@ from tests.tools import made_captures
 from topologies.foundation.errors import TcplabError
 
 CAPTURE = SAMPLE / "raw" / "seed-5" / "sack_on" / "h1-eth0.pcap"
-LIMIT = 120
+LIMIT = 300
 """Seconds after which what is waited for is taken to never come."""
 Started = Callable[..., "subprocess.Popen[str]"]
 

@@ -90,7 +90,7 @@ def shown(page: str, tmp_path: Path, script: str = "") -> tuple[str, str]:
     ]
     environment = os.environ | {"HOME": str(tmp_path)}
     browser = subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=120, env=environment
+        command, capture_output=True, text=True, check=False, timeout=300, env=environment
     )
     return browser.stdout, browser.stderr
 

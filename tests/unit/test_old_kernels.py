@@ -19,7 +19,7 @@ from testbed.guest.programs import wait_until_ended
 from testbed.jobs.archive import job_archive
 from topologies.foundation.errors import TcplabError
 
-HANGS = 60.0  # seconds
+HANGS = 300.0  # seconds
 
 
 @pytest.fixture

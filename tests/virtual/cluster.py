@@ -170,8 +170,8 @@ class Tunnels:
 
 def _wait_for_all(address: str, workers: int) -> None:
     """Which of them comes first depends on the machine's load, and is not what is tested."""
-    with Client(address, timeout=60, security=security()) as client:
-        client.wait_for_workers(workers, timeout=60)
+    with Client(address, timeout=300, security=security()) as client:
+        client.wait_for_workers(workers, timeout=300)
 
 
 def _worker(

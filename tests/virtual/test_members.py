@@ -36,7 +36,7 @@ from testbed.lab.ready import Lab
 from topologies.foundation.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120  # seconds until a member that does not end is taken for one that hangs
+PATIENCE = 300  # seconds until a member that does not end is taken for one that hangs
 SCHEDULER_IS_UP, WORKER_IS_UP = "Scheduler at:", "Registered to:"
 
 
