@@ -29,6 +29,21 @@ class Drawn:
     kind: type[Quantity]
     default: str
     meaning: str
+    least: str = ""
+    most: str = ""
+
+    def checked(self, name: str, text: str) -> None:
+        """Raise UsageError for bounds of a value that are out of order or out of range."""
+        low, dots, high = text.partition("..")
+        values = [low, high] if dots else [text.rpartition(":")[2]]
+        amounts = [self.kind.parse(value).base for value in values]
+        if amounts != sorted(amounts):
+            raise UsageError(f"{name} has no values from {text}.", f"Write {name}={high}..{low}.")
+        least = self.kind.parse(self.least).base if self.least else 1
+        most = self.kind.parse(self.most).base if self.most else amounts[-1]
+        if not least <= amounts[0] <= amounts[-1] <= most:
+            ends = f" from {self.kind(least)}" + f" to {self.most}" * bool(self.most)
+            raise UsageError(f"A value of {text} is not possible for {name}.", f"Choose one{ends}.")
 
     def of(self, text: str, source: random.Random) -> int:
         """Return a drawn amount in base units. Raises UsageError."""
@@ -94,7 +109,7 @@ class Draws:
 _SIZE = Drawn(Size, "exp:100kB", "Bytes to the receiver.")
 _ANSWER = Drawn(Size, "100B", "Bytes of the answer.")
 _INTERVAL = Drawn(Duration, "20ms", "Time between two datagrams.")
-_PAYLOAD = Drawn(Size, "160B", "Bytes of a datagram.")
+_PAYLOAD = Drawn(Size, "160B", "Bytes of a datagram.", most="65507B")
 
 
 class Requests(Traffic):
@@ -120,7 +135,7 @@ class Users(Traffic):
         "users": Drawn(Count, "1", "Users, each with a connection."),
         "size": _SIZE,
         "answer": _ANSWER,
-        "think": Drawn(Duration, "exp:500ms", "Time between an answer and the next request."),
+        "think": Drawn(Duration, "exp:500ms", "Time between an answer and the next request.", "0s"),
         "requests": Drawn(Count, "100", "Requests of a user, if the time suffices."),
     }
 
@@ -167,7 +182,7 @@ class OnOff(Traffic):
     parameters: ClassVar = {
         "rate": Drawn(Rate, "5mbit", "Rate of a burst."),
         "on": Drawn(Duration, "exp:1s", "Length of a burst."),
-        "off": Drawn(Duration, "exp:1s", "Length of a rest."),
+        "off": Drawn(Duration, "exp:1s", "Length of a rest.", "0s"),
     }
 
     def exchanges(self, draw: Draws, length: int) -> Iterator[Exchange]:
@@ -200,7 +215,7 @@ class Ping(Call):
     name, title = "ping", "a probe of the round trip, over UDP"
     parameters: ClassVar = {
         "interval": Drawn(Duration, "100ms", "Time between two probes."),
-        "size": Drawn(Size, "64B", "Bytes of a probe."),
+        "size": Drawn(Size, "64B", "Bytes of a probe.", most="65507B"),
         "deadline": Drawn(Duration, "10s", "Delay after which a probe counts as late."),
     }
 
@@ -227,6 +242,7 @@ def planned(flow: Flow, seed_name: str) -> tuple[Exchange, ...]:
         named(f"Traffic {word} has no parameter", name, kind.parameters)
         if not equals:
             raise UsageError(f"Traffic {word}: {name} has no value.", f"Write {name}=VALUE.")
+        kind.parameters[name].checked(name, value)
         values[name] = value
     found = []
     for each in kind.exchanges(Draws(kind, values, random.Random(seed_name)), flow.duration.base):

@@ -132,17 +132,6 @@ def test_a_plain_run_knows_nothing_of_sweeps() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "sack", "--bw", "2mbti"], "is not a rate"),
-        (["run", "sack", "--delay", "40"], "is not a duration"),
-        (["run", "sack", "--loss", "101%"], "loss of 101%"),
-        (["run", "sack", "--jitter", "50ms"], "jitter of 50ms is above the delay"),
-        (["run", "sack", "--queue", "0"], "queue of 0"),
-        (["run", "sack", "--duration", "0s"], "flow of 0s"),
-        (["run", "sack", "--window", "1"], "window of 1B"),
-        (["run", "sack", "--colour", "red"], "No such option"),
-        (["run", "sack", "--repeat", "0"], "--repeat"),
-        (["run", "sack", "--seed", "-1"], "--seed"),
-        (["run", "nonesuch"], "There are: "),
         (["sweep-it"], "No such command"),
         (["kernel", "liste"], "Did you mean 'list'?"),
         (["runs", "nonesuch"], "There are gc, list, show."),

@@ -352,3 +352,10 @@ def test_a_mapping_takes_plain_values() -> None:
 def test_a_run_takes_one_value() -> None:
     with pytest.raises(UsageError, match="tcplab sweep"):
         single(find("sack"), ["loss=1%,2%"])
+
+
+def test_words_and_numbers_of_a_spec_can_be_set() -> None:
+    settings = ("flows.0.ecn=off,classic", "flows.0.port=5002", "topology.segmentation=off")
+    specs = [each.spec for each in plan(sweep("sack", *settings)).combinations]
+    assert [spec.flows[0].ecn for spec in specs] == ["off", "classic"]
+    assert {(spec.flows[0].port, spec.topology.segmentation) for spec in specs} == {(5002, "off")}

@@ -71,6 +71,12 @@ def options_from(context: click.Context, named: Experiment) -> RunOptions:
         for name, value in words.items()
         if context.get_parameter_source(name) != ParameterSource.DEFAULT
     }
+    for name in typed:
+        if any(
+            text.partition("=")[0].strip().replace("-", "_") == name for text in common["settings"]
+        ):
+            option = name.replace("_", "-")
+            raise UsageError(f"{option} is set twice.", f"Leave out --{option} or --set {option}.")
     parameters = named.parameters()(**{**words, **form, **typed})
     return RunOptions(
         named,

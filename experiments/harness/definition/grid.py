@@ -142,13 +142,13 @@ def _meant(named: Experiment, name: str) -> tuple[type, str]:
     if name.startswith(link.PREFIX):
         return link.meant(name)
     try:
-        kind: type = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
+        kind = kind_at(ExperimentSpec, name.split(".")) if "." in name else type(None)
     except UsageError as error:
-        raise UsageError(
-            f"{named.name} has no field {name}: {error.problem}", "See its spec: --dry-run."
-        ) from None
-    if kind in _COLUMNS or kind is str:
+        raise UsageError(f"{named.name}: {error.problem}", "See its spec: --dry-run.") from None
+    if kind in _COLUMNS:
         return kind, "Field of the spec."
+    if kind in (str, int) or typing.get_origin(kind) is typing.Literal:
+        return str, "Field of the spec."
     raise UsageError(
         f"{named.name} has no parameter '{name[:60]}' to set.",
         f"Its parameters are {', '.join(fields)}; or name a field of its spec, such as "
@@ -254,9 +254,27 @@ def with_field(spec: ExperimentSpec, name: str, value: str) -> ExperimentSpec:
         if draw := _DRAWN.fullmatch(value):
             data = _with_draw(data, name, draw)
         else:
-            data = replaced(data, name.split("."), value)
+            data = _replaced(data, name, value)
     changed: ExperimentSpec = from_data(ExperimentSpec, data)
     return changed
+
+
+_LARGEST = 65535
+"""The largest port: ports are the whole numbers of a spec."""
+
+
+def _replaced(data: Any, name: str, value: str) -> Any:
+    """Return the data of a spec with a field that is a quantity, a word or a number."""
+    kind = kind_at(ExperimentSpec, name.split("."))
+    words = [word for word in typing.get_args(kind) if word]
+    if words and value not in words:
+        raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose from {', '.join(words)}.")
+    if kind is int and not (value.isdecimal() and 0 < int(value) <= _LARGEST):
+        raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose one from 1 to {_LARGEST}.")
+    try:
+        return replaced(data, name.split("."), int(value) if kind is int else value)
+    except UsageError as error:
+        raise UsageError(error.problem, "See the fields: --dry-run.") from None
 
 
 def _with_draw(data: Any, name: str, draw: re.Match[str]) -> Any:

@@ -92,6 +92,8 @@ def _changed(
     kept = dict(channel.settings) if managed.name == channel.discipline else {}
     own_given = {_own(name, managed): value for name, value in given.items()}
     wanted = {name: value for name, value in own_given.items() if name in names or not lenient}
+    for name in wanted:
+        _require_parameter(managed, name)
     return replace(channel, **own, settings=tuple((kept | wanted).items()))
 
 
@@ -128,4 +130,14 @@ def _refuse_if_none_has(field: str, managed: Iterable[Discipline]) -> None:
         if any(parameter.name == _own(field, each) for parameter in each.parameters):
             return
     for each in managed:
-        each.parameter(_own(field, each))
+        _require_parameter(each, _own(field, each))
+
+
+def _require_parameter(managed: Discipline, name: str) -> None:
+    """Raise UsageError for a parameter that the discipline lacks."""
+    if not managed.parameters:
+        raise UsageError(
+            f"{managed.name} has no parameter '{name[:40]}'.",
+            "Set a discipline with parameters too, such as --set link.discipline=fq_codel.",
+        )
+    managed.parameter(name)
