@@ -1,6 +1,6 @@
 """Two captures of one flow, matched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +17,8 @@ from analysis.tabular.table import ColumnTable
 
 MOST = 15
 """Connections that the terminal shows."""
+_APART = 10**6
+"""Nanoseconds by which least delays of both directions differ without a doubt of the clocks."""
 
 
 def rows(connections: tuple[MatchedConnection, ...]) -> ColumnTable:
@@ -111,11 +113,31 @@ def _clocks(connections: tuple[MatchedConnection, ...]) -> str:
             f"Note: the clocks drift: the second capture's gains {_rate(drift)} on the first's, by"
             f" which delays are wrong by up to {most}. --align-clocks takes it out."
         )
-    ways = (way for each in connections for way in (each.forward, each.back))
-    if min((summary(way).delay_least or 0 for way in ways), default=0) < 0:
+    return _unaligned(*(_least(ways) for ways in zip(*map(_ways, connections), strict=True)))
+
+
+def _ways(connection: MatchedConnection) -> tuple[DirectionMatch, DirectionMatch]:
+    return connection.forward, connection.back
+
+
+def _least(ways: Iterable[DirectionMatch]) -> int:
+    """Return the least delay of ways in one direction, 0 if none is known."""
+    return min(
+        (found for way in ways if (found := summary(way).delay_least) is not None), default=0
+    )
+
+
+def _unaligned(ahead: int, back: int) -> str:
+    if min(ahead, back) < 0:
         return (
             "Negative delays: the clocks differ. --align-clocks takes the two directions' least"
             " delays as equal."
+        )
+    if abs(ahead - back) > max(_APART, (ahead + back) // 10):
+        differ, half = map(short_numbers.milliseconds, (abs(ahead - back), abs(ahead - back) // 2))
+        return (
+            f"Note: the least delays of the two directions differ by {differ}: the clocks are"
+            f" {half} apart, or the path is longer one way. --align-clocks takes them as equal."
         )
     return "Delays are by the two captures' own clocks; --align-clocks takes a difference out."
 

@@ -91,3 +91,13 @@ def test_analyze_warns_of_a_drift_and_takes_it_out(tmp_path: Path) -> None:
     assert "Note: the clocks drift: the second capture's gains 2,00" in output
     aligned = " ".join(analyze("--match", *files, "--align-clocks").output.split())
     assert "which was taken out too" in aligned and "Delay least 20" in aligned
+
+
+@pytest.mark.parametrize("offset", [0.015, -0.015])
+def test_analyze_warns_of_clocks_whose_difference_makes_no_delay_negative(
+    tmp_path: Path, offset: float
+) -> None:
+    apart = " ".join(analyze("--match", *both_ends(tmp_path, offset=offset)).output.split())
+    assert "two directions differ by 30" in apart and "the clocks are 15" in apart
+    alike = " ".join(analyze("--match", *both_ends(tmp_path)).output.split())
+    assert "Delays are by the two captures' own clocks" in alike
