@@ -88,7 +88,7 @@ def sent_columns(trips: ColumnTable, far: ColumnTable) -> Columns:
 
 
 def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
-    """Return the ACKs, and their SACK blocks: the place of the ACK, and the edges."""
+    """Return ACKs with the window they offer, and SACK blocks: the ACK's place, and the edges."""
     rows = trips.rows(trips["acknowledgement"].is_known)
     sacks = rows.lists("sacks")
     edges = sacks.values.astype(np.int64).reshape(-1, 2)
@@ -96,6 +96,7 @@ def ack_columns(trips: ColumnTable) -> tuple[Columns, Columns]:
         "sent": rows["time"].values,
         "arrived": _arrived(rows),
         "acknowledgement": rows.whole("acknowledgement"),
+        "window": rows.whole("window"),
         "flow": rows[FLOW].values.astype(np.int64),
     }
     blocks = {

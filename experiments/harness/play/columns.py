@@ -30,7 +30,7 @@ _PROBE = next(number for number, (kind, _) in enumerate(KINDS) if kind == "tlp")
 _NANO = 1e9
 _USED = (
     *("number", "time", "connection", "forward", "sequence", "acknowledgement", "payload"),
-    *("flags", "sacks", "timestamp", "echo", "ip_id", "kind", "ecn"),
+    *("flags", "sacks", "timestamp", "echo", "ip_id", "kind", "ecn", "window"),
 )
 
 
@@ -189,7 +189,7 @@ def _stage(outward: ColumnTable, answers: ColumnTable, far: ColumnTable) -> Iter
 _STAGE: dict[str, Any] = {
     **dict.fromkeys(("sent", "arrived", "sequence", "acknowledgement"), np.float64),
     **dict.fromkeys(("left", "right"), np.float64),
-    **dict.fromkeys(("length", "ack"), np.int32),
+    **dict.fromkeys(("length", "ack", "window"), np.int32),
     **dict.fromkeys(("kind", "flow", "marked"), np.uint8),
 }
 

@@ -2,7 +2,8 @@
 //
 //   {label, shape, data, acks, blocks, samples, kinds, flows}: columns as arrays;
 //   data    sent, arrived (-1: never), sequence, length, kind, flow, marked
-//   acks    sent, arrived, acknowledgement, flow; blocks: ack (place), left, right
+//   acks    sent, arrived, acknowledgement, flow, window (bytes, if known)
+//   blocks  ack (place), left, right
 //   samples time, window (bytes), flow; shape: nodes, delay, rate, queue, loss, drawn
 //   callFlow, if there is one: the flow of a call's datagrams
 
@@ -21,10 +22,12 @@ class StageModel {
     this.ackArrived = arrivalsOf(this.acks);
     this.longest = longestTrip(this.data.sent, this.arrived);
     this.longestAck = longestTrip(this.acks.sent, this.ackArrived);
-    this.fall = Math.max(0.004, FALLING * (this.longest + this.longestAck));
+    this.trip = this.longest + this.longestAck; // the longest round trip
+    this.fall = Math.max(0.004, FALLING * this.trip);
     this.queueTimes();
     this.acksAtSender();
     this.sentUpTo = highestEnds(this.data);
+    this.segment = this.data.length.reduce((most, each) => Math.max(most, each), 0);
     this.blocksOf = Map.groupBy(this.blocks.ack.keys(), (row) => this.blocks.ack[row]);
     this.received = new Map(); // by flow, made when asked for
     this.moments = momentsOf(this);
@@ -128,16 +131,15 @@ class StageModel {
     for (let at = lowerBound(this.heardAt, time + 1e-9) - 1; at >= 0; at -= 1) {
       if (this.acks.flow[this.heard[at]] !== flow) continue;
       highest = Math.max(highest, this.acks.acknowledgement[this.heard[at]]);
-      if (this.heardAt[at] < time - this.longest - this.longestAck) break;
+      if (this.heardAt[at] < time - this.trip) break;
     }
     return highest;
   }
 
   // The bytes of a flow that are sent and not acknowledged: with each packet and ACK another number.
   unacknowledged(flow, time) {
-    let at = lowerBound(this.data.sent, time + 1e-9) - 1;
-    while (at >= 0 && this.data.flow[at] !== flow) at -= 1;
-    return at < 0 ? 0 : Math.max(0, this.sentUpTo[at] - this.acknowledged(flow, time));
+    const at = this.newestSent(flow, time);
+    return at === undefined ? 0 : Math.max(0, this.sentUpTo[at] - this.acknowledged(flow, time));
   }
 
   // The newest sample of the window, if it is not older than a round trip.
@@ -145,8 +147,21 @@ class StageModel {
     const { samples } = this;
     let at = lowerBound(samples.time, time + 1e-9) - 1;
     while (at >= 0 && samples.flow && samples.flow[at] !== flow) at -= 1;
-    const isFresh = at >= 0 && time - samples.time[at] <= this.longest + this.longestAck;
+    const isFresh = at >= 0 && time - samples.time[at] <= this.trip;
     return isFresh ? samples.window[at] : null;
+  }
+
+  // The newest of a flow's packets that was sent, or of its ACKs that was heard, at a time.
+  newestSent(flow, time) {
+    let at = lowerBound(this.data.sent, time + 1e-9) - 1;
+    while (at >= 0 && this.data.flow[at] !== flow) at -= 1;
+    return at < 0 ? undefined : at;
+  }
+
+  newestAck(flow, time) {
+    let at = lowerBound(this.heardAt, time + 1e-9) - 1;
+    while (at >= 0 && this.acks.flow[this.heard[at]] !== flow) at -= 1;
+    return this.heard[at];
   }
 
   // The next moment at which a packet leaves, arrives or is lost, in direction `way`.

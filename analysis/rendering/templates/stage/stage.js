@@ -192,26 +192,23 @@ class Stage {
     else this.why();
   }
 
-  // Of the newest retransmission or loss before the playhead, or of the pause that it is in.
+  // Of a retransmission or loss in the last round trip, of the pause, or of what limits the sender.
   why() {
-    const strips = this.strips.map((strip) => [strip, newestTrouble(strip.model, this.time)]);
     if (this.models.every((model) => model.isIdle(this.time))) {
       this.tell(this.strips[0], whyPause(this.models[0], this.time), null);
       return;
     }
-    const known = strips.filter(([, at]) => at !== undefined);
     const sentAt = ([strip, at]) => strip.model.data.sent[at];
-    known.sort((one, other) => sentAt(other) - sentAt(one));
-    if (known.length) {
-      this.explain(...known[0], false);
+    const recent = this.strips
+      .map((strip) => [strip, newestTrouble(strip.model, this.time)])
+      .filter(([strip, at]) => at !== undefined && sentAt([strip, at]) > this.time - strip.model.trip);
+    if (recent.length) {
+      recent.sort((one, other) => sentAt(other) - sentAt(one));
+      this.explain(...recent[0], false);
       return;
     }
-    for (const [method, isAck] of [["flying", false], ["flyingAcks", true]]) {
-      const busy = this.strips.find(({ model }) => model[method](this.time).length);
-      if (!busy) continue;
-      this.explain(busy, busy.model[method](this.time)[0], isAck);
-      return;
-    }
+    const busy = this.strips.find(({ model }) => !model.isIdle(this.time));
+    this.tell(busy, whyLimited(busy.model, this.time), null);
   }
 
   explain(strip, at, isAck) {
