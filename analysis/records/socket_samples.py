@@ -31,7 +31,8 @@ class SocketSample(Struct, frozen=True, rename=_NAMES):
     the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
     is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
     bytes. `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux
-    4.18. `lost` are taken for lost, `retrans` on their way a second time.
+    4.18. `lost` are taken for lost, `retrans` on their way a second time, and `unacked` are all on
+    their way. `pacing_rate` is in bytes/s.
     """
 
     time: float = 0.0
@@ -52,6 +53,8 @@ class SocketSample(Struct, frozen=True, rename=_NAMES):
     delivered: float = 0.0
     lost: float = 0.0
     retrans: float = 0.0
+    unacked: float = 0.0
+    pacing_rate: float = 0.0
     remote: str = ""
 
     @property

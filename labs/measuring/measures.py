@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,7 @@ from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial, read_run
-from analysis.records.socket_samples import by_port
+from analysis.records.socket_samples import SocketSample
 from topologies.foundation import untrusted
 from topologies.foundation.errors import TcplabError
 
@@ -33,7 +33,9 @@ _CAPTURED = re.compile(r"^(\d{1,12}) packets? captured", re.MULTILINE)
 _MOST_FILES = 10_000
 _OF_RUN = {column.name for column in columns().values() if column.of_run}
 _OF_FLOW = {column.name for column in columns().values() if not column.of_run}
-_WITNESSES = {"ss.bytes_sent", "ss.bytes_retrans", "tcpdump.sender", "tcpdump.receiver"}
+_WITNESSES = {"ss.bytes_sent", "tcpdump.sender", "tcpdump.receiver"}
+_OF_SOCKET = {"ss.acked_kbit_s", "ss.pacing_kbit_s", "ss.unacked_segments"}
+"""Of each flow, by the kernel's tcp_info alone: other readings of what programs print."""
 
 
 class UnknownName(TcplabError, KeyError):
@@ -76,7 +78,7 @@ class MeasuredRun:
 def _require_known(key: str) -> None:
     """Raises UnknownMetric for a key that is misspelt."""
     group, _, name = key.partition(".")
-    if key in _WITNESSES or name in (_OF_RUN if group == "run" else _OF_FLOW):
+    if key in _WITNESSES or name in (_OF_RUN if group == "run" else _OF_FLOW | _OF_SOCKET):
         return
     metric(key)
 
@@ -124,16 +126,17 @@ def _values(run: RunRecord, trial: Trial, problems: Problems) -> dict[str, float
     # One flow is what analysis.measures.results follows; a study of many is in its rows.
     values = measure(run, trial, problems, draw=False).by_name
     try:
-        values |= _rows(run, trial) | _witnesses(run, trial)
+        readings = TrialReadings(run, trial)
+        values |= _rows(readings) | _witnesses(run, trial, readings)
         values |= frame_values(trial.folder, run.captures) | line_values(run, trial)
     except (ValueError, RecursionError, OSError) as error:
         problems.add(f"{trial.name}: the samples of the sockets are broken ({error}).")
     return {key: round(value, 9) for key, value in values.items()}
 
 
-def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
+def _rows(readings: TrialReadings) -> dict[str, float]:
     values: dict[str, float] = {}
-    for row in TrialReadings(run, trial).rows:
+    for row in readings.rows:
         for name, value in row.items():
             if isinstance(value, float | int):
                 key = f"run.{name}" if name in _OF_RUN else f"{row['flow']}.{name}"
@@ -141,20 +144,27 @@ def _rows(run: RunRecord, trial: Trial) -> dict[str, float]:
     return values
 
 
-def _witnesses(run: RunRecord, trial: Trial) -> dict[str, float]:
+def _witnesses(run: RunRecord, trial: Trial, readings: TrialReadings) -> dict[str, float]:
     counts: dict[str, float] = {}
-    lines = untrusted.text_if_any(trial.folder, f"{run.flow.sender}.sockets.jsonl").splitlines()
-    samples = by_port(lines).get(str(run.flow.port), [])
-    if samples:
-        counts |= {
-            "ss.bytes_sent": samples[-1].bytes_sent,
-            "ss.bytes_retrans": samples[-1].bytes_retrans,
-        }
+    for each in readings.by_flow:
+        samples = each.every_sample
+        if samples and each.flow == run.flow:
+            counts["ss.bytes_sent"] = samples[-1].bytes_sent
+        if len(samples) > 1:
+            counts |= {f"{each.flow.name}.ss.{name}": one for name, one in _of_socket(samples)}
     for role, host in (("sender", run.flow.sender), ("receiver", run.flow.receiver)):
         messages = untrusted.text_if_any(trial.folder, f"{run.capture_of(host)}.tcpdump.txt")
         if count := _CAPTURED.search(messages):
             counts[f"tcpdump.{role}"] = float(count[1])
     return counts
+
+
+def _of_socket(samples: Sequence[SocketSample]) -> Iterator[tuple[str, float]]:
+    first, last = samples[0], samples[-1]
+    acked = last.bytes_acked - first.bytes_acked
+    yield "acked_kbit_s", 8 * acked / (last.time - first.time) / 1000
+    yield "pacing_kbit_s", 8 * median(each.pacing_rate for each in samples) / 1000
+    yield "unacked_segments", median(each.unacked for each in samples)
 
 
 def as_run_directory(folder: Path, spec: Any, seeds: Sequence[int]) -> None:

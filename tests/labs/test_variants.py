@@ -99,11 +99,16 @@ def contest_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
 
 
 def home_by_traces(numbers: Mapping[str, float], runs: Runs) -> None:
-    """A ping next to uploads takes what the captures say that its datagrams took there and back."""
-    run = runs["busy"]
-    assert numbers["ping_busy"] == pytest.approx(run("home", "upload1.rtt_median_ms"), rel=0.1)
-    there = run("home", "ping.delay_p50_ms")
-    assert there < numbers["ping_busy"] < there + 40
+    """A ping and a call take what tcp_info and the captures say of uploads and datagrams."""
+    for name in ("busy", "router"):
+        ping, run = numbers[f"ping_{name}"], runs[name]
+        assert ping == pytest.approx(run("home", "upload1.rtt_median_ms"), rel=0.1)
+        assert run("home", "ping.delay_p50_ms") < ping < run("home", "ping.delay_p50_ms") + 40
+    late, busy = numbers["late_busy"], runs["busy"]
+    assert (late > 50) == (busy("home", "call.delay_p50_ms") > 150)
+    assert (late > 5) == (busy("home", "call.delay_p95_ms") > 150)
+    # A fetch opens a connection, asks and is answered: two round trips at least.
+    assert numbers["web_busy"] > 1.9 * busy("home", "web.rtt_median_ms")
 
 
 def marks_by_traces(numbers: Mapping[str, float], runs: Runs) -> None:
@@ -114,15 +119,24 @@ def marks_by_traces(numbers: Mapping[str, float], runs: Runs) -> None:
     assert len(dropping.frames("as_set/h1-eth0", "resent")) == numbers["repeated"]
 
 
-def bbr_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
-    """Both rates are the kernel's new segments; the queue explains the round trip."""
+def bbr_by_tcp_info(numbers: Mapping[str, float], runs: Runs) -> None:
+    """The kernel's tcp_info confirms both rates, the wait, and whose packets wait.
+
+    What BBR paces by is what was delivered, whatever is lost; the two senders see one queue.
+    """
     deep = runs["deep"]
-    for host, rate in (("flow1", "deep_cubic"), ("beside", "deep_bbr")):
-        arrived = deep("cubic", f"{host}.transfer_kbyte") * 1.024 * 8
-        seconds = deep("cubic", f"{host}.seconds")
-        assert numbers[rate] == pytest.approx(arrived / seconds, rel=0.01)
-    new = deep("cubic", "nstat.TcpOutSegs") - deep("cubic", "nstat.TcpRetransSegs")
-    assert deep("cubic", "flow1.transfer_kbyte") * 1.024 == pytest.approx(1.448 * new, rel=0.03)
+    for name, run in (("shallow", runs["shallow"]), ("middle", runs["middle"]), ("deep", deep)):
+        cubic, bbr = (run("cubic", f"{flow}.ss.acked_kbit_s") for flow in ("flow1", "beside"))
+        if name == "middle":
+            assert numbers["middle_share"] == pytest.approx(100 * bbr / (cubic + bbr), abs=1)
+        else:
+            assert numbers[f"{name}_cubic"] == pytest.approx(cubic, rel=0.05)
+            assert numbers[f"{name}_bbr"] == pytest.approx(bbr, rel=0.05)
+        assert 0.9 * bbr < run("cubic", "beside.ss.pacing_kbit_s") < 1.5 * bbr
+    assert numbers["trip"] == pytest.approx(deep("cubic", "beside.rtt_median_ms"), rel=0.1)
+    cubic, bbr = (deep("cubic", f"{flow}.ss.unacked_segments") for flow in ("flow1", "beside"))
+    assert numbers["waiting"] + numbers["fits"] == pytest.approx(cubic + bbr, rel=0.2)
+    assert numbers["fits"] < bbr < cubic
 
 
 WITNESSES: dict[str, Callable[[Mapping[str, float], Runs], None]] = {
@@ -131,6 +145,6 @@ WITNESSES: dict[str, Callable[[Mapping[str, float], Runs], None]] = {
     "congestion_contest": contest_by_counters,
     "bufferbloat_home": home_by_traces,
     "ecn_and_red": marks_by_traces,
-    "bbr_and_cubic": bbr_by_counters,
+    "bbr_and_cubic": bbr_by_tcp_info,
 }
 """Other readings of the numbers of a key: counters of the kernel, or captures."""
