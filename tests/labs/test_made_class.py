@@ -14,6 +14,7 @@ from labs.measuring import references
 from tests.labs.made_class import disagreements, grade, make
 from tests.labs.student import PICTURE, rewritten
 from tests.labs.students import KINDS, POINTS
+from tests.tools.class_of_programs import graded, hand_in
 
 pytestmark = pytest.mark.virtual
 
@@ -41,6 +42,18 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
     before = {row["student"]: row for row in csv.DictReader(first.splitlines())}
     assert float(rows[student]["points"]) == float(before[student]["points"]) + 4
     assert rows[student]["to_read"] == "1"
+
+
+@pytest.mark.long
+def test_programs_earn_the_same_bytes_in_two_gradings(tmp_path: Path) -> None:
+    """The second grading knows no run of the first, and writes the same files."""
+    (tmp_path / "class").mkdir()
+    for number in (0, 4):  # a window of 64 packets, and stop-and-wait
+        hand_in(number, tmp_path, alike=True)
+    one, other = (graded(tmp_path, folder) for folder in ("one", "other"))
+    assert one == other
+    rows = list(csv.DictReader(one["grades.csv"].decode().splitlines()))
+    assert float(rows[0]["transport"]) > float(rows[1]["transport"])
 
 
 def test_a_friends_zip_exports_nothing_until_it_is_accepted(

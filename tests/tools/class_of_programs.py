@@ -37,6 +37,10 @@ design = "It keeps {name}'s window of packets, and repeats what the receiver mis
 """
 
 
+GRADINGS = {"graded": "grades", "graded again": "grades", "graded afresh": "afresh"}
+"""Each grading and its folder."""
+
+
 def write_programs(number: int, folder: Path, alike: bool) -> None:
     """Write the programs of a quality into a student's folder."""
     quality = number % (len(WINDOWS) + 2)
@@ -72,21 +76,33 @@ def guests_seconds(grades: Path) -> float:
     return sum(record["usage"]["cpu_seconds"] for record in records)
 
 
+def graded(folder: Path, grades: str) -> dict[str, bytes]:
+    """Grade the class into a folder; return all that was written but the memory of runs."""
+    lab, out = catalogue.find("reliable_transport"), folder / grades
+    grade_all(ClassRequest(folder / "class", lab, COURSE, out))
+    files = (file for file in out.rglob("*") if file.is_file() and file.suffix != ".sqlite")
+    return {file.relative_to(out).as_posix(): file.read_bytes() for file in files}
+
+
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--students", type=int, default=60, show_default=True)
 @click.option("--alike", is_flag=True, help="Students of a quality hand in the same bytes.")
-def main(folder: Path, students: int, alike: bool) -> None:
-    """Make a class, and print the time to grade it, and to grade it again."""
+@click.option("--afresh", is_flag=True, help="Grade a third time, in an empty folder.")
+def main(folder: Path, students: int, alike: bool, afresh: bool) -> None:
+    """Make a class, and print the time to grade it, and to grade it again to the same bytes."""
     (folder / "class").mkdir(parents=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda number: hand_in(number, folder, alike), range(students)))
-    lab = catalogue.find("reliable_transport")
-    for what in ("graded", "graded again"):
+    first: dict[str, bytes] = {}
+    for what, grades in list(GRADINGS.items())[: 3 if afresh else 2]:
         begun = time.monotonic()
-        grade_all(ClassRequest(folder / "class", lab, COURSE, folder / "grades"))
-        wall, guests = time.monotonic() - begun, guests_seconds(folder / "grades")
-        print(f"{students} {what} in {wall / 60:.1f} min; guests {guests:.0f} s", flush=True)
+        written = graded(folder, grades)
+        wall, guests = time.monotonic() - begun, guests_seconds(folder / grades)
+        first = first or written
+        files = "the same files" if written == first else "OTHER FILES"
+        took = f"{wall / 60:.1f} min; guests {guests:.0f} s"
+        print(f"{students} {what} in {took}; {files}", flush=True)
 
 
 if __name__ == "__main__":
