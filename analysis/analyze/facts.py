@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from analysis.analyze import short_numbers
-from analysis.analyze.policing import Segments, agreement, unread
+from analysis.analyze.policing import Segments, evidence, unread
 from analysis.flows.columns import RETRANSMISSIONS
 from analysis.flows.icmp import IcmpError
 
@@ -107,9 +107,9 @@ class ConnectionFacts:
 
     @cached_property
     def policing(self) -> float | None:
-        """Agreement of the losses with a policer; None if the segments cannot be read."""
+        """Evidence for a policer, proved from 1 on; None if the segments cannot be read."""
         found = self.segments(self.number, self.directions[0].ending == "a2b")
-        return None if found is None else agreement(found)
+        return None if found is None else evidence(found)
 
     @property
     def duration(self) -> int:

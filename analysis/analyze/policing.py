@@ -1,4 +1,4 @@
-"""Agreement of the losses of a connection with a policer's token bucket.
+"""Evidence that a policer's token bucket caused the losses of a connection.
 
 A policer drops what arrives while its bucket is empty. Buckets are therefore simulated with what
 the sender offered (Flach and others, An Internet-Wide Analysis of Traffic Policing, SIGCOMM 2016).
@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, pairwise
-from math import sqrt
+from math import lgamma, log
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -19,6 +19,11 @@ from analysis.flows.columns import KINDS
 
 _FEWEST = 8
 """Losses below which chance fits a bucket."""
+_CHANCE, _FOR_EACH = 6.0, 1 / 250
+"""Digits of improbability that prove a bucket, and further ones for each segment.
+
+Places of losses before a capture are estimated, so that many random losses fit a bucket a little.
+"""
 _MOST = 2_500
 """Segments from the first loss on that are compared."""
 _HEADERS = 52
@@ -81,8 +86,8 @@ class TokenBucket(NamedTuple):
     size: float
 
 
-def agreement(segments: Iterable[SegmentRow]) -> float:
-    """Return 1 if a bucket explains all losses of a direction, about 0 if none does (phi)."""
+def evidence(segments: Iterable[SegmentRow]) -> float:
+    """Return how improbable chance is next to the best bucket, by what proves it: 1 or more."""
     offered = _offered([each for each in segments if each.payload and each.kind not in _OTHERS])
     lost = sum(each.lost for each in offered)
     if lost < _FEWEST or lost == len(offered):
@@ -90,9 +95,9 @@ def agreement(segments: Iterable[SegmentRow]) -> float:
     passed = sum(each.octets for each in offered if not each.lost)
     mean = passed / max(sum(each.elapsed for each in offered), 1)
     grid = [TokenBucket(mean * rate, size) for rate in _RATES for size in _SIZES]
-    _, best = max(zip(_agreements(offered, grid), grid, strict=True))
+    _, best = max(zip(_surprises(offered, grid), grid, strict=True))
     near = [TokenBucket(best.rate * rate, best.size * size) for rate in _NEAR for size in _NEAR]
-    return max(_agreements(offered, near))
+    return max(_surprises(offered, near)) / (_CHANCE + _FOR_EACH * len(offered))
 
 
 def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
@@ -125,10 +130,10 @@ def _offered(segments: Sequence[SegmentRow]) -> list[OfferedSegment]:
     return found
 
 
-def _agreements(offered: Sequence[OfferedSegment], buckets: Sequence[TokenBucket]) -> list[float]:
-    """Return the phi coefficient of lost and dropped for each bucket; all begin empty."""
-    all_lost = sum(each.lost for each in offered)
-    return [_phi(*_drops(offered, each), all_lost, len(offered) - all_lost) for each in buckets]
+def _surprises(offered: Sequence[OfferedSegment], buckets: Sequence[TokenBucket]) -> list[float]:
+    """Return for each bucket how improbable its hits are by chance; all begin empty."""
+    lost = sum(each.lost for each in offered)
+    return [_surprise(*_drops(offered, each), lost, len(offered) - lost) for each in buckets]
 
 
 def _drops(offered: Iterable[OfferedSegment], bucket: TokenBucket) -> tuple[int, int]:
@@ -149,7 +154,21 @@ def _drops(offered: Iterable[OfferedSegment], bucket: TokenBucket) -> tuple[int,
     return hits, alarms
 
 
-def _phi(hits: int, alarms: int, lost: int, kept: int) -> float:
-    missed, right = lost - hits, kept - alarms
-    whole = (hits + alarms) * lost * kept * (missed + right)
-    return (hits * right - alarms * missed) / sqrt(max(whole, 1))
+def _surprise(hits: int, alarms: int, lost: int, kept: int) -> float:
+    """Return the negative decimal logarithm of Fisher's exact test, one-sided.
+
+    It is the chance that of `hits + alarms` drawn segments at least `hits` are of the lost ones.
+    """
+    drawn, term, total = hits + alarms, 1.0, 1.0
+    if hits * (lost + kept) <= drawn * lost:
+        return 0.0
+    for more in range(hits, min(drawn, lost)):
+        term *= (drawn - more) * (lost - more) / ((more + 1) * (kept - drawn + more + 1))
+        total += term
+    ways = _ways(lost, hits) + _ways(kept, alarms) - _ways(lost + kept, drawn)
+    return -(ways + log(total)) / log(10)
+
+
+def _ways(among: int, chosen: int) -> float:
+    """Return the logarithm of the binomial coefficient."""
+    return lgamma(among + 1) - lgamma(chosen + 1) - lgamma(among - chosen + 1)

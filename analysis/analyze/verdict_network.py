@@ -16,8 +16,6 @@ _TIMER = 200 * 10**6
 _OUTAGES = 3
 """Loss events, below which a short outage explains them too."""
 _FEWEST_MARKS = 3
-_BUCKET = 0.3
-"""Agreement with a token bucket: that of random losses is below 0.26, of most policers above."""
 
 
 def timeouts(signs: Signs) -> SlownessVerdict | None:
@@ -64,18 +62,18 @@ def _is_policed(signs: Signs) -> bool:
 
     Without SACK the sender repeats what arrived too, and bursts say more.
     """
-    events, agreement = int(signs.main["loss_events"]), signs.facts.policing
+    events, evidence = int(signs.main["loss_events"]), signs.facts.policing
     if events < _OUTAGES or (signs.is_late and not signs.has_sack):
         return False
     in_bursts = signs.is_direct and signs.lost > _POLICED * events
-    if agreement is None:
+    if evidence is None:
         return in_bursts
-    return agreement > _BUCKET or (in_bursts and not signs.has_sack)
+    return evidence >= 1 or (in_bursts and not signs.has_sack)
 
 
 def _fills_queue(signs: Signs) -> bool:
     """Return whether a bucket explains losses behind a delay: it is a short queue."""
-    return signs.is_late and not signs.has_sack and (signs.facts.policing or 0.0) > _BUCKET
+    return signs.is_late and not signs.has_sack and (signs.facts.policing or 0.0) >= 1
 
 
 def _is_reordering(signs: Signs) -> bool:

@@ -70,7 +70,7 @@ def test_a_token_bucket_is_told_from_chance(tmp_path: Path, seen_at_b: bool) -> 
         path = transfer(drops, seen_at_b).capture.write(tmp_path)
         (facts,) = of_reading(flows.read(path, packets=True)).facts()
         assert facts.policing is not None
-        assert (facts.policing > 0.25) == (cause == Cause.POLICER), facts.policing
+        assert (facts.policing > 1) == (cause == Cause.POLICER), facts.policing
         assert verdict(facts).cause == cause
 
 
