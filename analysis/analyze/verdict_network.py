@@ -63,7 +63,7 @@ def _is_policed(signs: Signs) -> bool:
     Without SACK the sender repeats what arrived too, and bursts say more.
     """
     events, evidence = int(signs.main["loss_events"]), signs.facts.policing
-    if events < _OUTAGES or (signs.is_late and not signs.has_sack):
+    if events < _OUTAGES or (signs.is_queued and not signs.has_sack):
         return False
     in_bursts = signs.is_direct and signs.lost > _POLICED * events
     if evidence is None:
@@ -73,7 +73,7 @@ def _is_policed(signs: Signs) -> bool:
 
 def _fills_queue(signs: Signs) -> bool:
     """Return whether a bucket explains losses behind a delay: it is a short queue."""
-    return signs.is_late and not signs.has_sack and (signs.facts.policing or 0.0) >= 1
+    return signs.is_queued and not signs.has_sack and (signs.facts.policing or 0.0) >= 1
 
 
 def _is_reordering(signs: Signs) -> bool:

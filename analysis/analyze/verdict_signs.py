@@ -172,16 +172,19 @@ class Signs:
         """True if packets wait in a queue, if only before a loss."""
         # In the middle a repair that is under way makes this delay too long, but not before a
         # burst. A queue that loses often is in many round trips.
-        is_rare = _OFTEN * self.main["loss_events"] < self.main["actual_data_pkts"]
         is_known = self.main.place != "middle" or self.lost > _BURST * self.main["loss_events"]
-        before = int(self.main["loss_delay"] or 0) if is_known and is_rare else 0
+        before = int(self.main["loss_delay"] or 0) if is_known and not self._loses_often else 0
         longest = max(self.queueing(95), before)
         return longest >= max(_QUEUE, self.trip // 8)
 
     @property
-    def is_late(self) -> bool:
-        """True if packets waited before losses."""
-        return int(self.main["loss_delay"] or 0) >= _QUEUE
+    def _loses_often(self) -> bool:
+        return bool(_OFTEN * self.main["loss_events"] >= self.main["actual_data_pkts"])
+
+    @property
+    def is_queued(self) -> bool:
+        """True if packets waited before losses, or most of the time."""
+        return max(int(self.main["loss_delay"] or 0), self.queueing(50)) >= _QUEUE
 
     @property
     def has_sack(self) -> bool:
@@ -197,6 +200,8 @@ class Signs:
     def loses_at_random(self) -> bool:
         """True if the delay before losses is not that of a full queue."""
         delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
+        if self._loses_often and self.queueing(50) < _QUEUE:
+            return True  # a queue that is full so often is never empty
         if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
             return False  # one loss in a queue that stands all the time proves little
         return not self.has_queue or (delay is not None and delay < most)

@@ -300,3 +300,24 @@ def test_without_a_lost_segment_no_loss_is_the_reason(look: Look) -> None:
     row = only_connection(look(flow))
     assert row["retransmissions_spurious_a2b"] == row["retransmissions_a2b"] == 1
     assert "lost 0 segments" not in judged(look, flow).sentence
+
+
+def test_frequent_losses_without_a_standing_queue_are_random(look: Look) -> None:
+    """Without SACK, where data arrives: a few packets are late, also before losses."""
+    flow = MadeCapture().flow(sack=False).open(rtt=TRIP, seen_at_b=True)
+    for turn in range(40):
+        at, first = 1.0 + 2 * TRIP * turn, max(flow.a.next, 1)
+        for place in range(10):
+            if place == 5:  # lost before the capture
+                flow.a.next += FULL
+                continue
+            delay = 0.024 if place == 4 or turn % 5 == 0 else 0.0
+            sent = at + place * 0.005
+            flow.a.send(sent + delay, FULL, stamp=round(sent * 1000))
+            flow.b.ack(sent + delay, to=first + min(place + 1, 5) * FULL)
+        flow.a.send(at + TRIP, FULL, seq=first + 5 * FULL)
+        flow.b.ack(at + TRIP)
+    facts = connection(only_connection(look(flow)))
+    signs = Signs(facts, facts.directions[0])
+    assert signs.has_queue and signs.queueing(50) < 5e6
+    assert verdict(facts).cause == Cause.LOSS
