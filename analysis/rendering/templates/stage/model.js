@@ -30,8 +30,14 @@ class StageModel {
     this.segment = this.data.length.reduce((most, each) => Math.max(most, each), 0);
     this.blocksOf = Map.groupBy(this.blocks.ack.keys(), (row) => this.blocks.ack[row]);
     this.received = new Map(); // by flow, made when asked for
-    this.moments = momentsOf(this);
-    [this.start, this.end] = [this.moments[0] || 0, this.moments[this.moments.length - 1] || 1];
+    const times = [this.data.sent, this.acks.sent, this.arrived, this.ackArrived];
+    [this.start, this.end] = [extreme(times, Math.min, Infinity) || 0, extreme(times, Math.max, 0) || 1];
+  }
+
+  // When a packet leaves or arrives; only steps ask for it.
+  get moments() {
+    this.steps ??= momentsOf(this);
+    return this.steps;
   }
 
   isLost(at) {
@@ -58,7 +64,11 @@ class StageModel {
     const came = Array.from(sent.keys()).filter((at) => !this.isLost(at));
     this.joins = Float64Array.from(came, (at) => this.join[at]).sort();
     this.leaves = Float64Array.from(came, (at) => this.leave[at]).sort();
-    const deepest = (most, time) => Math.max(most, this.waiting(time));
+    let left = 0; // of those that joined
+    const deepest = (most, time, at) => {
+      while (this.leaves[left] <= time + 1e-9) left += 1;
+      return Math.max(most, at + 1 - left);
+    };
     this.mostWaiting = this.isPlaced ? this.joins.reduce(deepest, 0) : 0;
   }
 
@@ -192,6 +202,12 @@ function longestTrip(sent, arrived) {
     if (arrived[at] < Infinity) longest = Math.max(longest, arrived[at] - sent[at]);
   }
   return longest;
+}
+
+function extreme(columns, of, from) {
+  const among = (found, time) => (time < Infinity ? of(found, time) : found);
+  const found = columns.reduce((best, column) => column.reduce(among, best), from);
+  return found < Infinity ? found : 0;
 }
 
 function momentsOf({ data, acks, arrived, ackArrived }) {

@@ -171,7 +171,13 @@ class Play {
 
   showStage(sides) {
     const views = sides.map((side) => ({ side, run: this.runs[side] }));
-    if (views.every(({ run }) => run && run.isWhole)) this.stage.show(views);
+    if (!views.every(({ run }) => run && run.isWhole)) return;
+    // Its packets take longer than all graphs, which are what one waits for: these are drawn first.
+    requestAnimationFrame(() =>
+      window.setTimeout(() => {
+        if (views.every(({ side, run }) => this.runs[side] === run)) this.stage.show(views);
+      }),
+    );
   }
 
   showSpan() {
