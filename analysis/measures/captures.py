@@ -19,6 +19,7 @@ from analysis.flows.ends import match_readings
 from analysis.measures.metrics import OF_ACKS, OF_DATA
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
+from analysis.records.spec_file import RunFlow
 from analysis.tabular.table import ColumnTable
 from topologies.foundation.errors import TcplabError
 
@@ -95,17 +96,18 @@ def read_end(run: RunRecord, trial: Trial, role: Role, host: str, problems: Prob
             f"{name}: {reading.file.fault}, after {reading.file.packets} packets. What precedes"
             " that is analysed; repeat the run."
         )
-    return _end(role, interface, reading, name, run.flow.port, problems)
+    return _end(role, interface, reading, name, run.flow, problems)
 
 
 def _end(
-    role: Role, interface: str, reading: Reading, name: str, port: int, problems: Problems
+    role: Role, interface: str, reading: Reading, name: str, flow: RunFlow, problems: Problems
 ) -> End | None:
-    """The capture with the largest of the connections at `port`."""
+    """The capture with the largest of the flow's connections; an application may make many."""
+    port = flow.port
     packets = reading.packet_table
     assert packets is not None
     connections = at_port(reading.connection_table, port)
-    if len(connections) != 1:
+    if len(connections) != 1 and not flow.traffic:
         problems.add(f"{name}: there are {len(connections)} connections at port {port}, not one.")
     if not len(connections):
         return None

@@ -14,6 +14,7 @@ from analysis.records.json_reader import Problems, why_not
 from analysis.records.run_directory import Trial
 from analysis.records.socket_samples import SocketSample, by_port
 from analysis.records.spec_file import RunFlow
+from analysis.records.trial_files import ExchangesFile
 from topologies.foundation import untrusted
 
 if TYPE_CHECKING:
@@ -106,11 +107,20 @@ class FlowReadings:
             return ""
 
     @cached_property
+    def _application(self) -> ExchangesFile:
+        return self.trial.files.exchanges(self.flow.name, self.problems or Problems())
+
+    @cached_property
+    def taken(self) -> tuple[float, ...]:
+        """Milliseconds of each exchange that ended."""
+        every = (each.milliseconds for each in self._application.exchanges)
+        return tuple(time for time in every if time is not None)
+
+    @cached_property
     def exchanges(self) -> Values:
         """The exchanges of an application's traffic: how long each took."""
-        found = self.trial.files.exchanges(self.flow.name, self.problems or Problems())
-        sent = [each for each in found.exchanges if each.began is not None]
-        taken = [time for each in sent if (time := each.milliseconds) is not None]
+        found = self._application
+        sent, taken = [each for each in found.exchanges if each.began is not None], self.taken
         values: dict[str, float] = {"count": len(taken), "missing": len(sent) - len(taken)}
         if sent and found.deadline:
             in_time = sum(time <= 1000 * found.deadline for time in taken)

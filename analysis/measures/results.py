@@ -49,6 +49,8 @@ class FlowMeasures:
     intervals: tuple[iperf.IperfInterval, ...]
     samples: tuple[SocketSample, ...]
     course: FlowCourse = field(default_factory=FlowCourse)
+    taken: tuple[float, ...] = ()
+    """Milliseconds of each exchange of an application."""
 
     @property
     def goodput(self) -> float | None:
@@ -214,7 +216,12 @@ def measure(run: RunRecord, trial: Trial, problems: Problems, draw: bool) -> Mea
     }
     flows = tuple(
         FlowMeasures(
-            of.flow, row, of.intervals, tuple(of.samples) if draw else (), FlowCourse.of(of.samples)
+            of.flow,
+            row,
+            of.intervals,
+            tuple(of.samples) if draw else (),
+            FlowCourse.of(of.samples),
+            of.taken,
         )
         for of, row in zip(readings.by_flow, rows, strict=True)
     )

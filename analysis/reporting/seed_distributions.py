@@ -1,6 +1,6 @@
 """Distributions over the repetitions of a run: curves of delays, and boxes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from analysis.measures.results import RunResults
 from analysis.reporting.over_seeds import DELAY, DrawnLine, Panels
 from analysis.statistics.wording import called, numbered, with_unit
 
+RESPONSE = Axis("response time", "ms", zero=True)
 FEWEST_OF_A_BOX = 3
 """Values that have quartiles."""
 
@@ -36,6 +37,33 @@ def _delays(line: DrawnLine, number: int) -> list[Layer]:
     pooled = [flow.course.delays for _, flows in line.repetitions for flow in flows]
     values = np.sort(np.concatenate([np.asarray(each) for each in pooled] or [np.zeros(0)]))
     return curve(line.words, values, number) if len(values) else []
+
+
+def responses(results: RunResults) -> GraphGroup | None:
+    """Return the distribution of each application's exchanges; None for a run without any."""
+    names = {flow.flow.name for trial in results.measured for flow in trial.flows if flow.taken}
+    drawn = tuple(
+        Graph(f"responses_{name}", name if len(names) > 1 else "", "", RESPONSE, SHARE, layers)
+        for name in sorted(names)
+        if (layers := (*_responses(results, name), half()))
+    )
+    caption = "The share of exchanges that took at most this time. The mark is the median."
+    title = "Distribution of response times"
+    return GraphGroup("responses", title, caption, drawn) if drawn else None
+
+
+def _responses(results: RunResults, name: str) -> Iterator[Layer]:
+    """Yield the curve of a flow under each condition, of all seeds."""
+    for number, condition in enumerate(results.run.conditions):
+        pooled = [
+            flow.taken
+            for trial in results.measured
+            if trial.trial.condition == condition
+            for flow in trial.flows
+            if flow.flow.name == name and flow.taken
+        ]
+        if pooled:
+            yield from curve(condition.label, np.sort(np.concatenate(pooled)), number)
 
 
 def boxes(results: RunResults, metric: Metric | None = None) -> GraphGroup | None:

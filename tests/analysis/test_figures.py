@@ -160,6 +160,36 @@ def test_the_box_has_the_quartiles_of_the_runs(tmp_path: Path) -> None:
     assert (float(box["y"]), float(box["y_end"])) == pytest.approx(tuple(expected), rel=1e-4)
 
 
+def with_exchanges(run: Path) -> None:
+    """Give flow1 an application whose exchange takes 100, 200 or 300 ms; one does not end."""
+    for at, folder in enumerate(sorted(run.glob("raw/seed-*/sack_*"))):
+        ends = [1 + 0.1 * (each + 1 + at % 2) for each in range(3)]
+        rows = [{"size": 1, "began": 1.0, "ended": end} for end in (*ends, None)]
+        (folder / "flow1.exchanges.json").write_text(json.dumps({"exchanges": rows}))
+
+
+def test_the_distribution_of_response_times_has_all_exchanges_of_a_condition(
+    run_directory: Path,
+) -> None:
+    with_exchanges(run_directory)
+    data = rows_of(drawn(run_directory, "cdf", metric="exchange_p50_ms").data)
+    steps = {
+        name: [float(row["x"]) for row in data if (row["series"], row["mark"]) == (name, "stairs")]
+        for name in ("SACK off", "SACK on")
+    }
+    assert {row["x_axis"] for row in data} == {"response time (ms)"}
+    assert sorted({round(x) for x in steps["SACK off"]}) == [100, 200, 300]
+    assert sorted({round(x) for x in steps["SACK on"]}) == [200, 300, 400]
+
+
+def test_a_box_takes_an_expression(run_directory: Path) -> None:
+    repeat(run_directory, 3)
+    with_exchanges(run_directory)
+    data = rows_of(drawn(run_directory, "box", metric="exchange_p50_ms[flow1] * 2").data)
+    dots = sorted({float(row["y"]) for row in data if row["mark"] == "dots"})
+    assert dots == pytest.approx([400, 600])
+
+
 def test_a_table_is_latex_and_csv(tmp_path: Path, run_directory: Path) -> None:
     made = tcplab.figure(run_directory, "table")
     assert isinstance(made, PaperTable)

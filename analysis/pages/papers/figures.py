@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 from analysis.graphs import paper
 from analysis.graphs.layers import GraphGroup
 from analysis.graphs.paper import PaperSize
-from analysis.measures.metrics import metric
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import Metric, is_metric, metric
 from analysis.measures.results import RunResults, measure_all
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
 from analysis.pages.papers.tables import PaperTable, written
@@ -21,6 +22,7 @@ from analysis.pages.sweep.shares import shares
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.reporting import over_seeds, seed_distributions
+from analysis.reporting.expressions import with_metrics
 from analysis.reporting.studies import ReportOf, plain
 from analysis.reporting.tables import Listing
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
@@ -40,8 +42,9 @@ _SINGLE = "Each run has a single flow, so there are no shares."
 class FigureRequest:
     """A figure of `kind` of the run or sweep in `folder`.
 
-    `metric` is for a box of a run and for all kinds of a sweep; `quantities` for series and grids
-    of a run. `report_of` finds the study's table.
+    `metric` is for a box of a run and for all kinds of a sweep; one of exchanges makes the cdf of a
+    run that of response times. `quantities` are for series and grids. `report_of` finds the study's
+    table.
     """
 
     folder: Path
@@ -69,8 +72,22 @@ class FigureRequest:
                 f"Use 1 or 2 columns of {' or '.join(paper.WIDTHS)}.",
             )
         if self.metric and not self.is_sweep:
-            metric(self.metric)
+            _ = self.measure
         return self
+
+    @property
+    def measure(self) -> Metric | None:
+        """The metric of a run; an expression as one. Raises UsageError, UnknownMetric."""
+        if not self.metric:
+            return None
+        return metric(self.metric) if is_metric(self.metric) else parse(self.metric).metric
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The expression that the run's trials need to evaluate."""
+        if not self.metric or is_metric(self.metric):
+            return ()
+        return (self.metric,)
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,7 @@ def make_figure(request: FigureRequest) -> PaperFigure | PaperTable:
 
 def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
     problems = Problems()
-    run = read_run(request.folder, problems)
+    run = with_metrics(read_run(request.folder, problems), request.expressions)
     if not run.trials:
         raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
     results = measure_all(run, problems)
@@ -158,10 +175,12 @@ OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
 _RUN_KINDS: dict[str, OfRun] = {
     "series": lambda results, request: over_seeds.series(results, request.quantities),
     "shares": lambda results, _: over_seeds.shares(results),
-    "cdf": lambda results, _: seed_distributions.delays(results),
-    "box": lambda results, request: seed_distributions.boxes(
-        results, metric(request.metric) if request.metric else None
+    "cdf": lambda results, request: (
+        seed_distributions.responses(results)
+        if (request.metric or "").startswith("exchange")
+        else seed_distributions.delays(results)
     ),
+    "box": lambda results, request: seed_distributions.boxes(results, request.measure),
     "grid": lambda results, request: over_seeds.series(results, request.quantities, apart=True),
 }
 OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
@@ -210,6 +229,7 @@ _LACKS = {
 def _drawn(group: GraphGroup | None, request: FigureRequest) -> GraphGroup:
     if group is None or not group.graphs:
         raise UsageError(
-            f"'{request.folder}' has {_LACKS[request.kind]}.", "Choose another kind, or more seeds."
+            f"'{request.folder}' has {_LACKS[request.kind]}.",
+            "Choose another kind, more seeds, or a flow: --metric 'exchange_p95_ms[web]'.",
         )
     return group
