@@ -85,6 +85,7 @@ run l4s_coexistence --kernel 6.12 | needs accurate ECN | Choose another kernel
 run sack --set link.gemodel='p=1% r=5%' | lose 10% and follow a gemodel | Leave out one
 run sack --loss 0% --set link.gemodel=p=1% | lacks p or r | Write 'p=1% r=25%'
 run sack --loss 0% --set link.gemodel='p=2 r=1%' | '2' is not a percentage | such as 10%
+run sack --loss 0% --set link.gemodel='p=0.25252525% r=25%' | more digits | such as 0.252525%
 run sack --set link.trace=no.trace | Trace no.trace: No such file | slow_sine or on_off
 run sack --set link.trace=empty.trace | has no time above 0 | Its last line is its length
 run sack --set link.trace=down.trace | down.trace:2: 3 comes after 5 | Sort the times

@@ -217,6 +217,7 @@ def combination(
     if of_link:
         spec = link.with_link(spec, of_link, lenient)
     refuse_what_is_lacking(spec)
+    link.refuse_what_tc_rounds(spec)
     values = tuple((name, str(value)) for name, value in chosen.items())
     return Combination(values, made, spec, link.lacks_any(spec, of_link))
 

@@ -22,6 +22,8 @@ from topologies.foundation.errors import UsageError
 from topologies.topology_spec import Channel, Link
 
 PREFIX = "link."
+_DIGITS = 6
+"""Digits of a share that tc prints."""
 DISCIPLINE = "link.discipline"
 _HINTS = typing.get_type_hints(Channel)
 _TRACE = "trace"
@@ -95,6 +97,20 @@ def _changed(
     for name in wanted:
         _require_parameter(managed, name)
     return replace(channel, **own, settings=tuple((kept | wanted).items()))
+
+
+def refuse_what_tc_rounds(spec: ExperimentSpec) -> None:
+    """Raise UsageError for a share of losses whose digits could not be read back."""
+    for port in spec.topology.ports:
+        model = port.channel and port.channel.bursts
+        shares = (model.p, model.r, model.bad, model.good) if model else ()
+        for share in (*shares, *((port.channel.loss,) if port.channel else ())):
+            digits = str(share).rstrip("%").replace(".", "").strip("0")
+            if len(digits) > _DIGITS:
+                raise UsageError(
+                    f"A loss of {share} has more digits than tc shows.",
+                    f"Write at most {_DIGITS} digits, such as 0.252525%.",
+                )
 
 
 def bottlenecks(spec: ExperimentSpec) -> set[Channel]:
