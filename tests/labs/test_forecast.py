@@ -10,11 +10,12 @@ from statistics import mean
 import pytest
 
 from labs.definition import catalogue
-from labs.definition.assignment import Course
+from labs.definition.assignment import SELF_STUDY, Course
 from labs.definition.forecast import (
     HiddenResult,
     hidden_networks,
     network_share,
+    read_limit,
     read_rule,
     scored,
     share_of,
@@ -134,3 +135,17 @@ def test_a_key_that_names_what_there_is_not_is_told() -> None:
         run("sack_of", "server.rate")
     with pytest.raises(UnknownName, match="no event 'time_out'"):
         run.frames("sack_on/h1-eth0", "time_out")
+
+
+def test_a_packet_in_each_round_trip_is_no_window() -> None:
+    """The package's stop-and-wait passes the first test of a transport only, on any network."""
+    lab = catalogue.find("reliable_transport")
+    question = replace(lab.question("transport"), networks=100)
+    limits = [read_limit(test.least) for test in question.tests if test.id == "window"]
+    networks = hidden_networks(lab, question, SELF_STUDY)
+    assert len(networks) == 100 and len(limits) == 1
+    for variables in (network.variables for network in networks):
+        either_way = 1 - (1 - variables["loss"]) ** 2
+        waits = 0.2 * either_way / (1 - either_way)  # its timer
+        trip = 2 * variables["delay"] + 8 * 1088 / variables["bw"] + waits
+        assert limits[0].value(variables) > 1.1 * 8000 / trip / 1000
