@@ -15,6 +15,7 @@ class Cause(StrEnum):
     REFUSED = "refused"
     LOST_SYN = "lost SYN"
     BLACK_HOLE = "MTU black hole"
+    SILENT = "silent peer"
     RESET = "reset"
     WINDOW = "receive window"
     UNSCALED = "window without scale"
@@ -41,6 +42,7 @@ REMEDIES = {
     Cause.REFUSED: "start the server, or use its port",
     Cause.LOST_SYN: "look for losses on the path, or raise the server's backlog",
     Cause.BLACK_HOLE: "lower the MTU, clamp the MSS, or set net.ipv4.tcp_mtu_probing=1",
+    Cause.SILENT: "check that the host there runs and is reached (ping), and firewalls between",
     Cause.RESET: "capture there too: a reset that is missing there comes from a firewall between",
     Cause.WINDOW: "enlarge the receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)",
     Cause.UNSCALED: "enable window scaling at both ends",
@@ -62,6 +64,7 @@ _BEGINNINGS = {
     Cause.UNKNOWN: "Cannot tell: ",
     Cause.LINK: "No fault found: ",
     Cause.RESET: "Broken off: ",
+    Cause.SILENT: "Broken off: ",
 }
 
 

@@ -1,16 +1,16 @@
 """Reason why a connection is slow, from its row of the connections' table.
 
 Each rule is a function of `Signs` that returns a `SlownessVerdict` or None. The rules of `OPENING`
-look at connections that never got going, and the first that fits decides. Of the others, that with
-the greatest share of the time decides. All work at any place of the capture: the engine moves what
-it sees to the sender by the round trip of the handshake (core/src/sender_view.rs).
+look at connections that never got going or died, and the first that fits decides. Of the others,
+that with the greatest share of the time decides. All work at any place of the capture: the engine
+moves what it sees to the sender by the round trip of the handshake (core/src/sender_view.rs).
 """
 
 from __future__ import annotations
 
 from analysis.analyze import short_numbers
 from analysis.analyze.causes import MOST, Cause, SlownessVerdict
-from analysis.analyze.facts import ConnectionFacts
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.verdict_network import losses, marks, queue, reordering, start, timeouts
 from analysis.analyze.verdict_signs import Signs
 
@@ -18,6 +18,8 @@ _LACKING = 0.05
 """Share of acknowledged bytes that a capture may lack; what it lost looks like idle time."""
 _SILENCE = 3 * 10**9
 """A hole that is not filled for so long stays open."""
+_UNANSWERED = 3
+"""Repeats without an answer, below which a capture may have ended too early."""
 _SCALING = "req_1323_ws/ts"
 
 
@@ -97,6 +99,23 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
         why += f"; {told['reporter']} reports an MTU of {told['mtu']:,}"
     packets, confidence = signs.packets("loss"), "high" if told else "medium"
     return SlownessVerdict(Cause.BLACK_HOLE, why, packets=packets, confidence=confidence)
+
+
+def silent(signs: Signs) -> SlownessVerdict | None:
+    """Judge an end that answered no repeats of the last data, or of keep-alives."""
+    for way in signs.facts.directions:
+        repeats, silence = _unanswered_repeats(way), int(way.back("silence") or 0)
+        if repeats >= _UNANSWERED and silence > _SILENCE:
+            times = short_numbers.counted(repeats, "repeat")
+            why = f"{way.target} answered none of {times} in {short_numbers.seconds(silence)}"
+            return SlownessVerdict(Cause.SILENT, why, packets=(int(way["loss_last"]),) * 2)
+    return None
+
+
+def _unanswered_repeats(way: DirectionFacts) -> int:
+    if way["bytes_acknowledged"] < way.carried:
+        return int(way["unanswered_repeats"])
+    return int(way["keepalives"]) if way["resets_sent"] else 0  # its system gave up
 
 
 def reset(signs: Signs) -> SlownessVerdict | None:
@@ -181,7 +200,7 @@ def pauses(signs: Signs) -> SlownessVerdict | None:
     return SlownessVerdict(Cause.PAUSES, why, share, "all time", packets)
 
 
-OPENING = (unanswered, refused, lost_syn, black_hole)
+OPENING = (unanswered, refused, lost_syn, black_hole, silent)
 _FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
 RULES = (

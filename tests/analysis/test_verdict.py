@@ -170,6 +170,43 @@ def test_a_reset_without_another_cause_is_said(look: Look) -> None:
     assert judged(look, flow).sentence.startswith("Broken off: 10.0.0.2:5001 reset")
 
 
+def dying(flow: MadeFlow, repeats: int) -> MadeFlow:
+    """Let b answer no more after 20 rounds; a sends the first open segment again."""
+    at = rounds(flow, 1.0)
+    first = flow.a.next
+    flow.a.burst(at, 10, size=FULL)
+    for number in range(repeats):
+        flow.a.send(at + 0.3 * (2 ** (number + 1) - 1), FULL, seq=first)
+    return flow
+
+
+def test_an_end_that_answers_no_more_is_named(look: Look) -> None:
+    flow = dying(MadeCapture().flow().open(rtt=TRIP), 6)
+    found = judged(look, flow)
+    assert found.cause == Cause.SILENT
+    assert found.sentence.startswith("Broken off: 10.0.0.2:5001 answered none of 6 repeats in 18.")
+    assert found.packets[1] == look(flow).file.packets
+    assert judged(look, dying(MadeCapture().flow().open(rtt=TRIP), 2)).cause != Cause.SILENT
+
+
+def test_an_answer_after_many_repeats_is_no_silence(look: Look) -> None:
+    flow = dying(MadeCapture().flow().open(rtt=TRIP), 6)
+    flow.b.ack(30.0)
+    flow.a.send(34.0, FULL)
+    row = only_connection(look(flow))
+    assert row["max_#_retrans_a2b"] == 6 and row["unanswered_repeats_a2b"] == 0
+    assert judged(look, flow).cause == Cause.TIMEOUT
+
+
+def test_keepalives_without_an_answer_are_a_silence(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    end = rounds(flow, 1.0)
+    for number in range(5):
+        flow.a.segment(end + 60 + 5 * number, flow.a.next - 1, 0, ACK)
+    flow.a.rst(end + 85)
+    assert "answered none of 5 repeats in 85" in judged(look, flow).because
+
+
 def test_a_hole_that_stays_open_is_a_black_hole_at_its_receiver(look: Look) -> None:
     flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
     flow.a.send(1.0, 500, seq=1 + 4 * FULL)

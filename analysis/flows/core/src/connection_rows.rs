@@ -393,6 +393,10 @@ impl Part<'_> {
         self.unsigned("loss_last", losses.packets.1.into());
         // Far from the sender a wait shows both as a pause and, behind the capture, as a repair.
         self.integer("timeout_time", losses.timeouts.max(waited));
+        let waiting = this.board.list.all().iter().find(|sent| sent.acks() == 0);
+        self.unsigned("unanswered_repeats", waiting.map_or(0, |sent| sent.again().into()));
+        let silence = this.last_time.get().map(|last| (self.end - last).max(0));
+        self.frame.integer_or_none("silence", self.ending, silence);
         let none = Histogram::default();
         let queueing = this.rounds.as_deref().map_or(&none, |rounds| &rounds.queueing);
         self.percentiles("queueing", queueing);

@@ -142,7 +142,7 @@ pub fn options(
 ) -> Sacks {
     if step.flags & SYN != 0 {
         agree(rare, step.flags, this, other, compatible);
-        open_fast(rare, this, other, step);
+        open_fast(rare, this, other, step.ack);
     }
     if let Some((value, echo)) = segment.timestamps() {
         this.timestamped = true;
@@ -171,13 +171,14 @@ pub fn options(
     }
 }
 
-/// Of a SYN, or the answer to one.
+/// Of a SYN, or the answer to one. A reference to the step would keep it in memory, and its flags
+/// from being a constant of plain segments.
 #[cold]
-fn open_fast(rare: &RareFields, this: &mut Direction, other: &mut Direction, step: &Step) {
+fn open_fast(rare: &RareFields, this: &mut Direction, other: &mut Direction, ack: Option<i64>) {
     if rare.fast_open != FastOpen::No && this.syns == 1 {
         this.rare().fast_open = rare.fast_open;
     }
-    if let (Some(ack), Some(asked)) = (step.ack, other.rare.as_deref_mut()) {
+    if let (Some(ack), Some(asked)) = (ack, other.rare.as_deref_mut()) {
         asked.syn_answered.get_or_insert(ack);
     }
 }
