@@ -102,9 +102,11 @@ def times_of(capture: Path) -> dict[tuple[int, int, int], int]:
         rows["forward"].values & ((rows["payload"].values > 0) | (rows["flags"].values & 3 > 0))
     )
     keys = zip(kept.whole("sequence"), kept.whole("ip_id"), kept.whole("timestamp"), strict=True)
+    moments = kept["time"].values
     return {
-        tuple(map(int, key)): int(time) for key, time in zip(keys, kept["time"].values, strict=True)
-    }  # type: ignore[misc]
+        (int(first), int(second), int(third)): int(time)
+        for (first, second, third), time in zip(keys, moments, strict=True)
+    }
 
 
 @pytest.mark.browser
