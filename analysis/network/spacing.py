@@ -124,7 +124,7 @@ def _spacing(place: str, busy: BusyGaps, tolerance: int) -> CheckFinding:
 
 def _rate(place: str, channel: Channel, busy: BusyGaps, tolerance: float) -> CheckFinding:
     """Bits that left while packets waited, by the time that took."""
-    share = float(busy.due.sum() / max(1, busy.gap.sum()))
+    share = float(busy.due.sum()) / max(1, int(busy.gap.sum()))
     excess, measured = abs(share - 1) / tolerance, _bits(share * channel.bandwidth.base)
     sentence = (
         f"While packets waited, {place.partition(',')[0]} carried {measured} instead of"

@@ -32,7 +32,9 @@ from testbed.lab.ready import Lab
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 
-_READING = 120.0  # seconds on top of the run's: to build its module and measure its files
+_READING = 600.0
+"""Seconds on top of the run's: to measure its files, and to build its module, for the first of
+which a slow machine prepares the kernel's tree for minutes."""
 _MORE = 2 << 30  # bytes of address space on top of the guest's memory
 
 

@@ -51,7 +51,9 @@ COMPARISON = {"tcptrace": "tcptrace"}
 """Tests compare the engine with it."""
 ENGINE = {"cargo": "cargo"}
 """Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
-KINDS = {"test": {**VIRTUAL, **COMPARISON, **KERNEL}, "native": {**ALWAYS, **NATIVE}}
+TYPED = {"curl": "curl"}
+"""Guides type it into hosts, which see this computer's programs."""
+KINDS = {"test": {**VIRTUAL, **COMPARISON, **KERNEL, **TYPED}, "native": {**ALWAYS, **NATIVE}}
 """Tools that tests need, and machines for native runs."""
 
 MORE_TESTS = {
@@ -66,6 +68,7 @@ TOOLS = {
     **MORE_TESTS,
     **ALWAYS,
     **COMPARISON,
+    **TYPED,
     **VIRTUAL,
     **NATIVE,
     **KERNEL,
