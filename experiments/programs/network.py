@@ -163,7 +163,7 @@ class Network:
     environment: dict[str, str]
     patience: float
     python: str
-    folders: VisibleFolders | None
+    folders: VisibleFolders | None = None
     computing: bool = False
     now_ns: int = 0
     begun_ns: int = 0

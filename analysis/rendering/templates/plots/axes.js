@@ -9,7 +9,7 @@ const PREFIXES = [
 const INSIDE = 8; // px left of an axis whose names stand inside
 const FONT = "12px system-ui, sans-serif";
 
-// 1, 2 or 5 times a power of ten: the first that is at least `rough`.
+{# 1, 2 or 5 times a power of ten: the first that is at least `rough`. #}
 function roundStep(rough) {
   const power = 10 ** Math.floor(Math.log10(rough));
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= rough * 0.9999);
@@ -19,7 +19,7 @@ function decimals(step) {
   return Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
 }
 
-// A logarithmic axis is drawn by the logarithm of its values, which zoom and move by steps.
+{# A logarithmic axis is drawn by the logarithm of its values, which zoom and move by steps. #}
 function toScale(axis, value) {
   return axis.log ? Math.log10(value) : value;
 }
@@ -28,7 +28,7 @@ function fromScale(axis, place) {
   return axis.log ? 10 ** place : place;
 }
 
-// Values and labels of ticks; `axis.scale` turns data into the unit.
+{# Values and labels of ticks; `axis.scale` turns data into the unit. #}
 function ticks(axis, low, high, count) {
   const named = axis.ticks || [];
   if (named.length) {
@@ -58,7 +58,7 @@ function steps(low, high, count) {
   return values;
 }
 
-// Powers of ten, with 2 and 5 times these if they are few.
+{# Powers of ten, with 2 and 5 times these if they are few. #}
 function powers(low, high, count) {
   const decades = Math.log10(high / low);
   if (decades < 0.7) return steps(low, high, count);
@@ -77,7 +77,7 @@ function powers(low, high, count) {
 
 const FORMATS = new Map(); // to make one takes longer than all else about an axis
 
-// Plain decimals, thousands apart; without `places` as many as the value has.
+{# Plain decimals, thousands apart; without `places` as many as the value has. #}
 function number(value, places) {
   if (!FORMATS.has(places)) {
     const options =
@@ -94,7 +94,7 @@ function prefixFor(unit, value) {
   return PREFIXES.find(([, size]) => value >= size) || PREFIXES[3];
 }
 
-// One value as text, with the digits that the zoom can tell apart.
+{# One value as text, with the digits that the zoom can tell apart. #}
 function valueText(axis, value, span) {
   if (axis.ticks && axis.ticks.length) return nearestName(axis, value);
   const shown = value * axis.scale;
@@ -107,8 +107,8 @@ function valueText(axis, value, span) {
 
 const measure = document.createElement("canvas").getContext("2d");
 
-// Names of rows stand next to the axis if they leave half of the width to the marks, else inside.
-// Graphs over time keep one margin, so that a moment is below itself in all of them.
+{# Names of rows stand next to the axis if they leave half of the width to the marks, else inside.
+   Graphs over time keep one margin, so that a moment is below itself in all of them. #}
 function leftMargin({ y: { ticks: named }, overTime }, whole) {
   if (overTime || !named || !named.length) return MARGIN.left;
   measure.font = FONT;
@@ -117,7 +117,7 @@ function leftMargin({ y: { ticks: named }, overTime }, whole) {
   return needed < whole / 2 ? needed : INSIDE;
 }
 
-// Marks may stand a little off their values.
+{# Marks may stand a little off their values. #}
 function nearestName({ ticks: named, log }, value) {
   const away = ([tick]) => Math.abs(toScale({ log }, tick) - toScale({ log }, value));
   return named.reduce((best, tick) => (away(tick) < away(best) ? tick : best))[1];
@@ -140,8 +140,8 @@ function drawAxes(pen, graph, frame) {
   pen.fillText(axisTitle(graph.y, up.unit), 4, 10, whole - 4);
 }
 
-// The ticks at the left; names that are longer than the margin stand inside: above their line, or
-// if there are two, off the edges.
+{# The ticks at the left; names that are longer than the margin stand inside: above their line, or
+   if there are two, off the edges. #}
 function drawHeights(pen, axis, frame) {
   if (frame.isEmpty) return { unit: "" }; // nothing is there to be measured
   const marks = ticks(axis, frame.low, frame.high, frame.height / 45);
@@ -165,7 +165,7 @@ function hasInside(pen, marks, frame) {
   return marks.some(({ label }) => pen.measureText(label).width > frame.x - 8);
 }
 
-// Names among the marks, drawn after these on a ground of their own: no line crosses a letter.
+{# Names among the marks, drawn after these on a ground of their own: no line crosses a letter. #}
 function drawInside(pen, axis, frame) {
   const marks = frame.isEmpty ? [] : ticks(axis, frame.low, frame.high, frame.height / 45);
   pen.font = FONT;
@@ -182,7 +182,7 @@ function drawInside(pen, axis, frame) {
   }
 }
 
-// The ticks below; labels that would touch are left out.
+{# The ticks below; labels that would touch are left out. #}
 function drawTimes(pen, axis, frame) {
   const marks = ticks(axis, frame.left, frame.right, frame.width / 95);
   const bottom = frame.y + frame.height;

@@ -4,7 +4,7 @@
 
 const EVEN = 12;
 
-// The first place in the sorted `values` that is at least `bound`.
+{# The first place in the sorted `values` that is at least `bound`. #}
 function lowerBound(values, bound) {
   let [low, high] = [0, values.length];
   while (low < high) {
@@ -15,10 +15,10 @@ function lowerBound(values, bound) {
   return low;
 }
 
-// Whether a layer's marks hang together, or lie at their places whatever is zoomed to.
+{# Whether a layer's marks hang together, or lie at their places whatever is zoomed to. #}
 const JOINED = ["line", "stairs", "rate", "band"];
 
-// The marks that may be seen between `left` and `right`, as places [from, to).
+{# The marks that may be seen between `left` and `right`, as places [from, to). #}
 function visible(layer, left, right) {
   if (layer.shape === "level") return [0, layer.x.length];
   const joined = JOINED.includes(layer.shape) ? 1 : 0;
@@ -27,12 +27,12 @@ function visible(layer, left, right) {
   return [Math.max(0, from), Math.min(layer.x.length, to)];
 }
 
-// The lowest and highest y of what is seen, or null.
+{# The lowest and highest y of what is seen, or null. #}
 function extent(layer, left, right) {
   if (layer.shape === "rate") return extentOf(rates(layer, left, right).values);
   if (layer.shape === "moments") return null;
   let [from, to] = visible(layer, left, right);
-  // The next step lies beyond the right edge.
+  {# The next step lies beyond the right edge. #}
   if (layer.shape === "stairs" && to < layer.x.length) to -= 1;
   const low = extentOf(layer.y.subarray(from, to));
   if (!low || !layer.top) return low;
@@ -49,9 +49,9 @@ function extentOf(values) {
   return low <= high ? [low, high] : null;
 }
 
-// The growing sum's steepness in equal bins that suit the zoom. None is shorter than a millisecond,
-// nor, as long as 30 are seen, than EVEN steps of the sum usually take here: a bin with a step more
-// or less would show pulses that are not there.
+{# The growing sum's steepness in equal bins that suit the zoom. None is shorter than a millisecond,
+   nor, as long as 30 are seen, than EVEN steps of the sum usually take here: a bin with a step more
+   or less would show pulses that are not there. #}
 function rates(layer, left, right) {
   const [from, to] = visible(layer, left, right);
   const usual = (layer.x[to - 1] - layer.x[from]) / Math.max(1, to - 1 - from);
@@ -122,8 +122,8 @@ function drawSigns(pen, layer, frame, from, to) {
   }
 }
 
-// Letters are drawn if they do not cover one another, nor those of other layers, and only if most
-// of them fit.
+{# Letters are drawn if they do not cover one another, nor those of other layers, and only if most
+   of them fit. #}
 function drawLetters(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (layer.shape !== "bars" || !layer.look.letter || to - from > frame.width / 3) return;
@@ -155,7 +155,7 @@ function drawPath(pen, layer, frame) {
   return to - from;
 }
 
-// Joins the columns: the last point of one and the first of the next.
+{# Joins the columns: the last point of one and the first of the next. #}
 function drawThinnedPath(pen, layer, frame, from, to) {
   let [column, drawn] = [null, 0];
   pen.beginPath();
@@ -175,7 +175,7 @@ function drawThinnedPath(pen, layer, frame, from, to) {
   return drawn;
 }
 
-// Dots on the same 2 x 2 pixels are one dot, which loses nothing that can be seen.
+{# Dots on the same 2 x 2 pixels are one dot, which loses nothing that can be seen. #}
 function drawDots(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   if (layer.look.every) {
@@ -208,7 +208,7 @@ function drawRate(pen, layer, frame) {
   return values.length;
 }
 
-// With more arrows than pixels, the first of each column is drawn.
+{# With more arrows than pixels, the first of each column is drawn. #}
 function drawArrows(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   const thin = !layer.look.every && to - from > 2 * frame.width;
@@ -246,7 +246,7 @@ function drawArrow(pen, x, y, toX, toY, withHead) {
   }
 }
 
-// The space between y and top, from each x to the next.
+{# The space between y and top, from each x to the next. #}
 function drawBand(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   pen.globalAlpha = 0.22;
@@ -261,13 +261,13 @@ function drawBand(pen, layer, frame) {
   return Math.max(0, to - from);
 }
 
-// A line over the whole width, as a link's rate is.
+{# A line over the whole width, as a link's rate is. #}
 function drawLevel(pen, layer, frame) {
   for (const y of layer.y) line(pen, frame.x, frame.Y(y), frame.x + frame.width, frame.Y(y));
   return layer.y.length;
 }
 
-// Single times: a drop, an event. A tick each at the top, or with a dash a line down.
+{# Single times: a drop, an event. A tick each at the top, or with a dash a line down. #}
 function drawMoments(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   pen.beginPath();
@@ -281,8 +281,8 @@ function drawMoments(pen, layer, frame) {
   return to - from;
 }
 
-// Filled from (x, y) to (end, top): at least a pixel wide if few are seen. Of many, a pixel has the
-// mixture.
+{# Filled from (x, y) to (end, top): at least a pixel wide if few are seen. Of many, a pixel has the
+   mixture. #}
 function drawBoxes(pen, layer, frame) {
   const [from, to] = visible(layer, frame.left, frame.right);
   const least = to - from > frame.width / 4 ? 0 : 1;
@@ -296,8 +296,8 @@ function drawBoxes(pen, layer, frame) {
   return to - from;
 }
 
-// Cells of a map around (x, y): coloured by `tint`, 0 to 1, on `look.tints`, their value written
-// if it fits. Cells without a tint (below 0) are struck through: nothing is shown there.
+{# Cells of a map around (x, y): coloured by `tint`, 0 to 1, on `look.tints`, their value written
+   if it fits. Cells without a tint (below 0) are struck through: nothing is shown there. #}
 function drawCells(pen, layer, frame) {
   const [wide, high] = [frame.X(1) - frame.X(0), frame.Y(0) - frame.Y(1)];
   Object.assign(pen, { font: FONT, textAlign: "center", textBaseline: "middle", lineWidth: 1 });
