@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.harness.cli.commands import tcplab
+from tests.tools.own_studies import forgotten
 
 FILES = {
     "empty.trace": "",
@@ -17,6 +18,20 @@ FILES = {
     "nameless.toml": '[set]\nloss = ["1%"]\n',
     "odd.toml": 'experiment = "sack"\nfoo = 0\n',
     "broken.toml": "experiment = [",
+    "mine/stray.py": '''"""A flow to a host that is not there."""
+
+from tcplab import ExperimentSpec, Flow, LinkParameters, sack, two_hosts
+
+
+class Stray(LinkParameters):
+    pass
+
+
+def experiment(parameters: Stray) -> ExperimentSpec:
+    flow = Flow("flow1", "h1", "h9", parameters.duration)
+    topology = two_hosts(parameters.channel())
+    return ExperimentSpec("stray", __doc__, topology, flows=(flow,), conditions=(sack(on=True),))
+''',
 }
 TRAFFIC = "run latency_under_load --set flows.0.traffic="
 BAD = f"""\
@@ -58,6 +73,7 @@ run sack --set flows.0.congestion_control=bbrr | no congestion control 'bbrr' | 
 run sack --set flows.0.traffic=page | traffic, and settings of iperf | Leave out rate
 run cubic_vs_reno --cc cubic+bbrr | no congestion control 'bbrr' | Choose from bbr
 run sack --set net.ipv4.tcp_congestion_control=bbrr | congestion control 'bbrr' | Choose from bbr
+run --studies mine stray | names h9, which is no host | Hosts are h1, h2
 run sack --set link.discipline=fq_codl | discipline 'fq_codl' | Do you mean fq_codel?
 run sack --set link.foo=1 | The link has no field 'foo' | Its fields are bandwidth
 run sack --set link.target=5ms | fifo has no parameter 'target' | --set link.discipline=fq_codel
@@ -116,9 +132,11 @@ def test_bad_input_is_one_sentence_with_its_remedy_before_anything_runs(
     words, problem, remedy = line.split(" | ")
     for name, text in FILES.items():
         file = tmp_path / name
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text)
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(tcplab, [*shlex.split(words), "--dry-run"])
+    with forgotten(monkeypatch, "stray"):
+        done = CliRunner().invoke(tcplab, [*shlex.split(words), "--dry-run"])
     assert done.exit_code == 2, done.output
     sentence = done.output.partition("Error: ")[2]
     assert problem in sentence, done.output

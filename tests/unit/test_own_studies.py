@@ -15,13 +15,14 @@ from click.testing import CliRunner, Result
 import experiments
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.run import experiments as run_group
-from experiments.harness.definition.catalogue import add_studies, catalogue, find, part
+from experiments.harness.definition.catalogue import add_studies, find, part
 from experiments.harness.published.target import chosen, published_study, targets
 from experiments.harness.reproduce.run import ReproductionRequest, carry_out
 from experiments.harness.sweep.definition import SweepDefinition
 from experiments.harness.sweep.plan import plan
 from experiments.harness.sweep.point import Record
 from experiments.harness.sweep.workers import PointRunner, Watch
+from tests.tools.own_studies import forgotten
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.foundation.errors import UsageError
 
@@ -75,16 +76,8 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (folder / "room/__init__.py").write_text(MODULE.format(name="room", claim="Rooms have parts."))
     for name, text in (("report", REPORT), ("targets", TARGETS)):
         (folder / f"room/{name}.py").write_text(text)
-    monkeypatch.setattr(experiments, "__path__", [*experiments.__path__])
-    monkeypatch.setenv(experiments.STUDIES, "")
-    yield folder
-    for name in ("alone", "room"):
-        vars(experiments).pop(name, None)
-        for module in [
-            module for module in sys.modules if module.startswith(f"experiments.{name}")
-        ]:
-            del sys.modules[module]
-    catalogue.cache_clear()
+    with forgotten(monkeypatch, "alone", "room"):
+        yield folder
     targets.cache_clear()
 
 
