@@ -95,8 +95,9 @@ def _of_changing(networks: Sequence[TrialNetwork]) -> NetworkVerdict:
     """Compare a link that changes by the records of the run alone, before and after."""
     recorded = [finding for network in networks for finding in findings.recorded(network)]
     found = _verdict(recorded)
-    verdict = Usability.CARE if found.good else found.verdict
-    return replace(found, verdict=verdict, reasons=(*found.reasons, _CHANGING))
+    if found.good:
+        return replace(found, verdict=Usability.CARE, reasons=(_CHANGING,))
+    return replace(found, reasons=(*found.reasons, _CHANGING))
 
 
 def _of_trial(network: TrialNetwork, traffic: TrialTraffic) -> Iterator[CheckFinding]:

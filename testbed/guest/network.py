@@ -21,6 +21,7 @@ from typing import Any
 from testbed.guest import rtnetlink, shaping, switches
 from testbed.guest.namespaces import (
     CABLES,
+    CONGESTION_CONTROL,
     CONNECTION_TABLE,
     HOST_SYSCTLS,
     NEIGHBOURS,
@@ -44,6 +45,7 @@ except ImportError:  # no Mininet: reported when a network is built, not when th
     nodes = None  # type: ignore[assignment]
 
 _INITIAL = re.compile(r" initcwnd \d+")
+_LACKING = "This kernel lacks the module behind it: modprobe tcp_NAME."
 _DESCRIPTORS = 4096  # the most that the kernel grants to root of a guest
 
 
@@ -368,7 +370,7 @@ def _set(node: str, name: str, value: str) -> str | None:
             return None
         raise TcplabError(
             f"{node}: {name} cannot be set to {value}: {error.strerror}.",
-            "This kernel lacks the module behind it (for congestion controls: modprobe tcp_NAME).",
+            _LACKING if name == CONGESTION_CONTROL else "Choose another value.",
         ) from error
     if actual != " ".join(value.split()):
         raise TcplabError(

@@ -73,6 +73,7 @@ run sack --set flows.0.congestion_control=bbrr | no congestion control 'bbrr' | 
 run sack --set flows.0.traffic=page | traffic, and settings of iperf | Leave out rate
 run cubic_vs_reno --cc cubic+bbrr | no congestion control 'bbrr' | Choose from bbr
 run sack --set net.ipv4.tcp_congestion_control=bbrr | congestion control 'bbrr' | Choose from bbr
+run sack --set net.ipv4.tcp_reodering=5 | no sysctl | Do you mean net.ipv4.tcp_reordering?
 run --studies mine stray | names h9, which is no host | Hosts are h1, h2
 run sack --set link.discipline=fq_codl | discipline 'fq_codl' | Do you mean fq_codel?
 run sack --set link.foo=1 | The link has no field 'foo' | Its fields are bandwidth

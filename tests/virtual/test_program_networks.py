@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from analysis.flows import read
+from experiments.harness.definition.kernel_needs import lab_sysctls
 from experiments.programs.link import channel
 from experiments.programs.network import Network
 from experiments.programs.start import NetworkOptions, started
@@ -129,6 +130,11 @@ def test_a_host_has_settings_of_its_own(ready_lab) -> None:
         assert found == ["bbr", "cubic"]
         with pytest.raises(TcplabError, match=r"no net.*tcp_nonsense"):
             network.h1.set_sysctls({"net.ipv4.tcp_nonsense": "1"})
+        listing = network.h1.run(["find", "/proc/sys/net", "-type", "f"]).stdout.split()
+        names = {path.removeprefix("/proc/sys/").replace("/", ".") for path in listing}
+        per_interface = {name for name in names if ".conf." in name or ".neigh." in name}
+        assert len(names - per_interface) > 100
+        assert names - per_interface <= lab_sysctls()
 
 
 def test_a_link_keeps_what_is_not_changed(ready_lab) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
 
 from experiments.spec import (
     CONGESTION_CONTROLS,
@@ -14,11 +18,12 @@ from experiments.spec import (
 )
 from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import ACCURATE_ECN, KernelVersion, kernel_version
+from testbed.lab.kernel.version import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
 from topologies.foundation.errors import UsageError
 
 MODULES, REAL_TIME = "modules", "real time"
 """Needs of a spec with modules, and of a shell."""
+_BY_INTERFACE = re.compile(r"net\.ipv[46]\.(conf|neigh)\.")
 
 
 def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
@@ -32,10 +37,30 @@ def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
         if algorithm is not None and algorithm not in known:
             raise unknown_congestion_control(algorithm)
     choice = chosen(spec.kernel)
+    if choice.name == DEFAULT:
+        _refuse_unknown_sysctls(spec)
     kernel = kernel_version(choice.series)
     for need in _needs(spec, kernel.always):
         if need in kernel.lacks:
             raise _lacking(spec.name, need, choice.name, kernel.lacks[need])
+
+
+def _refuse_unknown_sysctls(spec: ExperimentSpec) -> None:
+    """Raise UsageError for a sysctl that neither the lab kernel nor this computer has."""
+    names = {name for condition in spec.conditions for name, _ in condition.sysctls}
+    for name in sorted(names - lab_sysctls()):
+        here = Path("/proc/sys", name.replace(".", "/"))
+        if _BY_INTERFACE.match(name) or here.exists():  # a native run may ask for it
+            continue
+        close = get_close_matches(name, lab_sysctls(), 1)
+        remedy = f"Do you mean {close[0]}?" if close else "ip-sysctl.rst of Linux lists them."
+        raise UsageError(f"Linux {DEFAULT} has no sysctl {name[:60]}.", remedy)
+
+
+@cache
+def lab_sysctls() -> frozenset[str]:
+    """Return the sysctls of the lab kernel's hosts but those of an interface."""
+    return frozenset(Path(__file__).with_name("sysctls.txt").read_text().split())
 
 
 def refuse_virtual_time_only(kernel: str) -> None:
