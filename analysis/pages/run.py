@@ -24,7 +24,7 @@ from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
 from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
-from analysis.reporting.packets import waiting
+from analysis.reporting.packets import responding, waiting
 from analysis.reporting.run_stage import run_stage
 from analysis.reporting.setting_words import setting_words
 from analysis.reporting.studies import ReportOf, StudyReport, plain
@@ -165,7 +165,7 @@ def make_report(
         verdict_on_claim(study.verdict(results), run, evidence, network),
         published,
         table,
-        (*study.listings(results), *waiting(results)),
+        (*study.listings(results), *waiting(results), *responding(results)),
         study.answers(results),
         evidence,
         tuple(problems.found),
@@ -195,6 +195,7 @@ def _groups(report: RunReport) -> list[GraphGroup]:
     results = report.results
     several = len(report.run.seeds) > 1
     of_all = (
+        seed_distributions.responses(results),
         over_seeds.series(results) if several else None,
         over_seeds.shares(results),
         seed_distributions.delays(results),

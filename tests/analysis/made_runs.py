@@ -91,3 +91,11 @@ def made_run(
     (folder / "spec.json").write_text(json.dumps(spec))
     (folder / "manifest.json").write_text(json.dumps(manifest))
     return folder
+
+
+def with_exchanges(run: Path) -> None:
+    """Give flow1 an application whose exchange takes 100, 200 or 300 ms; one does not end."""
+    for at, folder in enumerate(sorted(run.glob("raw/seed-*/sack_*"))):
+        ends = [1 + 0.1 * (each + 1 + at % 2) for each in range(3)]
+        rows = [{"size": 1, "began": 1.0, "ended": end} for end in (*ends, None)]
+        (folder / "flow1.exchanges.json").write_text(json.dumps({"exchanges": rows}))

@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from analysis.__main__ import main
 from experiments.harness.reporting.studies import make_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
+from tests.analysis.made_runs import with_exchanges
 from tests.analysis.page_tags import PageTags
 from topologies.foundation.errors import TcplabError, UsageError
 
@@ -186,6 +187,17 @@ def test_without_a_claim_the_page_says_so(run_directory: Path) -> None:
     assert lines[0].startswith("Goodput at the receiver: ") and " with " in lines[0]
     assert lines[1].startswith("No claim is declared")
     assert "What happened in sack?" in (run_directory / "report.html").read_text()
+
+
+def test_a_run_of_an_application_has_a_table_of_its_response_times(run_directory: Path) -> None:
+    with_exchanges(run_directory)
+    _report(run_directory)
+    page = (run_directory / "report.html").read_text()
+    _, found, table = page.partition("How long exchanges took")
+    row = re.findall(r"<tr>.*?</tr>", table, re.DOTALL)[1]
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)
+    assert found and cells[1:4] == ["3", "1", "200"]
+    assert "distribution of response times" in page.lower()
 
 
 def test_two_repetitions_give_no_verdict_and_a_third_picture(run_directory: Path) -> None:

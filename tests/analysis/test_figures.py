@@ -22,6 +22,7 @@ from analysis.pages.papers.tables import PaperTable
 from analysis.records.socket_samples import SocketSample
 from analysis.reporting.tables import Listing
 from experiments.harness.cli.commands import tcplab as command
+from tests.analysis.made_runs import with_exchanges
 from tests.analysis.sweep_folders import EFFECTS, write_sweep
 from topologies.foundation.errors import UsageError
 
@@ -158,14 +159,6 @@ def test_the_box_has_the_quartiles_of_the_runs(tmp_path: Path) -> None:
     scale = 1e-3 if "(Mbit/s)" in box["y_axis"] else 1.0
     expected = np.quantile(values, (0.25, 0.75)) * scale
     assert (float(box["y"]), float(box["y_end"])) == pytest.approx(tuple(expected), rel=1e-4)
-
-
-def with_exchanges(run: Path) -> None:
-    """Give flow1 an application whose exchange takes 100, 200 or 300 ms; one does not end."""
-    for at, folder in enumerate(sorted(run.glob("raw/seed-*/sack_*"))):
-        ends = [1 + 0.1 * (each + 1 + at % 2) for each in range(3)]
-        rows = [{"size": 1, "began": 1.0, "ended": end} for end in (*ends, None)]
-        (folder / "flow1.exchanges.json").write_text(json.dumps({"exchanges": rows}))
 
 
 def test_the_distribution_of_response_times_has_all_exchanges_of_a_condition(

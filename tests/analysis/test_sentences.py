@@ -21,7 +21,7 @@ import pytest
 
 from analysis.pages.run import print_report
 from experiments.harness.reporting.studies import make_report
-from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run
+from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run, with_exchanges
 
 SPEAKS_OF_THE_RUN = re.compile(
     r"captur|graphs/|plots/|byte for byte|prov[ei]|complete|lossless|at random|full queue"
@@ -136,6 +136,7 @@ RULES: tuple[tuple[str, Holds], ...] = (
     # the network
     (r"has the same random draws", lambda run: run.environment.get("same_draws")),
     (r"Links were token buckets", lambda run: run.environment.get("lines") is False),
+    (r"^The share of exchanges that took", lambda run: run.has("*.exchanges.json")),
     # how the page counts
     (r"^Repetitions: 1 \(seed \d", lambda run: run.seeds == 1),
     (r"^Repetitions: \d+ \(seeds ", lambda run: run.seeds > 1),
@@ -298,6 +299,7 @@ CHANGES: dict[str, Callable[[Path], None]] = {
     ),
     "the same luck": lambda run: environments(run, same_draws=True, lines=True),
     "token buckets": lambda run: environments(run, same_draws=False, lines=False),
+    "an application": with_exchanges,
     "interrupted": lambda run: change(run / "manifest.json", status="interrupted"),
     "nothing in it": lambda run: shutil.rmtree(run / "raw"),
     "an experiment of somebody's": lambda run: change(run / "manifest.json", experiment="mine"),
