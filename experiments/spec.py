@@ -461,6 +461,10 @@ class ExperimentSpec:
                         f"Flow {flow.name} names {end}, which is no host.",
                         f"Hosts are {', '.join(hosts)}.",
                     )
+            if flow.sender == flow.receiver:
+                raise UsageError(
+                    f"Flow {flow.name} goes from {flow.sender} to itself.", "Name two hosts."
+                )
             self.topology.bottleneck(flow.sender, flow.receiver)
             self.topology.bottleneck(flow.receiver, flow.sender)
         ports = {port.name for port in self.topology.ports}

@@ -59,7 +59,10 @@ def gemodel(text: str) -> GilbertElliott:
     >>> str(gemodel("p=1% r=24%").mean)
     '4%'
     """
-    given = dict(word.partition("=")[::2] for word in text.split())
+    words = text.split()
+    given = dict(word.partition("=")[::2] for word in words)
+    if len(given) < len(words):
+        raise UsageError(f"gemodel '{text[:40]}' has a parameter twice.", "Write each once.")
     for name in given:
         named("gemodel has no parameter", name, _DEFAULTS)
     values = _DEFAULTS | given

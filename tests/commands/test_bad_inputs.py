@@ -69,6 +69,8 @@ run sack --set flows.1.window=64KiB | flows.1: no such place | See the fields: -
 run sack --set flows.0.port=99999 | flows.0.port cannot be '99999' | from 1 to 65535
 run sack --set flows.0.ecn=yes | flows.0.ecn cannot be 'yes' | off, classic, accurate
 run sack --set flows.0.receiver=h9 | names h9, which is no host | Hosts are h1, h2
+run sack --set flows.0.receiver=h1 | goes from h1 to itself | Name two hosts
+run sack --loss 0% --set link.gemodel='p=1% r=9% p=2%' | has a parameter twice | Write each once
 run sack --set flows.0.congestion_control=bbrr | no congestion control 'bbrr' | Choose from bbr
 run sack --set flows.0.traffic=page | traffic, and settings of iperf | Leave out rate
 run cubic_vs_reno --cc cubic+bbrr | no congestion control 'bbrr' | Choose from bbr
