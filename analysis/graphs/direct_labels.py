@@ -96,19 +96,30 @@ def _halo() -> list[withStroke]:
 
 
 def _label_levels(axes: Axes, graph: Graph, longest: int) -> None:
-    """Write the names of lines across, at the left."""
+    """Write the names of lines across, where curves are farther away."""
     for layer in graph.layers:
         if layer.shape == "level" and 0 < len(layer.words) <= longest:
+            right = _is_crossed_at_left(axes, graph, float(layer.y[0]))
             axes.annotate(
                 layer.words,
-                (0.01, float(layer.y[0]) * graph.y.scale),
+                (0.99 if right else 0.01, float(layer.y[0]) * graph.y.scale),
                 (0, 1),
                 xycoords=axes.get_yaxis_transform(),
                 textcoords="offset points",
+                ha="right" if right else "left",
                 color="0.3",
                 fontsize=6,
                 path_effects=_halo(),
             )
+
+
+def _is_crossed_at_left(axes: Axes, graph: Graph, level: float) -> bool:
+    """Return True if most points near the height are in the left half."""
+    near = np.ptp(axes.get_ylim()) / graph.y.scale / 12
+    drawn = [layer for layer in graph.layers if layer.shape != "level"]
+    found = [layer.x[np.abs(layer.y - level) < near] * graph.x.scale for layer in drawn]
+    across = np.concatenate([*found, np.zeros(0)])
+    return len(across) > 0 and float(np.median(across)) < float(np.mean(axes.get_xlim()))
 
 
 def _label_ends(figure: Figure, axes: Axes, graph: Graph) -> None:
