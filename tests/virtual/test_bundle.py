@@ -64,7 +64,7 @@ def test_a_run_is_repeated_from_its_bundle_and_a_changed_byte_is_named(tmp_path:
         assert f"| {part} | `" in readme
     assert {"LICENSE", "LICENCES.md", "figures", "data"} <= {each.name for each in folder.iterdir()}
 
-    done = repeated(folder)
+    done = repeated(folder, str(ROOT))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "The same, byte by byte" in done.stdout
 

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Checks this bundle, repeats what it holds, and compares byte by byte:
 #     sh repeat.sh /path/to/tcplab
-# tcplab is the program of a checkout or of a release, of the version that README.md names.
+# tcplab is a checkout or a program, of the version that README.md names.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "Not the same: $*" >&2; exit 1; }
 
+[ ! -d "${1-tcplab}" ] || set -- "$1/tcplab"
 tcplab=$(command -v "${1-tcplab}") || {
     echo "There is no ${1-tcplab}. Name the program: sh repeat.sh /path/to/tcplab" >&2
     exit 2
