@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -48,13 +48,11 @@ def gate(place: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def new_folder(place: Path, make: Callable[[], Path]) -> tuple[Path, IO[str]]:
-    """Return the folder that `make` made behind the gate at `place`, and its lock, held."""
-    with gate(place):
-        folder = make()
-        file = (folder / LOCK).open("w")
-        lock(file)
-        return folder, file
+def held(folder: Path) -> IO[str]:
+    """Return the lock of a folder that was made behind the same gate, held."""
+    file = (folder / LOCK).open("w")
+    lock(file)
+    return file
 
 
 def orphans(place: Path, folders: Iterable[Path]) -> Iterator[Path]:

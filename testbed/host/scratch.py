@@ -29,7 +29,9 @@ def scratch(in_memory: bool = False) -> Iterator[Path]:
     """Provide an empty folder that is gone afterwards, on the disk of $TMPDIR or `in_memory`."""
     base = _base(_MEMORY if in_memory and os.access(_MEMORY, os.W_OK) else _disk())
     _remove_orphans(base)
-    place, lock = locks.new_folder(base / _GATE, lambda: Path(tempfile.mkdtemp(dir=base)))
+    with locks.gate(base / _GATE):
+        place = Path(tempfile.mkdtemp(dir=base))
+        lock = locks.held(place)
     with lock:
         (place / "work").mkdir()
         try:

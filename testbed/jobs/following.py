@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -122,69 +122,64 @@ def started(
         os.close(watching)
 
 
-def follow(
-    process: subprocess.Popen[bytes],
-    out: Path,
-    progress: Progress,
-    limits: Limits,
-    check: Callable[[ProcessUsage], None] = lambda _taken: None,
-    before_stop: Callable[[], None] = lambda: None,
-) -> JobEnd:
-    """Follow a job to its end; `check` hears again and again what it has taken.
-
-    `before_stop` is called when the wall-clock limit is reached, while the job still is there.
-
-    Raises TcplabError at the wall-clock limit, and what `check` raises.
-    """
-    begun = time.monotonic()
-    news, taken = _JobNews(out, progress), ProcessUsage()
-    while not wait_until_ended(process, _POLL):
-        if time.monotonic() - begun > limits.wall_seconds:
-            before_stop()
-            raise TcplabError(
-                f"The run was stopped {LIMIT} {limits.wall_seconds:g} s of wall time: perhaps a"
-                " program spins.",
-                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
-            )
-        news.again()
-        latest = taken_by(process.pid)
-        check(latest)
-        taken = ProcessUsage(max(taken.cpu, latest.cpu), max(taken.peak, latest.peak))
-    news.again()
-    return JobEnd(process.returncode, time.monotonic() - begun, taken)
-
-
-def usage_of(ended: JobEnd, out: Path) -> Usage:
-    """Return what an ended job says of itself. Raises TcplabError with its own message."""
-    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
+class WallLimit(TcplabError):
+    """The end of a job at its limit of wall time."""
 
 
 @dataclass
-class _JobNews:
-    """Events of a job, as far as they have been read."""
+class FollowedJob:
+    """A job that is followed: its phase and clock as it last wrote them, and what it has taken."""
 
+    process: subprocess.Popen[bytes]
     out: Path
-    progress: Progress
-    offset: int = 0
+    limits: Limits
     phase: str = "starting"
     elapsed: float = 0.0
+    taken: ProcessUsage = field(default_factory=ProcessUsage)
+    begun: float = field(default_factory=time.monotonic)
+    _offset: int = 0
 
-    def again(self) -> None:
-        """Read new events and report the last complete one."""
+    def looks(self) -> Iterator[ProcessUsage]:
+        """Yield what it takes now, again and again until its end. Raises WallLimit."""
+        while not wait_until_ended(self.process, _POLL):
+            if time.monotonic() - self.begun > self.limits.wall_seconds:
+                raise WallLimit(
+                    f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time:"
+                    " perhaps a program spins.",
+                    f"Look at {LOG} in the run's folder; raise the limit with --limit.",
+                )
+            self._read_events()
+            latest = taken_by(self.process.pid)
+            yield latest
+            self.taken = ProcessUsage(
+                max(self.taken.cpu, latest.cpu), max(self.taken.peak, latest.peak)
+            )
+        self._read_events()
+
+    def end(self) -> JobEnd:
+        """Return how it ended, after its last look."""
+        return JobEnd(self.process.returncode, time.monotonic() - self.begun, self.taken)
+
+    def _read_events(self) -> None:
+        """Read new events, of which the last complete one counts."""
         text = b""
         with (
             suppress(FileNotFoundError, untrusted.StrangeFile),
             untrusted.opened(self.out, EVENTS) as file,
         ):
-            file.seek(self.offset)
+            file.seek(self._offset)
             text = file.read(_MOST_EVENTS)
         complete = text[: text.rfind(b"\n") + 1]
-        self.offset += len(complete)
+        self._offset += len(complete)
         for line in complete.splitlines()[-1:]:
             event = _object(line, EVENTS)
             self.phase = _sentence(event.get("phase"), self.phase)
             self.elapsed = _number(event.get("elapsed"))
-        self.progress(self.phase, self.elapsed)
+
+
+def usage_of(ended: JobEnd, out: Path) -> Usage:
+    """Return what an ended job says of itself. Raises TcplabError with its own message."""
+    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
 
 
 def _verdict(out: Path, status: int) -> float:

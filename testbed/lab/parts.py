@@ -59,7 +59,7 @@ _FILES = {"kernel": "linux", "init": "init", "image": IMAGE, "confine": "confine
 
 def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[Recipe]:
     """Kernel, init and image, in this order; `source` is a tarball to build the kernel from."""
-    return [kernel_part(kernel, source), init_part(), replace(image_recipe(), tools=toolchain)]
+    return [kernel_part(kernel, source), init_part(), replace(image_recipe(), tools=toolchain())]
 
 
 def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:

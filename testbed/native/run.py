@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
 from testbed.jobs.archive import job_archive, job_file
-from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, follow, started, usage_of
+from testbed.jobs.following import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
 from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
 from topologies.foundation.errors import TcplabError
@@ -56,7 +56,10 @@ def run_natively(
         started(_command(job, out), console, [job.fileno()]) as process,
         watched(process.pid, out),
     ):
-        ended = follow(process, out, progress, limits or Limits())
+        followed = FollowedJob(process, out, limits or Limits())
+        for _ in followed.looks():
+            progress(followed.phase, followed.elapsed)
+        ended = followed.end()
     return usage_of(ended, out)
 
 

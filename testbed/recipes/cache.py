@@ -65,7 +65,7 @@ class Recipe:
 
     The key is data: `sources` (files), `variant` (a choice of the user) and `steps` (commands,
     flags, versions), never the text of a module. Who changes what `build` does beyond its `steps`
-    adds a word to them. `tools` returns this machine's compiler. The bytes depend on it, but
+    adds a word to them. `tools` names this machine's compiler. The bytes depend on it, but
     another machine's entry serves this one as well, so it is in the place of what is built.
     """
 
@@ -75,7 +75,7 @@ class Recipe:
     build: Callable[[Workshop], Facts]
     variant: str = ""
     steps: tuple[object, ...] = ()
-    tools: Callable[[], str] = str
+    tools: str = ""
 
     @cached_property
     def key(self) -> str:
@@ -99,8 +99,8 @@ class Recipe:
     @property
     def place_if_built(self) -> Path:
         """For an entry that this machine builds with the tools that it has."""
-        tools = self.tools()
-        made_with = f"-{hashlib.sha256(tools.encode()).hexdigest()[:8]}" if tools else ""
+        tools = hashlib.sha256(self.tools.encode()).hexdigest()[:8]
+        made_with = f"-{tools}" if self.tools else ""
         return folder() / f"{self.name}-{self.key[:16]}{made_with}"
 
 

@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from testbed.host.processes import ProcessUsage, taken_by
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
-from testbed.jobs.following import CONSOLE, JobEnd, Limits, Progress, follow, started, usage_of
+from testbed.jobs.following import (
+    CONSOLE,
+    FollowedJob,
+    JobEnd,
+    Limits,
+    Progress,
+    WallLimit,
+    started,
+    usage_of,
+)
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.line import NUMBER, GuestLine, LineClosed, LineSilent, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
@@ -136,9 +145,16 @@ class RunningGuest:
 
     def follow(self, progress: Progress) -> JobEnd:
         """Follow it to its end. Raises TcplabError beyond its limits."""
-        out, limits = self.bounds.out, self.bounds.limits
-        check, stop = self.bounds.check, self.processes.stop_kernel
-        return follow(self.process, out, progress, limits, check, stop)
+        job = FollowedJob(self.process, self.bounds.out, self.bounds.limits)
+        try:
+            for taken in job.looks():
+                progress(job.phase, job.elapsed)
+                self.bounds.check(taken)
+        except WallLimit:
+            self.processes.stop_kernel()  # its last words say where it was
+            raise
+        progress(job.phase, job.elapsed)
+        return job.end()
 
     def order(self, order: Any) -> None:
         """Tell it what to do. Raises TcplabError if it has ended."""

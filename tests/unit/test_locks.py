@@ -14,7 +14,8 @@ import sys, time
 from pathlib import Path
 from testbed.host import locks
 path = Path(sys.argv[1])
-folder, file = locks.new_folder(path / "gate", lambda: path)
+with locks.gate(path / "gate"):
+    file = locks.held(path)
 print("held", flush=True)
 time.sleep(60)
 """

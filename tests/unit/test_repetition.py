@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -13,11 +13,12 @@ from click.testing import CliRunner
 
 from experiments.harness.cli import verify as verify_command
 from experiments.harness.running import verify as repetition
-from experiments.harness.running.session import Ended, RunRequest
+from experiments.harness.running.request import RunRequest
+from experiments.harness.running.session import Ended
 from experiments.harness.running.verify import RunToRepeat, repeat, require_same_lab, to_repeat
 from experiments.sack import SackParameters, experiment
+from testbed.engine.tasks import Listener
 from testbed.jobs.archive import code_digest
-from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
 from tests.analysis.frames import Record, pcap
 from topologies.foundation.data import digest, to_data
@@ -67,7 +68,7 @@ def carried(run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copytree(run / "raw", left)
 
     def carry(
-        request: RunRequest, _lab: Lab | None, raw: Path, _progress: Callable[[int], Progress]
+        request: RunRequest, _lab: Lab | None, raw: Path, _progress: Listener
     ) -> Iterator[tuple[int, Ended]]:
         copytree(left, raw, dirs_exist_ok=True)
         yield from ((seed, TcplabError("", "")) for seed in request.seeds if seed < 0)
@@ -76,12 +77,8 @@ def carried(run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return left
 
 
-def unwatched(_index: int) -> Progress:
-    return lambda _phase, _elapsed: None
-
-
 def test_what_is_the_same_is_not_kept(run: Path, carried: Path) -> None:
-    comparison = repeat(to_repeat(run), LAB, unwatched)
+    comparison = repeat(to_repeat(run), LAB, Listener())
     assert (comparison.same, comparison.files, comparison.kept) == (True, 4, None)
 
 
@@ -91,7 +88,7 @@ def test_the_first_packet_that_differs_is_named_and_the_repetition_kept(
     other = [*PACKETS[:3], replace(PACKETS[3], data=b"\1" * 60), PACKETS[4]]
     name = "seed-1/sack_on/h1-eth0.pcap"
     (run / "raw" / name).write_bytes(pcap(other))
-    comparison = repeat(to_repeat(run), LAB, unwatched)
+    comparison = repeat(to_repeat(run), LAB, Listener())
     assert [difference.sentence for difference in comparison.captures] == [
         f"{name} differs from packet 4 on, 3.000 s after its first: the packet is another"
     ]
@@ -103,7 +100,7 @@ def test_the_first_packet_that_differs_is_named_and_the_repetition_kept(
 def test_a_file_that_one_of_them_lacks_differs(run: Path, carried: Path, missing: str) -> None:
     place = run / "raw" if missing == "run" else carried
     (place / "seed-1/sack_off/counters.json").unlink()
-    comparison = repeat(to_repeat(run), LAB, unwatched)
+    comparison = repeat(to_repeat(run), LAB, Listener())
     assert comparison.others == ("seed-1/sack_off/counters.json",)
 
 

@@ -236,7 +236,7 @@ def test_a_report_tells_the_order_of_packets_and_the_published_number(
     request = RunRequest(
         point.spec, point.parameters, (1,), "virtual", tmp_path, with_published=True
     )
-    report = make_report(carry_out(request, ready_lab, lambda _: lambda phase, elapsed: None))
+    report = make_report(carry_out(request, ready_lab))
     values = report.results.measured[0].by_name
     assert values["order.lost"] == 0
     assert values["order.sent"] == values["order.arrived"] > 100

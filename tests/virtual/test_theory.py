@@ -49,7 +49,7 @@ def _with(spec: Any, parameters: dict[str, str]) -> Any:
 def report_of_run(study: str, lab: Lab, out: Path, settings: dict[str, str]) -> RunReport:
     point = single(find(study), [f"{name}={value}" for name, value in settings.items()])
     request = RunRequest(point.spec, point.parameters, (1,), "virtual", out)
-    return make_report(carry_out(request, lab, lambda _: lambda phase, elapsed: None))
+    return make_report(carry_out(request, lab))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 
 import click
@@ -29,7 +28,8 @@ from experiments.harness.cli.sweep import run_study
 from experiments.harness.definition.catalogue import Experiment, catalogue, find
 from experiments.harness.running.report import require_good_network
 from experiments.harness.running.request import RunOptions, RunRequest, choose
-from experiments.harness.running.session import SeedProgress, run
+from experiments.harness.running.session import run
+from testbed.engine.tasks import Listener
 from topologies.foundation.data import to_data
 
 
@@ -131,7 +131,7 @@ def experiments(context: click.Context) -> None:
 _BETWEEN = 5.0  # seconds between two lines, if no terminal is there to show a bar
 
 
-class RunProgress:
+class RunProgress(Listener):
     """Adds up the clocks of all seeds; shows a bar, or lines where standard error is no terminal.
 
     It starts with the first seed: building a kernel shows its own progress before.
@@ -140,7 +140,7 @@ class RunProgress:
     def __init__(self, request: RunRequest) -> None:
         self._request = request
         self._whole = request.expected_seconds * len(request.seeds)
-        self._passed: dict[int, float] = {}
+        self._passed: dict[str, float] = {}
         self._console = Console(stderr=True)
         self._printed_at: float | None = None
         self._bar = Progress(
@@ -154,27 +154,24 @@ class RunProgress:
         )
         self._task = self._bar.add_task(request.spec.name, total=self._whole, clock="")
 
-    def __enter__(self) -> SeedProgress:
-        return self._of_seed
+    def __enter__(self) -> RunProgress:
+        return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def _of_seed(self, seed: int) -> Callable[[str, float], None]:
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        """Show where a seed, the key, is."""
         if self._printed_at is None:
             self._bar.start()
             self._print_share(many=len(self._request.seeds) > 1)
-
-        def show(phase: str, elapsed: float) -> None:
-            self._passed[seed] = min(elapsed, self._request.expected_seconds)
-            kind = "virtual" if self._request.testbed == "virtual" else "real"
-            clock = f"{elapsed:.0f} s of {kind} time, seed {seed}"
-            completed = sum(self._passed.values())
-            self._bar.update(self._task, description=phase, completed=completed, clock=clock)
-            if time.monotonic() - (self._printed_at or 0.0) >= _BETWEEN:
-                self._print_share()
-
-        return show
+        self._passed[key] = min(elapsed, self._request.expected_seconds)
+        kind = "virtual" if self._request.testbed == "virtual" else "real"
+        clock = f"{elapsed:.0f} s of {kind} time, seed {key}"
+        completed = sum(self._passed.values())
+        self._bar.update(self._task, description=phase, completed=completed, clock=clock)
+        if time.monotonic() - (self._printed_at or 0.0) >= _BETWEEN:
+            self._print_share()
 
     def _print_share(self, many: bool = True) -> None:
         self._printed_at = time.monotonic()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.spec import Draw, ExperimentSpec, Flow
 from experiments.traffic import planned
-from topologies.foundation.data import from_data, kind_at, replaced, to_data
+from topologies.foundation.data import kind_at
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Quantity
 
@@ -23,20 +24,20 @@ def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, st
 
     Raises UsageError for a field that cannot be drawn or a value that is impossible.
     """
-    data, values = to_data(spec), dict[str, str]()
-    for draw in spec.draws:
-        for number, flow in enumerate(spec.flows):
-            if draw.path[1] in ("*", str(number)):
-                place = f"flows.{flow.name}.{draw.path[2]}"
-                source = random.Random(f"{seed} {spec.name} {place}")
-                values[place] = str(_value(draw, flow, source))
-                data = replaced(data, ["flows", str(number), draw.path[2]], values[place])
+    if not spec.draws and not any(flow.traffic for flow in spec.flows):
+        return spec, {}
+    flows, values = [], dict[str, str]()
     for number, flow in enumerate(spec.flows):
+        named, fields = f"{spec.name} flows.{flow.name}", dict[str, Any]()
+        for draw in spec.draws:
+            _, which, field = draw.path
+            if which in ("*", str(number)):
+                fields[field] = _value(draw, flow, random.Random(f"{seed} {named}.{field}"))
+                values[f"flows.{flow.name}.{field}"] = str(fields[field])
         if flow.traffic:
-            made = planned(flow, f"{seed} {spec.name} flows.{flow.name}.traffic")
-            data = replaced(data, ["flows", str(number), "exchanges"], to_data(made))
-    resolved: ExperimentSpec = from_data(ExperimentSpec, data | {"draws": []})
-    return resolved, values
+            fields["exchanges"] = planned(flow, f"{seed} {named}.traffic")
+        flows.append(replace(flow, **fields))
+    return replace(spec, flows=tuple(flows), draws=()), values
 
 
 def note_draws(folder: Path, values: dict[str, str]) -> None:

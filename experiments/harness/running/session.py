@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -29,13 +30,7 @@ Published = tuple[dict[str, Any], ...]
 """Published numbers as spec.json has them."""
 Judge = Callable[[Path], dict[str, Any] | None]
 """Returns the verdict on the network of a run that lacks only its manifest, None without one."""
-SeedProgress = Callable[[int], Progress]
-"""Returns the callback of a seed, which takes its phase and its clock in seconds."""
-
-
-def no_progress(_seed: int) -> Progress:
-    """Show no progress."""
-    return lambda _phase, _elapsed: None
+_SILENT = Listener()
 
 
 def no_verdict(_run: Path) -> None:
@@ -51,7 +46,7 @@ class FinishedRun:
 
 
 def run(
-    request: RunRequest, progress: SeedProgress = no_progress, words: IO[str] | None = None
+    request: RunRequest, progress: Listener = _SILENT, words: IO[str] | None = None
 ) -> FinishedRun:
     """Carry out a request and make its report, which prints to `words` or standard output.
 
@@ -69,7 +64,7 @@ def run(
 def carry_out(
     request: RunRequest,
     lab: Lab | None,
-    progress: SeedProgress = no_progress,
+    progress: Listener = _SILENT,
     judged: Judge = no_verdict,
 ) -> Path:
     """Run all seeds and return the finished run directory, without its report.
@@ -116,7 +111,7 @@ Ended = Usage | TcplabError
 
 
 def carried(
-    request: RunRequest, lab: Lab | None, raw: Path, progress: SeedProgress
+    request: RunRequest, lab: Lab | None, raw: Path, progress: Listener = _SILENT
 ) -> Iterator[tuple[int, Ended]]:
     """Carry out all seeds, in the lab kernel in parallel; yield each as it ends."""
     folders = {seed: raw / f"seed-{seed}" for seed in request.seeds}
@@ -126,25 +121,20 @@ def carried(
         yield from _in_guests(request, lab, folders, progress)
     else:
         for seed, out in folders.items():
-            yield seed, _natively(request, seed, out, progress(seed))
+            yield seed, _natively(request, seed, out, partial(progress.running, str(seed)))
 
 
 def _in_guests(
-    request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: SeedProgress
+    request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: Listener
 ) -> Iterator[tuple[int, Ended]]:
-    class Followed(Listener):
-        def running(self, key: str, phase: str, elapsed: float) -> None:
-            progress(int(key))(phase, elapsed)
-
     tasks = [
         Task(str(seed), carry_seed, (request.spec, seed, out, request.limits))
         for seed, out in folders.items()
     ]
-    with local_engine(lab, request.guests_at_once, Followed()) as engine:
+    with local_engine(lab, request.guests_at_once, progress) as engine:
         for done in engine.run(tasks):
-            seed = int(done.key)
-            progress(seed)("", request.expected_seconds)
-            yield seed, done.result()
+            progress.running(done.key, "", request.expected_seconds)
+            yield int(done.key), done.result()
 
 
 def _natively(request: RunRequest, seed: int, out: Path, progress: Progress) -> Ended:

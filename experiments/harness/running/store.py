@@ -57,7 +57,9 @@ def new_run(shelf: Path, label: str) -> Iterator[RunFolder]:
                 "Free some, or use --out.",
             )
         keep_orphans(shelf)
-        folder, lock = locks.new_folder(shelf / _GATE, lambda: _made(shelf, label))
+        with locks.gate(shelf / _GATE):
+            folder = _made(shelf, label)
+            lock = locks.held(folder)
     except OSError as error:
         raise _unwritable(shelf, error) from error
     with lock:

@@ -16,8 +16,9 @@ from typing import Any
 
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import limits_for
-from experiments.harness.running.session import SeedProgress, carried, no_progress
+from experiments.harness.running.session import carried
 from experiments.spec import ExperimentSpec
+from testbed.engine.tasks import Listener
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import code_digest
 from testbed.lab.ready import Lab
@@ -143,7 +144,7 @@ def require_lab(what: str, whole: str, digests: Mapping[str, str], ready: Lab) -
     )
 
 
-def repeat(run: RunToRepeat, ready: Lab, progress: SeedProgress = no_progress) -> Comparison:
+def repeat(run: RunToRepeat, ready: Lab, progress: Listener) -> Comparison:
     """Carry the run out again and compare. What it leaves is kept only if it differs.
 
     Raises TcplabError if a seed failed.

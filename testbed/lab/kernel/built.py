@@ -33,7 +33,7 @@ def init_part() -> Recipe:
     """Return the recipe for both programs, which run without a C library."""
     names = [*_HEADERS, *(name for names in PROGRAMS.values() for name in names)]
     files = tuple(HERE / name for name in names)
-    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS, tools=toolchain)
+    return Recipe("init", files, tuple(PROGRAMS), build_init, steps=_FLAGS, tools=toolchain())
 
 
 def build_init(workshop: Workshop) -> Facts:
@@ -50,7 +50,7 @@ def build_init(workshop: Workshop) -> Facts:
 def kernel_part(choice: KernelChoice = LAB_KERNEL, source: Path | None = None) -> Recipe:
     """Return the recipe of a kernel; only the lab's own may come from another machine."""
     recipe = kernel_recipe(choice, source)
-    return replace(recipe, tools=toolchain) if choice.is_default else recipe
+    return replace(recipe, tools=toolchain()) if choice.is_default else recipe
 
 
 def modules_part() -> Recipe:
