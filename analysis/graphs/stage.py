@@ -12,6 +12,7 @@ from analysis.flows.columns import KINDS
 from analysis.flows.matching import FLOW, arrivals
 from analysis.graphs.capture import FIN, SYN
 from analysis.graphs.stored import PageColumns, as_script
+from analysis.records.socket_samples import SocketSample
 from analysis.tabular.table import ColumnTable
 from topologies.topology_spec import TopologySpec
 
@@ -116,8 +117,8 @@ def _arrived(rows: ColumnTable) -> np.ndarray[Any, Any]:
 class StageTrial:
     """Packets of one condition: those of the first flow, at the sender and at the receiver.
 
-    `samples` are the times (ns since 1970) and the windows (bytes) of the sender's socket. `calls`
-    are datagrams that share the way: sent, arrived (-1: never; ns since 1970), length of the frame.
+    `samples` are of the sender's socket. `calls` are datagrams that share the way: sent, arrived
+    (-1: never; ns since 1970), length of the frame.
     """
 
     label: str
@@ -125,7 +126,7 @@ class StageTrial:
     far: ColumnTable
     forward: bool
     shape: StageShape
-    samples: tuple[Sequence[int], Sequence[float]] = ((), ())
+    samples: Sequence[SocketSample] = ()
     calls: Columns | None = None
 
 
@@ -150,7 +151,7 @@ def stage_of_trips(
     )
     end = _end(one_flow["time"].values)
     sent = sent_columns(_before(data, end), far)
-    stored = _stored(sent, _before(acks, end), start, columns, ((), ()))
+    stored = _stored(sent, _before(acks, end), start, columns, _sampled((), 0))
     shape = StageShape(("sender", "receiver"), words=("a network that the captures do not show",))
     return _script([{"label": label, "shape": asdict(shape), **stored}], columns)
 
@@ -167,8 +168,10 @@ def _stage(trial: StageTrial, columns: PageColumns) -> dict[str, Any]:
     if trial.calls:
         start = min(start, int(trial.calls["sent"].min()))
         sent = _with_calls(sent, trial.calls)
-    stored = _stored(sent, acks, start, columns, trial.samples)
-    common = {"label": trial.label, "shape": asdict(trial.shape)}
+    segment = int(trial.near["payload"].values.max(initial=0))
+    stored = _stored(sent, acks, start, columns, _sampled(trial.samples, segment))
+    names = sorted({each.congestion_control for each in trial.samples})
+    common = {"label": trial.label, "shape": asdict(trial.shape), "flows": names[:1] or ["sender"]}
     return {**common, **({"callFlow": CALL_FLOW} if trial.calls else {}), **stored}
 
 
@@ -190,13 +193,18 @@ def _stored(
     acks: ColumnTable,
     start: int,
     columns: PageColumns,
-    samples: tuple[Sequence[int], Sequence[float]],
+    samples: Columns,
 ) -> dict[str, dict[str, int]]:
     back, blocks = ack_columns(acks)
-    times, windows = (np.array(each, dtype=np.float64).astype(np.int64) for each in samples)
-    sampled = {"time": times, "window": windows}
-    tables = {"data": sent, "acks": back, "blocks": blocks, "samples": sampled}
+    tables = {"data": sent, "acks": back, "blocks": blocks, "samples": samples}
     return {name: _put(table, start, columns) for name, table in tables.items()}
+
+
+def _sampled(samples: Sequence[SocketSample], segment: int) -> Columns:
+    """Return windows and thresholds in bytes; a threshold is 0 before slow start has ended."""
+    rows = [(round(1e9 * each.time), each.cwnd, each.ssthresh or 0) for each in samples]
+    times, windows, thresholds = np.array(rows, np.int64).reshape(-1, 3).T
+    return {"time": times, "window": segment * windows, "threshold": segment * thresholds}
 
 
 def _end(times: np.ndarray[Any, Any]) -> int | None:

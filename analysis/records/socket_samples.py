@@ -56,6 +56,7 @@ class SocketSample(Struct, frozen=True, rename=_NAMES):
     unacked: float = 0.0
     pacing_rate: float = 0.0
     remote: str = ""
+    congestion_control: str = ""
 
     @property
     def repairing(self) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from analysis.graphs.stage import StageTrial, shape_of, stage_data
 from analysis.measures.results import Measured, RunResults
 
@@ -28,11 +26,5 @@ def _trial(trial: Measured, results: RunResults) -> StageTrial:
         far.packets,
         near.by_a,
         shape_of(network, flow.sender, flow.receiver),
-        _windows(trial, int(near.packets["payload"].values.max(initial=0))),
+        trial.samples,
     )
-
-
-def _windows(trial: Measured, segment: int) -> tuple[Sequence[int], Sequence[float]]:
-    """Return the times and windows of the sender's socket; `segment` is that of the data."""
-    times = [round(1e9 * sample.time) for sample in trial.samples]
-    return times, [sample.cwnd * segment for sample in trial.samples]

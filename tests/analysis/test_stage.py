@@ -13,6 +13,7 @@ import pytest
 from analysis.flows import read
 from analysis.graphs.stage import shape_of
 from analysis.pages.run import SHARED, make_report
+from experiments.harness.documentation.recorded import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from topologies.chain import chain
 from topologies.foundation.units import Duration, Packets, Rate
@@ -250,7 +251,7 @@ _MADE = """new StageModel({{ label: "", kinds: [{{ name: "new" }}],
     acks: {{ sent: [0.05], arrived: [0.06], acknowledgement: [{acknowledged}], flow: [0],
       window: {offered} }},
     blocks: {{ ack: [], left: [], right: [] }},
-    samples: {{ time: [{sampled}], window: [{window}] }} }})"""
+    samples: {{ time: [{sampled}], window: [{window}], threshold: [{threshold}] }} }})"""
 
 
 @pytest.mark.browser
@@ -280,24 +281,34 @@ def test_a_pause_has_its_reason(
         offered=offered,
         sampled="",
         window="",
+        threshold="",
     )
     assert reason in chromium.run(f"whyWaited({model}, 2)")
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize(
-    ("length", "offered", "window", "reason"),
+    ("length", "offered", "window", "threshold", "reason"),
     [
-        (1000, "[1500]", 9000, "The receive window is full: 1.0 kB of 1.5 kB"),
-        (1000, "[9000]", 1500, "The congestion window is full: 1.0 kB are"),
-        (1000, "[9000]", 700, "It has grown since"),
-        (1000, "[9000]", 8000, "which, captures do not show"),
-        (300, "[9000]", 8000, "the program had no more data"),
-        (1000, "undefined", 8000, "not known"),
+        (1000, "[1500]", 9000, 1, "The receive window is full: 1.0 kB of 1.5 kB"),
+        (1000, "[9000]", 1500, 1, "is full (RFC 5681, section 3.1): 1.0 kB are"),
+        (1000, "[9000]", 700, 1, "more than the samples say"),
+        (1000, "[9000]", 8000, 1, "which, captures do not show"),
+        (300, "[9000]", 8000, 1, "the program had no more data"),
+        (1000, "undefined", 8000, 1, "not known"),
+        (1000, "[9000]", "700, 900", "1, 1", "0.7 kB to 0.9 kB, by samples at 0.030 and 0.062 s"),
+        (1000, "[9000]", 700, 0, "is 1.7 kB, 0.7 kB of a sample at 0.030 s and 1.0 kB"),
+        (1000, "[9000]", "700, 1100", "0, 1100", "Slow start ends: the window is 1.1 kB"),
     ],
 )
 def test_the_limit_is_named_and_each_clause_moves_the_playhead(
-    chromium: Page, run_directory: Path, length: int, offered: str, window: int, reason: str
+    chromium: Page,
+    run_directory: Path,
+    length: int,
+    offered: str,
+    window: int | str,
+    threshold: int | str,
+    reason: str,
 ) -> None:
     staged(chromium, run_directory)
     model = _MADE.format(
@@ -305,8 +316,9 @@ def test_the_limit_is_named_and_each_clause_moves_the_playhead(
         length=length,
         next=1000 + length,
         offered=offered,
-        sampled="0.06",
+        sampled="0.03" if isinstance(window, int) else "0.03, 0.062",
         window=window,
+        threshold=threshold,
     )
     found = chromium.run(f"whyLimited({model}, 0.061)")
     assert reason in " ".join(clause["text"] for clause in found["clauses"])
@@ -317,3 +329,22 @@ def test_the_limit_is_named_and_each_clause_moves_the_playhead(
     )
     assert moved == [f"{clause['time']:.4f}" for clause in chromium.run(f"{STAGE}.clauses")]
     assert len(moved) >= 2
+
+
+@pytest.mark.browser
+def test_slow_start_is_what_the_kernels_next_sample_says(chromium: Page) -> None:
+    chromium.open(MEANWHILE)
+    made = chromium.run(
+        "tcplabRecorded.then(({ stage: { models: [model] } }) => {"
+        " const { time, window, threshold } = model.samples; const found = [];"
+        " for (let at = 1; at < time.length; at += 1) {"
+        "  const early = { time: time.slice(0, at), window: window.slice(0, at),"
+        "   threshold: threshold.slice(0, at) };"
+        "  const known = Object.assign(Object.create(model), { samples: early });"
+        "  const said = windowAt(known, 0, time[at] - 1e-6);"
+        "  if (said && said.isSlow && said.grown && !threshold[at])"
+        "   found.push([said.high / model.segment, window[at] / model.segment]); }"
+        " return found; })"
+    )
+    assert made
+    assert all(abs(said - sampled) <= 1 for said, sampled in made), made

@@ -172,12 +172,7 @@ def _trial(folder: Path, spec: ExperimentSpec) -> StageTrial:
     shape = shape_of(spec.topology, "h1", "h2", drawn=int(QUEUES[-1]))
     lines = untrusted.text(folder, "h1.sockets.jsonl").splitlines()
     sampled = read_samples(lines, _DOWNLOAD)
-    segment = int(near["payload"].values.max(initial=0))
-    windows = (
-        [round(1e9 * each.time) for each in sampled],
-        [each.cwnd * segment for each in sampled],
-    )
-    return StageTrial("", near, far, True, shape, windows, _calls(folder))
+    return StageTrial("", near, far, True, shape, sampled, _calls(folder))
 
 
 def _calls(folder: Path) -> Columns:

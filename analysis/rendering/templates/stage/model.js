@@ -4,7 +4,8 @@
 //   data    sent, arrived (-1: never), sequence, length, kind, flow, marked
 //   acks    sent, arrived, acknowledgement, flow, window (bytes, if known)
 //   blocks  ack (place), left, right
-//   samples time, window (bytes), flow; shape: nodes, delay, rate, queue, loss, drawn
+//   samples time, window (bytes), threshold (of slow start; 0: none yet), flow
+//   shape   nodes, delay, rate, queue, loss, drawn; flows: names of congestion controls
 //   callFlow, if there is one: the flow of a call's datagrams
 
 const HEADERS = 66; // bytes of Ethernet, IP and TCP with timestamps before a segment's payload
@@ -152,13 +153,42 @@ class StageModel {
     return at === undefined ? 0 : Math.max(0, this.sentUpTo[at] - this.acknowledged(flow, time));
   }
 
+  flowOf(row) {
+    return this.samples.flow ? this.samples.flow[row] : 0;
+  }
+
+  // The rows of a flow's samples before and after a time.
+  samplesAround(flow, time) {
+    const { length } = this.samples.time;
+    let after = lowerBound(this.samples.time, time + 1e-9);
+    let before = after - 1;
+    while (before >= 0 && this.flowOf(before) !== flow) before -= 1;
+    while (after < length && this.flowOf(after) !== flow) after += 1;
+    return [before < 0 ? undefined : before, after < length ? after : undefined];
+  }
+
   // The newest sample of the window, if it is not older than a round trip.
   window(flow, time) {
-    const { samples } = this;
-    let at = lowerBound(samples.time, time + 1e-9) - 1;
-    while (at >= 0 && samples.flow && samples.flow[at] !== flow) at -= 1;
-    const isFresh = at >= 0 && time - samples.time[at] <= this.trip;
-    return isFresh ? samples.window[at] : null;
+    const [before] = this.samplesAround(flow, time);
+    const isFresh = before !== undefined && time - this.samples.time[before] <= this.trip;
+    return isFresh ? this.samples.window[before] : null;
+  }
+
+  // If a loss, a mark or a retransmission of the round trip before, or since, may have cut the window.
+  fell(flow, since, until) {
+    const { sent, marked } = this.data;
+    for (let at = lowerBound(sent, since - this.trip); at < this.count && sent[at] <= until; at += 1) {
+      const isTrouble = this.isAgain[at] || this.isLost(at) || marked[at];
+      if (this.data.flow[at] === flow && isTrouble) return true;
+    }
+    return false;
+  }
+
+  // Bytes above the highest ACK that SACK had reported with this answer.
+  reported(flow, answer) {
+    if (answer === undefined || !this.blocksOf.size) return 0;
+    const { held } = this.held(flow, this.acks.sent[answer]);
+    return held.reduce((sum, [low, high]) => sum + high - low, 0);
   }
 
   // The newest of a flow's packets that was sent, or of its ACKs that was heard, at a time.

@@ -18,7 +18,6 @@ const PLACES = {
   unknown: "lost on the way; where, the captures do not show",
 };
 const LATE = 0.15; // s, for a call
-const GROWN = 1.05; // times its last sample, which a window in congestion avoidance may have now
 
 function secondsText(seconds) {
   if (seconds < 0.001) return `${Math.round(seconds * 1e6)} \u00b5s`;
@@ -119,8 +118,8 @@ function sentText(model, at) {
   const range = `bytes ${bytes(sequence[at])} to ${bytes(sequence[at] + length[at])}`;
   const newest = model.heard[lowerBound(model.heardAt, sent[at] + 1e-9) - 1];
   const isClocked = newest !== undefined && sent[at] - model.ackArrived[newest] < 1e-3;
-  const window = model.window(flow[at], sent[at]);
-  const allowed = window ? ` The window is ${bytes(Math.round(window / 1000))} kB.` : "";
+  const window = windowAt(model, flow[at], sent[at]);
+  const allowed = window ? ` ${windowText(window)}` : "";
   const cause = isClocked ? "An ACK lets the sender send" : "The sender sends";
   return `${cause} ${range}.${allowed}`;
 }
@@ -257,89 +256,6 @@ function whyWaited(model, next) {
   if (offered !== null)
     return "All was acknowledged, and the receiver's window was open: the program had no more data.";
   return "All was acknowledged: the program had no more data, or the receiver's window was closed.";
-}
-
-// What keeps a flow from sending more at a time: the smallest window that is full, or neither.
-function limitsOf(model, flow, time) {
-  const answer = model.newestAck(flow, time);
-  const flying = model.unacknowledged(flow, time);
-  const window = model.window(flow, time);
-  const isTold = answer !== undefined && model.acks.window;
-  const offered = isTold ? model.acks.window[answer] : null;
-  const isFull = (limit) => limit !== null && flying + model.segment > limit;
-  const isOfReceiver = isFull(offered) && (window === null || offered <= window || flying > window);
-  // More on the way than a sample allows: it is older than what the ACKs have added.
-  const isOfNetwork = isFull(window) && flying <= GROWN * window;
-  const name = isOfReceiver ? "receiver" : isOfNetwork ? "congestion" : "";
-  return { answer, flying, window, offered, name };
-}
-
-// Of a time without a loss: which window is full, what opens it, or that neither is.
-function whyLimited(model, time) {
-  const { data } = model;
-  const newest = lowerBound(data.sent, time + 1e-9) - 1;
-  const flow = data.flow[Math.max(newest, 0)];
-  const limits = limitsOf(model, flow, time);
-  if (limits.answer === undefined) return whyOpening(model, newest, time);
-  const clauses = [offerClause(model, limits)];
-  clauses.push({ time, look: "data", text: limitText(model, flow, time, limits) });
-  if (limits.name === "congestion") clauses.push(...cutClause(model, flow, time, limits.window));
-  const next = data.flow.indexOf(flow, newest + 1);
-  if (next >= 0 && limits.name) clauses.push(openedClause(model, flow, next));
-  clauses.sort((one, other) => one.time - other.time);
-  return { title: "What limits the sender?", clauses };
-}
-
-// Before the first ACK the handshake waits, or data that came with it.
-function whyOpening({ data }, newest, time) {
-  const text = data.length[newest] ? "No ACK has reached the sender yet."
-    : "The connection opens: data waits for the receiver's answer to the SYN (RFC 9293, section 3.5).";
-  const opened = { time: data.sent[Math.max(newest, 0)], look: "data", text: "The sender's newest packet." };
-  return { title: "What limits the sender?", clauses: [opened, { time, look: "faded", text }] };
-}
-
-function offerClause(model, { answer, offered }) {
-  const upTo = `An ACK reaches the sender: all up to byte ${bytes(model.acks.acknowledgement[answer])} is there`;
-  const more = offered === null ? "" : `, and the receiver takes ${bytes(offered)} bytes more`;
-  return { time: model.ackArrived[answer], look: "ack", text: `${upTo}${more}.` };
-}
-
-function limitText(model, flow, time, { flying, window, offered, name }) {
-  const used = (limit) => `${kilobytes(flying)} of ${kilobytes(limit)} are sent and not acknowledged`;
-  if (name === "receiver") {
-    const other = window === null ? "" : ` The congestion window, ${kilobytes(window)}, allows more.`;
-    return `The receive window is full: ${used(offered)} (RFC 9293, section 3.8.6).${other}`;
-  }
-  if (name === "congestion")
-    return `The congestion window is full: ${kilobytes(flying)} are sent and not acknowledged, and its last sample is ${kilobytes(window)} (RFC 5681, section 3.1).`;
-  if (window === null || offered === null)
-    return "What limits the sender is not known: its windows are not all recorded here.";
-  if (flying > window)
-    return `What limits the sender is not known: ${kilobytes(flying)} are not acknowledged, more than the last sample of the congestion window, ${kilobytes(window)}. It has grown since.`;
-  const room = `No window is full: ${used(window)} (congestion window), and the receiver takes ${kilobytes(offered)}.`;
-  const last = model.newestSent(flow, time);
-  return last !== undefined && model.data.length[last] < model.segment
-    ? `${room} The last segment is not full: the program had no more data.`
-    : `${room} So the program, its send buffer or pacing limits; which, captures do not show.`;
-}
-
-// The newest loss or retransmission, if the window was larger before it.
-function cutClause(model, flow, time, window) {
-  const at = newestTrouble(model, time);
-  if (at === undefined || model.data.flow[at] !== flow) return [];
-  const before = model.window(flow, model.data.sent[at]);
-  if (before === null || before <= window) return [];
-  const what = model.isAgain[at] ? "is sent again" : "is lost";
-  const text = `Packet ${at + 1} ${what}: the window was ${kilobytes(before)} then.`;
-  return [{ time: model.data.sent[at], look: "again", text }];
-}
-
-function openedClause(model, flow, next) {
-  const sent = model.data.sent[next];
-  const answer = model.newestAck(flow, sent);
-  const after = answer === undefined ? Infinity : sent - model.ackArrived[answer];
-  const cause = after < 1e-3 ? ", as an ACK makes room" : "";
-  return { time: sent, look: "data", text: `Packet ${next + 1} leaves${cause}.` };
 }
 
 // Of a time at which nothing is on the way.

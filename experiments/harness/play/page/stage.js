@@ -9,7 +9,7 @@ const EMPTY = {
   data: columns("sent", "arrived", "sequence", "length", "kind", "flow", "marked"),
   acks: columns("sent", "arrived", "acknowledgement", "flow"),
   blocks: columns("ack", "left", "right"),
-  samples: columns("time", "window", "flow"),
+  samples: columns("time", "window", "threshold", "flow"),
 };
 
 function columns(...names) {
@@ -56,7 +56,12 @@ export class LiveStage {
     if (!sent) return new StageModel({ ...EMPTY, ...common });
     const sampled = run.rows("samples");
     const samples = sampled
-      ? { time: sampled.time, window: sampled.cwnd, flow: sampled.flow }
+      ? {
+          time: sampled.time,
+          window: sampled.cwnd,
+          threshold: sampled.ssthresh.map((bytes) => bytes || 0), // NaN: no loss yet
+          flow: sampled.flow,
+        }
       : EMPTY.samples;
     const [acks, blocks] = ["acks", "blocks"].map((kind) => run.columns(kind) || EMPTY[kind]);
     return new StageModel({ ...common, data: sent, acks, blocks, samples });
