@@ -219,7 +219,9 @@ def test_the_shared_file_is_small_and_works_alone(chromium: Page, run_directory:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("size", [(1920, 1080), (1280, 720)], ids=["1080", "720"])
+@pytest.mark.parametrize(
+    "size", [(1920, 1080), (1366, 768), (1280, 720), (1024, 768), (800, 600)], ids=str
+)
 def test_a_lecture_fits_the_projector(
     chromium: Page, run_directory: Path, size: tuple[int, int]
 ) -> None:

@@ -5,6 +5,7 @@ const SLOT = 13; // px
 const MOST_SLOTS = 18; // that are drawn one by one
 const MOST_DOTS = 300; // that are drawn one by one; above, columns by their number
 const LECTURE = 1.6 / 1080; // times as large for a line of a projector's screen
+const WIDE_SCREEN = 1.5; // times as wide as high, from where strips have their whole height
 const STACK = 4; // dots above each other at one place
 
 const COLOURS = {
@@ -17,6 +18,10 @@ const COLOURS = {
   call: "#8A3FA0",
   faded: "#666666",
 };
+
+function isLecture() {
+  return document.documentElement.classList.contains("lecture");
+}
 
 class StageStrip {
   constructor(model, onPick) {
@@ -36,7 +41,9 @@ class StageStrip {
     const isNarrow = this.wide < STRIP.narrow;
     const [sender, receiver] = isNarrow ? [66, 74] : [122, 136];
     const [left, right] = [sender, this.wide - receiver];
-    const high = isNarrow ? STRIP.low : STRIP.high;
+    const { innerWidth, innerHeight } = window;
+    const isSquare = isLecture() && innerWidth < WIDE_SCREEN * innerHeight;
+    const high = isNarrow || isSquare ? STRIP.low : STRIP.high;
     const lanes = { data: high * 0.4, ack: high * 0.8 };
     const common = { isNarrow, left, right, high, ...lanes, radius: isNarrow ? 3.5 : 4.6 };
     const { model } = this;
@@ -54,9 +61,7 @@ class StageStrip {
 
   draw(time, selected) {
     const { model } = this;
-    this.size = document.documentElement.classList.contains("lecture")
-      ? LECTURE * window.innerHeight
-      : 1;
+    this.size = isLecture() ? LECTURE * window.innerHeight : 1;
     this.wide = paper.forced ? PAPER_WIDTH : this.canvas.clientWidth / this.size || this.wide;
     if (!this.wide) return;
     const place = this.layout();
