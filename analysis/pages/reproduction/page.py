@@ -272,9 +272,13 @@ def _kernels(report: ReproductionReport) -> Iterator[str]:
 def _table(report: ReproductionReport) -> Table:
     whole = (report.setting_counts, report.counts)
     named = [*((one.study.name, (one.setting_counts, one.counts)) for one in report.studies)]
-    columns = _columns(report.counts)
+    columns = {
+        title: column
+        for title, column in _COLUMNS.items()
+        if title in _ALWAYS or _count(whole, column)  # so many columns need a wide terminal
+    }
     rows = [
-        [name, *(str(getattr(both[which], field)) for which, field in columns.values())]
+        [name, *(str(_count(both, column)) for column in columns.values())]
         for name, both in (*named, ("all", whole))
     ]
     title = "Published settings, and their numbers, measured"
@@ -284,16 +288,23 @@ def _table(report: ReproductionReport) -> Table:
     return table
 
 
-def _columns(counts: Counts) -> dict[str, tuple[int, str]]:
-    """Return the table's columns: counts of settings (0) or of numbers (1), and the field."""
-    of_settings = {"settings": "settings", "hold": "hold", "full link": "line_rate"}
-    of_settings |= {"in part": "in_part", "differ": "differ"}
-    of_numbers = {"numbers": "rows", "agree": "agree", "lie within": "within", "differ ": "differ"}
-    of_numbers |= {"not judged": "few", "not run": "unrun"}
-    of_numbers |= {"not stated": "unstated"} if counts.unstated else {}
-    of_numbers |= {"listed": "listed"} if counts.listed else {}
-    return {
-        title: (which, field)
-        for which, fields in enumerate((of_settings, of_numbers))
-        for title, field in fields.items()
-    }
+def _count(both: tuple[SettingCounts, Counts], column: tuple[int, str]) -> int:
+    which, field = column
+    return int(getattr(both[which], field))
+
+
+_COLUMNS = {
+    title: (which, field)
+    for which, fields in enumerate(
+        (
+            {"settings": "settings", "hold": "hold", "full link": "line_rate"}
+            | {"in part": "in_part", "differ": "differ"},
+            {"numbers": "rows", "agree": "agree", "lie within": "within", "differ ": "differ"}
+            | {"not judged": "few", "not run": "unrun"}
+            | {"not stated": "unstated", "listed": "listed"},
+        )
+    )
+    for title, field in fields.items()
+}
+"""The table's columns: counts of settings (0) or of numbers (1), and the field."""
+_ALWAYS = ("settings", "hold", "numbers", "agree")
