@@ -230,6 +230,11 @@ def as_printed(printed: str) -> str:
 
 
 def _published_range(judged: Judged) -> str:
+    low, high = judged.row.allowed_low, judged.row.allowed_high
+    if low is not None and high is not None:
+        return f"allowed: {spanned(ValueSpan(low, high))}"
+    if low is not None or high is not None:
+        return f"allowed: {'at least' if high is None else 'at most'} {signed(low or high or 0.0)}"
     low, high = judged.row.published_low, judged.row.published_high
     if low is None or high is None or low == high:
         return "" if judged.row.published is not None else Word.UNSTATED

@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 
 import pytest
 
+from analysis.pages.published import line
 from analysis.records.json_reader import Problems
 from analysis.records.published_row import RowEntry, checked_row
 from analysis.statistics.prediction import (
@@ -208,17 +209,22 @@ def test_a_row_counts_by_its_headline_and_never_by_the_better() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "word"),
+    ("low", "high", "word", "text"),
     [
-        (None, 2.2, Word.AGREES),
-        (2.4, None, Word.AGREES),
-        (None, 1.0, Word.DIFFERS),
-        (3.0, None, Word.DIFFERS),
+        (None, 2.2, Word.AGREES, "at most 2.2"),
+        (2.4, None, Word.AGREES, "at least 2.4"),
+        (None, 1.0, Word.DIFFERS, "at most 1"),
+        (3.0, None, Word.DIFFERS, "at least 3"),
+        (1.5, 2.5, Word.AGREES, "1.5 to 2.5"),
     ],
 )
-def test_a_law_may_allow_all_on_one_side(low: float | None, high: float | None, word: Word) -> None:
-    entry = RowEntry(published=2, allowed_low=low, allowed_high=high, today=OURS)
-    assert judge_row(checked_row(entry, "study", Problems()), "today").outcome.word == word
+def test_a_law_has_a_range_that_may_be_open(
+    low: float | None, high: float | None, word: Word, text: str
+) -> None:
+    entry = RowEntry(published=2, unit="s", allowed_low=low, allowed_high=high, today=OURS)
+    judged = judge_row(checked_row(entry, "study", Problems()), "today")
+    assert judged.outcome.word == word
+    assert line(judged, []).published_range == f"allowed: {text}"
 
 
 def test_a_mean_of_two_is_compared_with_our_mean() -> None:

@@ -38,9 +38,9 @@ _AS_RATIOS = (
     "The rows have several units; so all numbers are divided by the published one, which is 1. "
 )
 _HOW = (
-    "Hollow: published, with a bar over its repetitions where there are several. Filled: the median"
-    " of the runs; the thin bar goes from the least run to the greatest, the thick one is the 95 %"
-    " interval of the median (six runs or more)."
+    "Hollow: published, with a bar over its repetitions, or over what a law allows. Filled: the"
+    " median of the runs; the thin bar goes from the least run to the greatest, the thick one is"
+    " the 95 % interval of the median (six runs or more)."
 )
 
 
@@ -215,11 +215,11 @@ def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
     row = judged.row
     if row.published is None:
         return []
-    runs = (
-        None
-        if row.published_low is None or row.published_high is None
-        else (row.published_low / unit, row.published_high / unit)
-    )
+    low, high = row.published_low, row.published_high
+    if (row.allowed_low, row.allowed_high) != (None, None):
+        low = row.published if row.allowed_low is None else row.allowed_low
+        high = row.published if row.allowed_high is None else row.allowed_high
+    runs = None if low is None or high is None else (low / unit, high / unit)
     return [RangedValue(at, row.published / unit, runs, name=row.where)]
 
 
