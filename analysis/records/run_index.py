@@ -6,13 +6,13 @@ from typing import Any
 
 from analysis.records.json_reader import UnreadableJson, read_object
 
-PAGES = ("report.html", "sweep.html", "reproduction.html", "comparison.html")
+PAGES = ("report.html", "sweep.html", "reproduction.html", "kernels.html")
 UNREADABLE = "unreadable"
 
 
 @dataclass(frozen=True)
 class IndexedRun:
-    """A line of the index; `figure` is the headline's estimate, `verdict` the claim's.
+    """A line of the index; `figure` is the estimate that answers the `question` of the claim.
 
     `name` is the folder below the store, `page` the path of its page there or empty.
     """
@@ -23,6 +23,7 @@ class IndexedRun:
     started: str
     seeds: int
     parameters: str
+    question: str
     figure: str
     verdict: str
     network: str
@@ -54,6 +55,7 @@ def _line(store: Path, folder: Path) -> IndexedRun:
         str(manifest.get("started", "")),
         len(manifest.get("seeds") or ()),
         _asked(folder, kind),
+        str(claim.get("question") or ""),
         _figure(claim),
         str(claim.get("word") or ""),
         str(network.get("verdict", "")) if isinstance(network, dict) else "",

@@ -124,6 +124,17 @@ def test_names_on_the_index_stay_text(store: Path) -> None:
     assert HOSTILE not in page and page.count("<script>") == 1
 
 
+def test_the_index_has_the_question_of_each_answer_and_a_comparison_of_kernels(store: Path) -> None:
+    claim = {"question": "Is SACK faster?", "estimate": 1.3, "scale": "ratio"}
+    (store / "sack/second/claim.json").write_text(json.dumps(claim))
+    (folder := store / "kernels/first").mkdir(parents=True)
+    (folder / "manifest.json").write_text('{"kind": "kernels"}')
+    (folder / "kernels.html").touch()
+    page = Path(_call(store, "open", "--no-browser").strip()).read_text()
+    assert page.index("Is SACK faster?") < page.index("1.3 times")
+    assert 'href="kernels/first/kernels.html"' in page
+
+
 @needs_browser
 def test_runs_are_searched_and_ticked_for_a_command(store: Path, chromium: Page) -> None:
     page = Path(_call(store, "open", "--no-browser").strip())
