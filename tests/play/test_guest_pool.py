@@ -78,6 +78,18 @@ def test_none_boots_between_runs_until_all_are_taken(
         wait_until(lambda: len(booted) == SIZE + 1)
 
 
+def test_none_boots_while_a_run_goes_on(
+    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pool() as waiting:
+        fill(booted, SIZE)
+        monkeypatch.setattr(guests, "_QUIET", 0.0)
+        waiting.take(1, LIMITS)
+        assert waiting._next_guest() is None and len(booted) == SIZE
+        waiting.fill_soon()
+        wait_until(lambda: len(booted) == SIZE + 1)
+
+
 def test_another_seed_ends_the_guests_of_the_last(booted: list[MadeGuest]) -> None:
     with pool() as waiting:
         fill(booted, SIZE)

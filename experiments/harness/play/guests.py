@@ -88,7 +88,7 @@ class WaitingGuest(threading.Thread):
 class GuestPool:
     """Guests that wait, booted with the seed that was requested last.
 
-    One boots at a time, and none while runs follow one another, unless all are taken: a dragged
+    One boots at a time, and none while a run goes on or soon after, unless all are taken: a dragged
     slider keeps the processors for its runs. A context manager, which ends all its guests.
     """
 
@@ -99,6 +99,7 @@ class GuestPool:
         self._all: list[WaitingGuest] = []
         self._lock = threading.Lock()
         self._seed, self._started, self._used = 1, 0, float("-inf")
+        self._playing = 0
         self._closed, self._taken = threading.Event(), threading.Event()
         self._filler = threading.Thread(target=self._keep_full, name="guests", daemon=True)
 
@@ -118,8 +119,12 @@ class GuestPool:
         self._filler.join()
 
     def take(self, seed: int, limits: Limits) -> WaitingGuest:
-        """Return a guest of that seed: the one that waits longest, or a new one, not yet ready."""
+        """Return a guest of that seed: the one that waits longest, or a new one, not yet ready.
+
+        Each needs its `fill_soon`.
+        """
         with self._lock:
+            self._playing += 1
             if seed != self._seed:
                 self._seed = seed
                 for guest in self._guests:
@@ -135,8 +140,10 @@ class GuestPool:
             return self._boot(seed, limits)
 
     def fill_soon(self) -> None:
-        """Boot the missing guests after a pause, or at once if none is left."""
-        self._used = time.monotonic()
+        """End a run: boot the missing guests after a pause, or at once if none is left."""
+        with self._lock:
+            self._playing -= 1
+            self._used = time.monotonic()
         self._taken.set()
 
     def _keep_full(self) -> None:
@@ -151,7 +158,8 @@ class GuestPool:
         """Boot a guest if one is missing, and it is time."""
         with self._lock:
             self._guests = [guest for guest in self._guests if not guest.over.is_set()]
-            is_time = not self._guests or time.monotonic() - self._used >= _QUIET
+            is_quiet = not self._playing and time.monotonic() - self._used >= _QUIET
+            is_time = is_quiet or not self._guests
             if self._closed.is_set() or not self._is_short() or not is_time:
                 return None
             self._guests.append(self._boot(self._seed, self._limits))

@@ -85,8 +85,8 @@ class Player:
         """
         watch = _Watch(ended)
         with ExitStack() as stack:
-            stack.callback(self._pool.fill_soon)
             guest = self._pool.take(settings.seed, _limits(settings))
+            stack.callback(self._pool.fill_soon)
             stack.callback(guest.end)
             return _carried_out(settings, guest, hear, watch)
 
