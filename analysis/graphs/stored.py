@@ -16,6 +16,8 @@ from analysis.tabular.table import Whole
 
 DIGITS = 6
 """Decimal digits that are kept of the greatest of numbers that are not whole."""
+_FEW, _MOST_DIGITS = 1000, 15
+"""Of so few numbers the digits are of the least, as on logarithmic axes; a script has 15."""
 
 
 class PageColumns:
@@ -40,10 +42,20 @@ class PageColumns:
 
 def _rounded(numbers: Numbers, step: int) -> tuple[Whole, float]:
     if numbers.dtype.kind == "f":
-        fine = 10.0 ** (np.ceil(np.log10(float(np.abs(numbers).max(initial=0)) or 1)) - DIGITS)
+        fine = _fine(np.abs(numbers[numbers != 0]))
         return np.rint(numbers / fine).astype(np.int64), fine
     integers = numbers.astype(np.int64, copy=False)
     return (integers if step == 1 else (integers + step // 2) // step), step
+
+
+def _fine(sizes: Numbers) -> float:
+    """Return the power of ten to which numbers of these sizes, above 0, are rounded."""
+    if not len(sizes):
+        return 10.0**-DIGITS
+    least, greatest = (int(np.ceil(np.log10(size))) for size in (sizes.min(), sizes.max()))
+    if len(sizes) > _FEW:
+        least = greatest
+    return float(10.0 ** max(least - DIGITS, greatest - _MOST_DIGITS))
 
 
 def _packed(integers: Whole) -> dict[str, Any]:
