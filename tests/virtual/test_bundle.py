@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 from pathlib import Path
 
@@ -62,6 +63,8 @@ def test_a_run_is_repeated_from_its_bundle_and_a_changed_byte_is_named(tmp_path:
     readme = (folder / "README.md").read_text()
     for part in ("kernel", "image", "lab", "code", "spec"):
         assert f"| {part} | `" in readme
+    claim = json.loads((run / "claim.json").read_text())
+    assert f"Result: {claim['sentence']}" in readme and "studies" not in readme
     assert {"LICENSE", "LICENCES.md", "figures", "data"} <= {each.name for each in folder.iterdir()}
 
     done = repeated(folder, str(ROOT))

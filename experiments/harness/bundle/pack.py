@@ -71,11 +71,12 @@ class Bundle:
         yield from self._data()
         drawn = dict(self._figures())
         yield from drawn.items()
-        yield from self._study()
+        own = dict(self._study())
+        yield from own.items()
         yield "LICENSE", _licence("LICENSE")
         yield "LICENCES.md", _licence("docs/licences.md")
         yield "repeat.sh", (_HERE / "repeat.sh").read_bytes()
-        yield "README.md", self._readme(drawn).encode()
+        yield "README.md", self._readme(drawn, bool(own)).encode()
 
     def _data(self) -> Iterator[tuple[str, bytes]]:
         for path, _ in sorted(untrusted.entries(self.folder, _DEEPEST, _MOST_FILES)):
@@ -106,7 +107,7 @@ class Bundle:
                 place = each.relative_to(file.parent.parent).as_posix()
                 yield f"studies/{place}", each.read_bytes()
 
-    def _readme(self, drawn: Mapping[str, bytes]) -> str:
+    def _readme(self, drawn: Mapping[str, bytes], own: bool) -> str:
         manifest = self.manifest
         seeds = ", ".join(map(str, manifest.get("seeds", ())))
         kernel = manifest.get("kernel")
@@ -123,6 +124,7 @@ class Bundle:
         return _README.format(
             title=self.name,
             claim=self.study.claim,
+            result=self._result(),
             what="sweep" if self.is_sweep else "run",
             version=testbed.VERSION,
             release=manifest.get("release") or "a checkout",
@@ -130,11 +132,20 @@ class Bundle:
             seeds=seeds,
             digests="\n".join(f"| {name} | `{digest}` |" for name, digest in digests.items()),
             settings=settings,
+            page="sweep.html" if self.is_sweep else "report.html",
+            studies="| `studies/` | the study's source |\n" if own else "",
             figures=", ".join(sorted(name.removeprefix("figures/") for name in drawn)),
             package=f"\nThe study is part of the package {plugin.entry.value}: install it too.\n"
             if plugin
             else "",
         )
+
+    def _result(self) -> str:
+        """Return the answer of a run to its claim, as a paragraph; empty without one."""
+        if not (self.folder / "claim.json").is_file():
+            return ""
+        sentence = str(read_json(self.folder, "claim.json").get("sentence") or "")
+        return f"\nResult: {sentence}\n" if sentence else ""
 
 
 def _licence(name: str) -> bytes:
@@ -149,7 +160,7 @@ _README = """\
 # {title}
 
 {claim}
-
+{result}
 This is a {what} of tcplab in the lab kernel, in virtual time: the same seeds give the same bytes on
 every computer. To check the files and repeat everything with tcplab {version} ({release}):
 
@@ -165,10 +176,9 @@ Linux {kernel}. Seeds: {seeds}.
 
 | here | what |
 | --- | --- |
-| `data/` | the {what}: {settings}, pages |
+| `data/` | the {what}: {settings}; open {page} in a browser first |
 | `figures/` | {figures} |
-| `studies/` | the source of a study that is not part of tcplab |
-| `SHA256SUMS` | digests of all files |
+{studies}| `SHA256SUMS` | digests of all files |
 | `LICENSE`, `LICENCES.md` | of tcplab, and of the programs that it uses |
 """
 
