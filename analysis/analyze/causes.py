@@ -24,6 +24,7 @@ class Cause(StrEnum):
     POLICER = "policer"
     TIMEOUT = "time-outs"
     BLOAT = "bufferbloat"
+    BRIEF = "brief"
     LINK = "link rate"
     START = "slow start"
     MARKS = "congestion marks"
@@ -43,10 +44,11 @@ REMEDIES = {
     Cause.LOST_SYN: "look for losses on the path, or raise the server's backlog",
     Cause.BLACK_HOLE: "lower the MTU, clamp the MSS, or set net.ipv4.tcp_mtu_probing=1",
     Cause.SILENT: "check that the host there runs and is reached (ping), and firewalls between",
-    Cause.RESET: "capture there too: a reset that is missing there comes from a firewall between",
+    Cause.RESET: "see why the program there ended, or left data unread; a reset that a capture"
+    " there lacks comes from a firewall between",
     Cause.WINDOW: "enlarge the receive buffer (net.ipv4.tcp_rmem, SO_RCVBUF)",
     Cause.UNSCALED: "enable window scaling at both ends",
-    Cause.CLOSED: "look at the receiving program",
+    Cause.CLOSED: "run strace -f -r -p PID there; long steps show what it does between its reads",
     Cause.LOSS: "look for errors on the path, or use BBR, which slows down less",
     Cause.POLICER: "pace the sender, or raise the policer's burst size",
     Cause.TIMEOUT: "look for losses on the path; SACK and RACK-TLP avoid time-outs",
@@ -62,6 +64,7 @@ REMEDIES = {
 """Remedies by cause, to follow *Try:*; the other causes have none."""
 _BEGINNINGS = {
     Cause.UNKNOWN: "Cannot tell: ",
+    Cause.BRIEF: "No fault found: ",
     Cause.LINK: "No fault found: ",
     Cause.RESET: "Broken off: ",
     Cause.SILENT: "Broken off: ",

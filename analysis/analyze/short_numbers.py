@@ -36,7 +36,7 @@ def rate(bits: float | None) -> str:
 def seconds(nanoseconds: int) -> str:
     """Return a duration: `18.9 s`, `80.2 ms`, `41 us`."""
     for unit in ("s", "ms", "us"):
-        if nanoseconds >= TIMES[unit]:
+        if nanoseconds >= 0.9995 * TIMES[unit]:
             return f"{digits(nanoseconds / TIMES[unit])} {unit}"
     return f"{nanoseconds} ns" if nanoseconds else "0 s"
 

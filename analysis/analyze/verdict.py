@@ -21,6 +21,12 @@ _SILENCE = 3 * 10**9
 _UNANSWERED = 3
 """Repeats without an answer, below which a capture may have ended too early."""
 _SCALING = "req_1323_ws/ts"
+_STEADY = 0.8
+"""A window whose mean is below this share of its largest size changes."""
+_BRIEF = 10 * 10**6
+"""A connection that is over sooner is not slow."""
+_LEAST_MTU = 536
+"""Payload that every path carries (RFC 9293, section 3.7.1)."""
 
 
 def verdict(facts: ConnectionFacts) -> SlownessVerdict:
@@ -29,11 +35,14 @@ def verdict(facts: ConnectionFacts) -> SlownessVerdict:
     for rule in OPENING:
         if found := rule(signs):
             return found
-    if not signs.main.answered or signs.lacking > _LACKING:
+    if not signs.main.answered or signs.lacking > _LACKING or signs.lacks_acks:
         return _unknown(signs)
     rules = _ANYWHERE if signs.main.place == "unknown" else RULES
     found_of = [found for rule in rules if (found := rule(signs))]
     best = max(found_of, key=lambda found: found.share or 0.0, default=_unknown(signs))
+    if best.cause != Cause.UNKNOWN and facts.duration < _BRIEF:
+        why = f"the connection took {short_numbers.seconds(facts.duration)} in all"
+        best = SlownessVerdict(Cause.BRIEF, why)
     return (reset(signs) if best.cause in _FAULTLESS else None) or best
 
 
@@ -45,10 +54,14 @@ def _unknown(signs: Signs) -> SlownessVerdict:
         why = "only one direction was captured"
     elif signs.lacking > _LACKING:
         why = f"the capture lacks {short_numbers.share(signs.lacking, 1)} of the acknowledged bytes"
+    elif signs.lacks_acks:
+        why = "the capture lacks ACKs: more was sent than those it has can allow"
     elif main.place == "unknown":
         why = "without the handshake the place of the capture is not known"
     elif main["actual_data_pkts"] < 10 and signs.facts.duration < 10 * signs.trip:
         why = "the connection is too short to have a limit"
+    elif signs.is_small:
+        why = f"{short_numbers.size(main.carried)} fit the first congestion window"
     else:
         why = "no cause has a third of the time"
     return SlownessVerdict(Cause.UNKNOWN, why)
@@ -58,9 +71,9 @@ def unanswered(signs: Signs) -> SlownessVerdict | None:
     row = signs.facts.row
     if row["total_packets_b2a"] or not row["syns_a2b"] or row["actual_data_pkts_a2b"]:
         return None
-    times = short_numbers.counted(int(row["syns_a2b"]), "SYN")
-    why = f"no answer came to {times} in {short_numbers.seconds(signs.facts.duration)}"
-    return SlownessVerdict(Cause.UNANSWERED, why)
+    times = int(row["syns_a2b"])
+    why = f"no answer came to {times} SYNs in {short_numbers.seconds(signs.facts.duration)}"
+    return SlownessVerdict(Cause.UNANSWERED, why if times > 1 else "no answer came to its only SYN")
 
 
 def refused(signs: Signs) -> SlownessVerdict | None:
@@ -85,16 +98,18 @@ def lost_syn(signs: Signs) -> SlownessVerdict | None:
 
 def black_hole(signs: Signs) -> SlownessVerdict | None:
     main = signs.main
-    again, missing = int(main["max_#_retrans"]), main.carried - int(main["bytes_acknowledged"])
-    if missing <= 0 or main["bytes_acknowledged"] > 2 * max(main["mss"], 1):
+    again, arrived, size = (int(main[n]) for n in ("max_#_retrans", "bytes_acknowledged", "mss"))
+    told = next((error for error in signs.facts.errors if error["mtu"]), None)
+    if arrived >= main.carried or arrived >= (2 * size if told else size):
         return None
-    is_seen = again >= 3 and main["retransmissions_rto"] >= 3
+    is_seen = again >= 3 and main["retransmissions_rto"] >= 3 and size >= _LEAST_MTU
     is_hole = signs.is_far and main.back("sacks_sent") and signs.facts.duration > _SILENCE
     if not is_seen and not is_hole:
         return None
-    proof = f"one was sent {again} times more" if is_seen else "a hole before them stays open"
-    why = f"segments of {short_numbers.size(main['mss'])} never arrive, smaller ones do: {proof}"
-    told = next((error for error in signs.facts.errors if error["mtu"]), None)
+    proof = "a hole before these stays open"
+    if is_seen:
+        proof = f"one of {short_numbers.size(size)} was sent {again} times more"
+    why = f"full segments never arrive, smaller ones do: {proof}"
     if told:
         why += f"; {told['reporter']} reports an MTU of {told['mtu']:,}"
     packets, confidence = signs.packets("loss"), "high" if told else "medium"
@@ -124,8 +139,11 @@ def reset(signs: Signs) -> SlownessVerdict | None:
     has_more = any(way["total_packets"] > way["resets_sent"] for way in signs.facts.directions)
     if row["complete"] != "reset" or len(resetting) != 1 or not has_more:
         return None
-    carried = short_numbers.size(signs.main.carried)
-    why = f"{resetting[0].source} reset the connection after {carried}, without a close"
+    resets, carried = resetting[0], signs.main.carried
+    after = f"after {short_numbers.size(carried)}" if carried else "before any data"
+    end = f" and the close by {resets.target}" if resets.back("fins") else ", without a close"
+    lasted = short_numbers.seconds(signs.facts.duration)
+    why = f"{resets.source} reset the connection of {lasted} {after}{end}"
     return SlownessVerdict(Cause.RESET, why)
 
 
@@ -134,7 +152,9 @@ def window(signs: Signs) -> SlownessVerdict | None:
     if time < MOST * signs.time or signs.reads_slowly:
         return None
     largest, mean = int(main.back("max_win_adv")), int(main.back("avg_win_adv"))
-    window = mean if 2 * mean < largest else largest  # a SYN may offer more than what follows
+    window = mean if mean < _STEADY * largest else largest  # it grows, or only a SYN offers more
+    if main.carried <= window:
+        return None
     trip = short_numbers.milliseconds(signs.trip)
     allowed = short_numbers.rate(8e9 * window / signs.trip) if signs.trip else "no more"
     why = f"the receiver's {window / 1024:.3g} KiB window at {trip} allows {allowed}"
@@ -156,9 +176,11 @@ def closed(signs: Signs) -> SlownessVerdict | None:
     time = signs.windowed if signs.reads_slowly else signs.closed
     if time < MOST * signs.time:
         return None
-    closed = short_numbers.seconds(signs.closed)
-    how = f"its window was closed for {closed}" if signs.closed else "its window is nearly full"
-    why = f"the receiver's program reads too slowly: {how}"
+    largest, mean = (int(signs.main.back(f"{name}_win_adv")) / 1024 for name in ("max", "avg"))
+    how = f"of {largest:.3g} KiB of window {mean:.3g} are free on average"
+    if signs.closed:
+        how = f"its window was closed for {short_numbers.seconds(signs.closed)}"
+    why = f"the program at {signs.main.target} reads too slowly: {how}"
     packets = signs.packets("limited_receiver")
     return SlownessVerdict(Cause.CLOSED, why, time / signs.time, packets=packets)
 
@@ -184,9 +206,12 @@ def answering(signs: Signs) -> SlownessVerdict | None:
     number = int(who["answers"])
     if number <= who["keepalives"]:  # their byte answers no data
         return None
-    times = [short_numbers.milliseconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
+    times = [short_numbers.seconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
     name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
-    why = f"{name} ({who.source}) took {times[0]} (95 %: {times[1]}) for each of {number:,} turns"
+    took = f"{times[0]} (95 %: {times[1]}) for each of {number:,} turns"
+    if number == 1:
+        took = f"{times[0]} for its only turn"
+    why = f"{name} ({who.source}) took {took}"
     slowest = int(who["answer_slowest"])
     return SlownessVerdict(cause, why, time / signs.time, "all time", (slowest, slowest))
 
@@ -201,7 +226,7 @@ def pauses(signs: Signs) -> SlownessVerdict | None:
 
 
 OPENING = (unanswered, refused, lost_syn, black_hole, silent)
-_FAULTLESS = (Cause.LINK, Cause.START, Cause.UNKNOWN)
+_FAULTLESS = (Cause.BRIEF, Cause.LINK, Cause.START, Cause.UNKNOWN)
 """Causes that leave the end of the connection as the first thing to say."""
 RULES = (
     closed, window, timeouts, losses, reordering, marks, queue, start, delayed, answering, pauses,

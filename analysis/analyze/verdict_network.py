@@ -94,7 +94,7 @@ def _is_reordering(signs: Signs) -> bool:
 def reordering(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
     overtaken, needless = int(signs.main["reordered"]), signs.needless
-    if share < MOST or not _is_reordering(signs):
+    if share < MOST or not _is_reordering(signs) or max(overtaken, needless) < _OUTAGES:
         return None
     proof = f"{short_numbers.counted(overtaken, 'packet')} came late, overtaken by others"
     if not overtaken:
@@ -115,13 +115,15 @@ def marks(signs: Signs) -> SlownessVerdict | None:
 def queue(signs: Signs) -> SlownessVerdict | None:
     share, delay = signs.congested / signs.time, short_numbers.milliseconds(signs.queueing(50))
     is_other = losses(signs) or _is_reordering(signs) or _is_outage(signs)
-    if share < MOST or is_other or not (signs.has_queue or _fills_queue(signs)):
+    if share < MOST or is_other or not (signs.fills_link or _fills_queue(signs)):
         return None
     packets = signs.packets("limited_network")
     if _is_bloated(signs):
         trip = short_numbers.milliseconds(signs.trip)
         why = f"a queue adds {delay} to the round trip of {trip}"
         return SlownessVerdict(Cause.BLOAT, why, share, packets=packets)
+    if signs.is_small:
+        return None
     reached = short_numbers.rate(signs.main["rate"])
     why = f"the link's rate is reached, {reached} on average, with a queue of {delay}"
     return SlownessVerdict(Cause.LINK, why, share, packets=packets)
@@ -133,7 +135,7 @@ def _is_bloated(signs: Signs) -> bool:
 
 def start(signs: Signs) -> SlownessVerdict | None:
     share = signs.congested / signs.time
-    if share < _SHORT or signs.main["loss_events"] or signs.has_queue:
+    if share < _SHORT or signs.main["loss_events"] or signs.fills_link or signs.is_small:
         return None
     size = short_numbers.size(signs.main.carried)
     why = f"{size} end while the congestion window still grows, or the sender paces itself"

@@ -22,6 +22,14 @@ _SLOW = 0.4
 """A window that its reader empties carries more than this part of its size in a round trip."""
 
 
+_FIRST_WINDOW = 10
+"""Segments that a sender may send without an ACK (RFC 6928)."""
+_FREE = 4
+"""Segments, more than which a reader that is slow leaves no room for."""
+_STANDING = 10**6
+"""A queue without losses that is shorter half of the time fills only at times."""
+
+
 @dataclass(frozen=True)
 class Signs:
     """Quantities of a connection that rules compare; times in nanoseconds.
@@ -79,6 +87,21 @@ class Signs:
         return max(acknowledged - self.main.carried, 0) / max(acknowledged, 1)
 
     @property
+    def lacks_acks(self) -> bool:
+        """True if more was sent than the windows of the captured packets can allow."""
+        windows = int(self.main.back("max_win_adv")) * int(self.main.back("total_packets"))
+        return self.main.place != "unknown" and self.main.carried > windows
+
+    @property
+    def is_small(self) -> bool:
+        """True if the first congestion window holds all data."""
+        return self.main.carried <= _FIRST_WINDOW * self._segment
+
+    @property
+    def _segment(self) -> int:
+        return min(int(self.main["mss"]), 1460)  # network cards join segments
+
+    @property
     def marked(self) -> int:
         """Congestion marks, as they pass or as ACKs report them."""
         reported = max(int(self.main.back("ece_packets")), int(self.main.back("marks_reported")))
@@ -100,8 +123,9 @@ class Signs:
     @property
     def reads_slowly(self) -> bool:
         """True if a window limits the sender to far less than its largest size would."""
+        is_full = self.closed or self.main.back("min_win_adv") < _FREE * self._segment
         reached = 8e9 * self.main.carried / max(self.windowed + self.congested + self.timeouts, 1)
-        return reached < _SLOW * self.allowed
+        return bool(is_full and reached < _SLOW * self.allowed)
 
     @property
     def congested(self) -> int:
@@ -176,6 +200,12 @@ class Signs:
         before = int(self.main["loss_delay"] or 0) if is_known and not self._loses_often else 0
         longest = max(self.queueing(95), before)
         return longest >= max(_QUEUE, self.trip // 8)
+
+    @property
+    def fills_link(self) -> bool:
+        """True if the queue loses packets, or stands."""
+        is_filled = self.main["loss_events"] or self.queueing(50) >= _STANDING
+        return bool(self.has_queue and is_filled)
 
     @property
     def _loses_often(self) -> bool:

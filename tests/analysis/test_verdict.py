@@ -112,7 +112,7 @@ def test_the_page_has_the_verdict_as_its_headline(tmp_path: Path) -> None:
 
 
 def test_each_fault_has_a_remedy() -> None:
-    assert set(Cause) - set(REMEDIES) == {Cause.LINK, Cause.UNKNOWN}
+    assert set(Cause) - set(REMEDIES) == {Cause.BRIEF, Cause.LINK, Cause.UNKNOWN}
 
 
 def rounds(flow: MadeFlow, begin: float, number: int = 20) -> float:

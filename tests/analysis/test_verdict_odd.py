@@ -1,4 +1,7 @@
-"""Verdicts on odd captures: the first line is true, or says that it cannot tell."""
+"""Verdicts on odd captures: the first line is true, or says that it cannot tell.
+
+Those of the last part had false ones in public test suites (tests/tools/corpus.py).
+"""
 
 from __future__ import annotations
 
@@ -88,3 +91,86 @@ def test_an_answer_within_a_fraction_of_the_round_trip_is_no_thinking(look: Look
 def test_the_window_of_a_syn_is_not_that_of_the_connection(look: Look) -> None:
     found = judged(look, download(window=20 * FULL // 128))
     assert found.cause == Cause.WINDOW and "28.2 KiB window" in found.because
+
+
+def test_what_takes_a_few_milliseconds_is_not_slow(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=1e-4)
+    flow.a.send(0.001, 100)
+    flow.b.send(0.006, 100)
+    found = judged(look, flow)
+    assert found.sentence == "No fault found: the connection took 6 ms in all."
+    flow.b.rst(0.007)
+    assert judged(look, flow).because.endswith(
+        "reset the connection of 7 ms after 100 B, without a close"
+    )
+
+
+def test_a_single_turn_has_no_percentiles(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=1e-4)
+    flow.a.send(0.001, 100)
+    flow.b.send(32.001, 200)
+    flow.a.ack(32.0011)
+    assert judged(look, flow).because.endswith(" s for its only turn")
+
+
+def test_a_single_syn_was_not_sent_for_0_s(look: Look) -> None:
+    flow = MadeCapture().flow()
+    flow.a.syn(0.0)
+    assert judged(look, flow).because == "no answer came to its only SYN"
+
+
+def test_small_segments_are_no_black_hole(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    first = flow.a.next
+    for at in (1, 1.3, 1.9, 3.1, 5.5):
+        flow.a.send(at, 200, seq=first)
+    assert judged(look, flow).cause == Cause.SILENT
+
+
+def test_a_full_segment_that_arrived_disproves_a_black_hole(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    flow.a.send(1.0, FULL)
+    flow.a.send(1.001, 500, seq=1 + 4 * FULL)
+    flow.b.ack(1.002, to=1 + FULL, sacks=[(1 + 4 * FULL, 501 + 4 * FULL)])
+    flow.b.fin(11.0, to=1 + FULL)
+    assert judged(look, flow).cause != Cause.BLACK_HOLE
+
+
+def test_data_beyond_each_captured_window_shows_that_acks_are_missing(look: Look) -> None:
+    flow = MadeCapture().flow(scales=(None, None)).open(rtt=TRIP)
+    for number in range(400):
+        flow.a.send(0.5 + number / 100, FULL)
+    flow.b.ack(4.6, window=60_000)
+    assert "the capture lacks ACKs" in judged(look, flow).sentence
+
+
+def test_one_late_packet_slows_nothing_down(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for number in range(20):
+        first = max(flow.a.next, 1)
+        places = [1, 0, 2, 3] if number == 10 else [0, 1, 2, 3]
+        for index, place in enumerate(places):
+            at = 0.5 + number * TRIP + index * 1e-4
+            flow.a.send(at, FULL, seq=first + place * FULL, stamp=round(at * 1000) - place)
+            flow.b.ack(at + 1e-5, to=first + (0 if (index, place) == (0, 1) else index + 1) * FULL)
+    assert judged(look, flow).cause != Cause.REORDERING
+
+
+def test_a_window_that_grows_is_no_slow_reader(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP, seen_at_b=True)
+    for number in range(20):
+        window = 20 * FULL * (1 if number < 15 else 6)
+        for place in range(20):
+            at = 0.5 + number * TRIP + place * 1e-4
+            flow.a.send(at, FULL)
+            flow.b.ack(at + 1e-5, window=window // 128)
+    found = judged(look, flow)
+    assert found.cause == Cause.WINDOW and "receiver's 63.6 KiB" in found.because
+
+
+def test_a_first_window_of_data_reaches_no_limit(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=TRIP)
+    flow.a.send(TRIP + 0.001, 400)
+    flow.b.ack(2 * TRIP + 0.001)
+    flow.a.fin(12 * TRIP)
+    assert judged(look, flow).because == "400 B fit the first congestion window"

@@ -104,14 +104,17 @@ def _of_tcptrace(capture: Path) -> Iterator[CorpusFinding]:
 
 def _of_tshark(capture: Path, told: ColumnTable) -> Iterator[CorpusFinding]:
     """Find packets that only one of both has in a class."""
-    for name, ours in _CLASSES.items():
-        shown = ["-Y", f"tcp.analysis.{name}", "-T", "fields", "-e", "frame.number"]
-        command = ["tshark", "-r", str(capture), *shown]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST)
-        if done.returncode:
-            raise CommandError(shlex.join(command), done.returncode, done.stderr)
-        theirs = set(map(int, done.stdout.split()))
-        mine = set(told["number"][np.isin(told["event"].values, ours)].to_list())
+    fields = ["frame.number", *(f"tcp.analysis.{name}" for name in _CLASSES)]
+    shown = [part for field in fields for part in ("-e", field)]
+    command = ["tshark", "-r", str(capture), "-Y", "tcp.analysis.flags", "-T", "fields", *shown]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_LONGEST)
+    # A cut capture is status 2 after all of its packets.
+    if done.returncode not in {0, 2}:
+        raise CommandError(shlex.join(command), done.returncode, done.stderr)
+    lines = [line.split("\t") for line in done.stdout.splitlines()]
+    for at, (name, ours) in enumerate(_CLASSES.items(), 1):
+        theirs = {int(line[0]) for line in lines if line[at]}
+        mine = set(map(int, told["number"][np.isin(told["event"].values, ours)].to_list()))
         for who, numbers in (("tshark", theirs - mine), ("we", mine - theirs)):
             if numbers:
                 example = f"packet {min(numbers)}"
