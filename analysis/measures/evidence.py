@@ -33,7 +33,8 @@ EVENTS = {
     "resent": "data that is sent again",
     **{name: _MEANINGS[name] for name in RETRANSMISSIONS},
     "first_copy": "data that is sent again later",
-    "timeout": "data that the timer repeats, by a capture at the sender",
+    "timeout": "data that the timer repeats, by a capture at the sender; with SACK also a tail loss"
+    " probe, if a single segment was on the way",
     "after_pause": "the first data after 250 ms without any",
     "before_pause": "the last data before 250 ms without any",
     "with_blocks": "an ACK with SACK blocks",
@@ -156,7 +157,10 @@ def _timed_out_towards(packets: ColumnTable, sent: Truths, back: Truths) -> Trut
     previous = RowGroups(sequence[rows]).previous
     repeated, before = rows[previous >= 0], rows[previous[previous >= 0]]
     waited = times[repeated] - np.maximum(times[before], advanced[repeated]) >= _LEAST_TIMEOUT
-    alone = times[repeated] - heard[repeated] >= _REACTION
+    gaps = times - heard
+    prompt = gaps[rows][gaps[rows] < _REACTION]
+    is_virtual = len(prompt) > 0 and np.median(prompt) == 0  # hosts react within the instant
+    alone = gaps[repeated] >= (1 if is_virtual else _REACTION)
     found = np.zeros(len(packets), np.bool_)
     found[repeated[waited & alone & (sequence[repeated] == lowest[repeated])]] = True
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from analysis import flows
 from analysis.measures.evidence import EVENTS, PREFIX, events, frame_values
 from tests.analysis.captures import MadeCapture
@@ -43,3 +45,20 @@ def test_the_table_names_each_event(tmp_path: Path) -> None:
     assert packets is not None
     assert {*events(packets)} | _OF_SOCKETS == {*EVENTS}
     assert all(EVENTS.values())
+
+
+@pytest.mark.parametrize("reaction", [0.0, 20e-6])
+def test_a_timer_is_told_from_a_packet_that_arrives_just_before(
+    tmp_path: Path, reaction: float
+) -> None:
+    """Virtual hosts react within the instant, so 50 us after an ACK it was the timer."""
+    flow = (made := MadeCapture()).flow().open(rtt=0.04)
+    for round_trip in range(4):
+        at = 0.1 + round_trip / 25
+        flow.b.ack(at)
+        flow.a.send(at + reaction, 1000)
+    first = flow.a.next - 1000
+    flow.b.ack(0.45, to=first)
+    flow.a.send(0.45005, 1000, seq=first)
+    found = frame_values(tmp_path, [made.write(tmp_path, name="h1-eth0.pcap").stem])
+    assert any(".timeout." in key for key in found) is (reaction == 0.0)

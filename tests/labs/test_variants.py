@@ -70,13 +70,16 @@ def no_witness(_numbers: Mapping[str, float], _runs: Runs) -> None:
 
 
 def sack_by_counters(_numbers: Mapping[str, float], runs: Runs) -> None:
-    """Each frame is one that the kernel counted, which counts repeated SYNs as well."""
+    """Each frame is one that the kernel counted, which counts repeated SYNs as well.
+
+    The key asks without SACK; with it a probe of a lone segment looks like a time-out.
+    """
     run = runs["sack"]
-    for condition in ("sack_off", "sack_on"):
+    for condition, likes in (("sack_off", 0), ("sack_on", 2)):
         frames = run.frames(f"{condition}/h1-eth0", "timeout")
         repeated = len(run.frames(f"{condition}/h1-eth0", "syn")) - 1
         counted = run(condition, "nstat.TcpExtTCPTimeouts")
-        assert len(frames) + repeated == counted
+        assert 0 <= len(frames) + repeated - counted <= likes
 
 
 def transport_by_counters(numbers: Mapping[str, float], runs: Runs) -> None:
