@@ -59,6 +59,7 @@ def run_natively(
         followed = FollowedJob(process, out, limits or Limits())
         for _ in followed.looks():
             progress(followed.phase, followed.elapsed)
+        progress(followed.phase, followed.elapsed)
         ended = followed.end()
     return usage_of(ended, out)
 
