@@ -84,7 +84,8 @@ def _is_drawable(judged: Judged) -> bool:
         row.published_high,
         *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
     ]
-    sizes = [abs(number) for number in (*numbers, row.x) if number]
+    placed = (*numbers, row.x, row.allowed_low, row.allowed_high)
+    sizes = [abs(number) for number in placed if number]
     return any(number is not None for number in numbers) and all(
         _LEAST <= size <= _GREATEST for size in sizes
     )
