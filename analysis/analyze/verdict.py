@@ -25,7 +25,7 @@ _STEADY = 0.8
 """A window whose mean is below this share of its largest size changes."""
 _BRIEF = 10 * 10**6
 """A connection that is over sooner is not slow."""
-_LEAST_MTU = 536
+_LEAST_SEGMENT = 536
 """Payload that every path carries (RFC 9293, section 3.7.1)."""
 
 
@@ -102,7 +102,7 @@ def black_hole(signs: Signs) -> SlownessVerdict | None:
     told = next((error for error in signs.facts.errors if error["mtu"]), None)
     if arrived >= main.carried or arrived >= (2 * size if told else size):
         return None
-    is_seen = again >= 3 and main["retransmissions_rto"] >= 3 and size >= _LEAST_MTU
+    is_seen = again >= 3 and main["retransmissions_rto"] >= 3 and size >= _LEAST_SEGMENT
     is_hole = signs.is_far and main.back("sacks_sent") and signs.facts.duration > _SILENCE
     if not is_seen and not is_hole:
         return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from experiments.spec import (
 from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
+from topologies.discipline_parameters import close_to
 from topologies.foundation.errors import UsageError
 
 MODULES, REAL_TIME = "modules", "real time"
@@ -52,8 +52,7 @@ def _refuse_unknown_sysctls(spec: ExperimentSpec) -> None:
         here = Path("/proc/sys", name.replace(".", "/"))
         if _BY_INTERFACE.match(name) or here.exists():  # a native run may ask for it
             continue
-        close = get_close_matches(name, lab_sysctls(), 1)
-        remedy = f"Do you mean {close[0]}?" if close else "ip-sysctl.rst of Linux lists them."
+        remedy = close_to(name, lab_sysctls()).rstrip() or "ip-sysctl.rst of Linux lists them."
         raise UsageError(f"Linux {DEFAULT} has no sysctl {name[:60]}.", remedy)
 
 
