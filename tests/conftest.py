@@ -42,19 +42,19 @@ def _first_line(message: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes a minute or more, and runs with --long")
+    config.addinivalue_line("markers", "long: takes a quarter of a minute or more; needs --long")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("long") and not item.config.getoption("--long"):
-        pytest.skip("It takes a minute or more: --long")
+        pytest.skip("It takes a quarter of a minute or more: --long")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--long",
         action="store_true",
-        help="Run the tests of a minute and more as well, as .ci/run does.",
+        help="Run the tests of a quarter of a minute and more as well, as .ci/run does.",
     )
     parser.addoption(
         "--kernels",

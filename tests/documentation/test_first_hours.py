@@ -27,6 +27,7 @@ WIDE = "120"
 """Columns of the terminal: no row of a page's tables is broken."""
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
 OTHER_KERNELS = {"kernels.md", "researcher.md"}
+LONG = OTHER_KERNELS | {"developer.md", "networks.md"}
 PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.harness.cli.main "$@"\n'
 
 
@@ -82,7 +83,11 @@ def do(step: Step, place: Path, is_exact: bool) -> None:
     assert not (is_exact and missing), f"The page shows {missing}, but this came:\n{told}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] if page.name in LONG else []) for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_a_page_can_be_followed(page: Path, checkout: Path, pytestconfig: pytest.Config) -> None:
     if page.name in OTHER_KERNELS and not pytestconfig.getoption("--kernels"):
         pytest.skip("another kernel: --kernels")

@@ -125,6 +125,7 @@ def fabricated(run: Path, capture: str, suffixes: tuple[str, ...]) -> None:
 
 
 @pytest.mark.virtual
+@pytest.mark.long
 @pytest.mark.parametrize("native", [False, True], ids=["lab kernel only", "real time accepted"])
 def test_no_constant_capture_exports_a_point(
     native: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

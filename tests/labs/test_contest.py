@@ -63,6 +63,7 @@ def results_of(lab: LabSpec, name: str, folder: Path) -> dict[str, forecast.Test
     return {question: result for question, [(_, result)] in carried.items()}
 
 
+@pytest.mark.long
 def test_the_better_control_passes_more_and_scores_the_same_twice(
     lab: LabSpec, tmp_path: Path
 ) -> None:

@@ -102,6 +102,7 @@ def assert_is_named(grades: Path, student: str) -> None:
     assert (grades / "feedback" / f"{student}.html").exists()
 
 
+@pytest.mark.long
 def test_a_failure_of_any_kind_in_any_step_ends_that_hand_in_alone(grader: Grader) -> None:
     before = grader.grade(HONEST)
     after = grader.grade([*HONEST, *FAILING])

@@ -55,6 +55,7 @@ def test_programs_earn_the_same_bytes_in_two_gradings(tmp_path: Path) -> None:
     assert float(row["transport"]) > 0
 
 
+@pytest.mark.long
 def test_a_friends_zip_exports_nothing_until_it_is_accepted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

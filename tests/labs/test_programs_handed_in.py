@@ -60,6 +60,7 @@ def test_stages_tell_transports_apart(
     assert all(bool(result.reason) is (name != "windowed") for _, result in tried)
 
 
+@pytest.mark.long
 def test_a_program_earns_its_points_on_hidden_networks(tmp_path: Path) -> None:
     """The whole way: the lab is started, run, checked, packed and graded."""
     lab = catalogue.find("reliable_transport")

@@ -29,8 +29,9 @@ RULES = {
 """Rules of forecasts: one that understands the network, and one that is wrong about it."""
 
 
+_SHORT = {"bufferbloat", "first_look", "own_congestion_control", "packet_loss", "unknown_capture"}
 _NAMES = [
-    pytest.param(name, marks=[pytest.mark.long] if name == "reordering" else [])
+    pytest.param(name, marks=[] if name in _SHORT else [pytest.mark.long])
     for name in catalogue.names()
 ]
 

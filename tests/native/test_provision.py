@@ -66,6 +66,7 @@ def inside(root: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
     survey = ("sh", "-c", "cd /tcplab && python3 -B -m testbed.lab.survey native")
     missing = inside(clean_root, *survey).split()

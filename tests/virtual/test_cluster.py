@@ -43,6 +43,7 @@ def on_cluster(out: Path, *workers: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_killed_worker_loses_nothing_and_nothing_counts_twice(
     ready_lab: Lab, tmp_path: Path
 ) -> None:

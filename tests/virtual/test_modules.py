@@ -120,6 +120,7 @@ def test_a_crash_names_the_function_and_the_line_and_costs_only_the_guest(
     assert "Kernel panic" in (tmp_path / "out" / "console.log").read_text()
 
 
+@pytest.mark.long
 def test_a_module_that_spins_is_stopped_and_named(
     ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_module_that_spins_is_stopped_and_named(
         run(spin, ready_lab, tmp_path / "out", limit=_ENOUGH)
 
 
+@pytest.mark.long
 def test_a_module_that_leaks_is_shown_where_it_is_refused_memory(
     ready_lab: Lab, tmp_path: Path, changed: Callable[..., Path]
 ) -> None:

@@ -99,6 +99,7 @@ def test_commands_are_typed_into_hosts_and_keys_do_what_they_should(ready_lab) -
         assert termios.tcgetattr(terminal.descriptor) == before
 
 
+@pytest.mark.long
 def test_ctrl_bracket_ends_it_whatever_runs_and_ctrl_c_while_it_starts(ready_lab) -> None:
     with typing("shell", "star", "--testbed", "virtual") as terminal:
         terminal.expect("starting .*")
