@@ -31,6 +31,7 @@ from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
 from analysis.records.socket_samples import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
+from analysis.reporting.answers import listed
 
 
 def page(title: str, trial: Measured) -> str:
@@ -130,13 +131,20 @@ def over_time(courses: Sequence[DrawnCourse], link: float | None) -> list[GraphG
     return [group for group in drawn if group]
 
 
+def _seen(courses: Sequence[DrawnCourse]) -> str:
+    """Say which seeds are drawn: runs that are compared may share none."""
+    seeds = sorted({course.seed for course in courses})
+    words = f"Seed {seeds[0]}" if len(seeds) == 1 else f"Seeds {listed([*map(str, seeds)])}"
+    return f"{words}, at the sender."
+
+
 def _time_sequences(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
     shown = [_time_sequence(course) for course in courses]
     drawn = [one for one in shown if one]
     if not drawn:
         return None
     caption = (
-        f"Seed {courses[0].seed}, at the sender. Steeper is faster; flat is waiting. Each mark is"
+        f"{_seen(courses)} Steeper is faster; flat is waiting. Each mark is"
         " one segment at the bytes that it carries. The ACK line steps up: what lies below it has"
         " arrived. Letters are those of tcptrace -S."
     )
@@ -186,7 +194,7 @@ def _throughput(courses: Sequence[DrawnCourse], link: float | None) -> GraphGrou
     drawn_most = max(_fastest(layer, float(layer.x[-1]) / _STEPS) for layer in layers)
     captured = any(course.sent for course in courses)
     words = [
-        f"Seed {courses[0].seed}, at the sender. Counted are newly acknowledged bytes, from"
+        f"{_seen(courses)} Counted are newly acknowledged bytes, from"
         f" {'the capture' if captured else 'samples of the socket, ten a second or fewer'}, over"
         " equal times that become shorter as you zoom in."
     ]
@@ -228,7 +236,7 @@ def _round_trips(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
             sources.add(source)
     if not layers:
         return None
-    caption = f"Seed {courses[0].seed}, at the sender. " + " ".join(sorted(sources))
+    caption = f"{_seen(courses)} " + " ".join(sorted(sources))
     return alone(graph("round_trips", "Round-trip time", caption, timelines.RTT, *layers))
 
 
@@ -256,7 +264,7 @@ def _windows(courses: Sequence[DrawnCourse]) -> GraphGroup | None:
     if not layers:
         return None
     caption = (
-        f"Seed {courses[0].seed}, at the sender. The congestion window and, as dots, the slow-start"
+        f"{_seen(courses)} The congestion window and, as dots, the slow-start"
         " threshold of its socket, sampled like ss -ti; before the first loss there is none."
     )
     return alone(graph("windows", "Congestion window", caption, SEGMENTS, *layers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.pages.comparison import ComparedSide, compared, side_of_points, side_of_run
+from analysis.reporting.run_graphs import DrawnCourse, over_time
 from experiments.harness.cli.commands import tcplab
 from experiments.harness.reporting.studies import make_report
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
@@ -82,6 +84,20 @@ def test_runs_are_compared_in_the_terminal_as_json_and_as_a_page(store: Path) ->
     page = Path(document["page"]).read_text()
     for key in ("throughput", "round_trips", "windows"):
         assert f'<section class="graph" id="{key}">' in page
+
+
+def test_graphs_name_each_seed_that_they_show(store: Path) -> None:
+    side = side_of_run("A", store / "sack/first")
+    assert side.results
+    trials = side.results.first
+    courses = [DrawnCourse.of(trial) for trial in trials]
+    another = replace(trials[0], trial=replace(trials[0].trial, seed=9))
+    for drawn, words in (
+        (courses, "Seed 5, at the sender. "),
+        ([*courses, DrawnCourse.of(another)], "Seeds 5 and 9, at the sender. "),
+    ):
+        captions = [group.caption or group.graphs[0].caption for group in over_time(drawn, None)]
+        assert captions and all(caption.startswith(words) for caption in captions)
 
 
 def test_a_folder_that_is_named_twice_is_compared_once(store: Path) -> None:

@@ -159,7 +159,7 @@ def _licence(name: str) -> bytes:
 _README = """\
 # {title}
 
-{claim}
+The study's claim: {claim}
 {result}
 This is a {what} of tcplab in the lab kernel, in virtual time: the same seeds give the same bytes on
 every computer. To check the files and repeat everything with tcplab {version} ({release}):
