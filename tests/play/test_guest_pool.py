@@ -97,3 +97,24 @@ def test_another_seed_ends_the_guests_of_the_last(booted: list[MadeGuest]) -> No
         assert all(guest.over.is_set() for guest in booted[:SIZE])
         waiting.fill_soon()
         wait_until(lambda: len(booted) > SIZE + 1 and booted[-1].seed == 2)
+
+
+def test_a_guest_that_cannot_start_counts_as_no_run(
+    booted: list[MadeGuest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the machine allows no further thread, for example."""
+    with pool() as waiting:
+        fill(booted, SIZE)
+        monkeypatch.setattr(guests, "_QUIET", 0.0)
+        with monkeypatch.context() as refusing, pytest.raises(RuntimeError):
+            refusing.setattr(guests, "WaitingGuest", _refused)
+            waiting.take(2, LIMITS)
+        waiting.take(2, LIMITS)
+        waiting.fill_soon()
+        wait_until(lambda: len(booted) == SIZE + 2)
+        booted[-1].ready.set()
+        wait_until(lambda: len(booted) == SIZE + 3)
+
+
+def _refused(*_: object) -> None:
+    raise RuntimeError("can't start new thread")

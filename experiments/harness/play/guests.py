@@ -124,15 +124,15 @@ class GuestPool:
         Each needs its `fill_soon`.
         """
         with self._lock:
-            self._playing += 1
             if seed != self._seed:
                 self._seed = seed
                 for guest in self._guests:
                     guest.end()
                 self._guests = []
-            if self._guests and limits.memory_mib == self._limits.memory_mib:
-                return self._guests.pop(0)
-            return self._boot(seed, limits)
+            is_fit = bool(self._guests) and limits.memory_mib == self._limits.memory_mib
+            guest = self._guests.pop(0) if is_fit else self._boot(seed, limits)
+            self._playing += 1
+            return guest
 
     def boot(self, seed: int, limits: Limits) -> WaitingGuest:
         """Boot a new guest, not yet ready."""
