@@ -206,11 +206,14 @@ def answering(signs: Signs) -> SlownessVerdict | None:
     number = int(who["answers"])
     if number <= who["keepalives"]:  # their byte answers no data
         return None
-    times = [short_numbers.seconds(who[f"answer_p{percent}"]) for percent in (50, 95)]
+    median, slow = (who[f"answer_p{percent}"] for percent in (50, 95))
     name = {Cause.SERVER: "the sender of the data", Cause.CLIENT: "the other end"}[cause]
-    took = f"{times[0]} (95 %: {times[1]}) for each of {number:,} turns"
+    each, slow = short_numbers.seconds(median), short_numbers.seconds(slow)
+    took = f"{each} (95 %: {slow}) for each of {number:,} turns"
     if number == 1:
-        took = f"{times[0]} for its only turn"
+        took = f"{each} for its only turn"
+    elif 2 * median * number < time:
+        took = f"{short_numbers.seconds(time)} for {number:,} turns, most for a few (95 %: {slow})"
     why = f"{name} ({who.source}) took {took}"
     slowest = int(who["answer_slowest"])
     return SlownessVerdict(cause, why, time / signs.time, "all time", (slowest, slowest))

@@ -113,6 +113,17 @@ def test_a_single_turn_has_no_percentiles(look: Look) -> None:
     assert judged(look, flow).because.endswith(" s for its only turn")
 
 
+def test_one_slow_turn_of_many_is_not_the_time_of_each(look: Look) -> None:
+    flow = MadeCapture().flow().open(rtt=1e-4)
+    for turn in range(9):
+        at = 0.01 + 0.001 * turn
+        flow.a.send(at, 100)
+        flow.b.send(at + 0.0002 + (30 if turn == 8 else 0), 200)
+    flow.a.ack(30.02)
+    because = judged(look, flow).because
+    assert " took 30 s for 9 turns, most for a few (95 %: 29.9 s)" in because
+
+
 def test_a_single_syn_was_not_sent_for_0_s(look: Look) -> None:
     flow = MadeCapture().flow()
     flow.a.syn(0.0)
