@@ -38,18 +38,32 @@ def events(reading: Reading) -> ColumnTable:
     `since` is the time in ns since a segment with this sequence number was last sent, for what was
     sent again, and `count` the place of a duplicate ACK among its like. Needs rows of packets.
     """
-    assert reading.packet_table is not None
-    seen = _seen(reading.packet_table)
+    packets = reading.packet_table
+    assert packets is not None
+    way, sequence = (packets["connection"].values, packets["forward"].values), "sequence"
+    sent, time = RowGroups(*way, packets.whole(sequence)).previous, packets["time"].values
+    packets = packets.having(since=TableColumn(time - time[sent], sent >= 0))
+    is_copy = np.isin(packets["number"].values, reading.copies)
+    seen, copies = _seen(packets.rows(~is_copy), reading), packets.rows(is_copy)
     happened = _conditions(seen)
     rows, codes = np.nonzero(np.column_stack([happened[name] for name in _OF_SEGMENTS]))
+    copy = np.full(len(copies), _OF_SEGMENTS.index("copy"))
+    found = [_told(seen.rows(rows), codes)]
+    found += [_told(copies.having(count=0 * copy), copy)] if len(copies) else []
+    quoting = [_reported(error) for error in reading.icmp if error["connection"] is not None]
+    found += [ColumnTable.of_rows(quoting)] if quoting else []
+    return ColumnTable.joined(found).sorted_by("number")
+
+
+def _told(told: ColumnTable, codes: Whole) -> ColumnTable:
+    """Return the rows of events for packets, with an event's code for each."""
     names, severities, meanings = (
         np.array(words, np.object_)[codes]
         for words in (list(EVENTS), *zip(*EVENTS.values(), strict=True))
     )
-    told = seen.rows(rows)
     was_sent = np.isin(codes, [_OF_SEGMENTS.index(name) for name in _OF_KINDS])
     since, count = told["since"], told["count"].values
-    table = told.select("number", "time", "connection", "forward").having(
+    return told.select("number", "time", "connection", "forward").having(
         severity=severities,
         event=names,
         since=TableColumn(since.values, since.is_known & was_sent),
@@ -57,9 +71,6 @@ def events(reading: Reading) -> ColumnTable:
         **told.select(*_SHOWN).columns,
         meaning=meanings,
     )
-    quoting = [_reported(error) for error in reading.icmp if error["connection"] is not None]
-    both = ColumnTable.joined([table, ColumnTable.of_rows(quoting)]) if quoting else table
-    return both.sorted_by("number")
 
 
 def _reported(error: IcmpError) -> dict[str, object]:
@@ -78,21 +89,21 @@ def _reported(error: IcmpError) -> dict[str, object]:
     }
 
 
-def _seen(packets: ColumnTable) -> ColumnTable:
-    """Each packet with what was known when it came, of its own direction and of the other.
+def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
+    """Return each packet with what was known when it came, of both directions.
 
     Numbers that are not known are such that no condition takes them.
     """
     connection, forward = packets["connection"].values, packets["forward"].values
-    time, window = packets["time"].values, packets.whole("window")
+    window = packets.whole("window")
     sequence, length = packets.whole("sequence"), packets.whole("payload")
-    ack, has_ack = packets.whole("acknowledgement", missing=-1), packets["acknowledgement"].is_known
+    ack = packets.whole("acknowledgement", missing=-1)
     syn, fin, rst, acks = (_flag(packets, mask) for mask in (_SYN, _FIN, _RST, _ACK))
     way, both = RowGroups(connection, forward), RowGroups(connection)
-    sent_before = RowGroups(connection, forward, sequence).previous
     offers = acks & ~rst
     offer = np.where(offers & ~syn, window, -1)
-    end = sequence + length + syn + fin
+    # Any number that a sender uses tells what it sent before; a reset may be forged.
+    end = np.where(rst, -1, sequence + length + syn + fin)
     so_far = way.greatest_so_far(end)
 
     def earlier(values: Whole, known: Truths, missing: int) -> Whole:
@@ -105,26 +116,45 @@ def _seen(packets: ColumnTable) -> ColumnTable:
         return _taken(np.where(forward, of_b, of_a), values, missing)
 
     every = np.ones(len(packets), np.bool_)
+    is_answered = both.last(syn & acks) >= 0
     last_offer, peer_end = earlier(offer, offer >= 0, -1), of_the_other(so_far, every, 0)
+    acked = way.greatest_so_far(np.where(rst, -1, ack))
+    acked_before = earlier(acked, every, -2)
+    blocks = packets.lists("sacks")
+    of_row = np.repeat(np.arange(len(packets)), blocks.lengths)
+    is_above = blocks.values.astype(np.int64) > ack[of_row]
+    reports_more = np.bincount(of_row, is_above, len(packets)) > 0
     repeated = (
         (length == 0)
         & (offers & ~syn & ~fin)
         & (window > 0)  # with a window of zero it answers a probe
-        & (ack == earlier(ack, has_ack, -2))
-        & (peer_end > ack)
-        & ((window == last_offer) | (packets.lists("sacks").lengths > 0))
+        & (ack == acked_before)
+        & ((peer_end > ack) | reports_more)
+        & ((window == last_offer) | (blocks.lengths > 0))
     )
+    edge = of_the_other(ack + window, offers, _NEVER)
+    is_told = is_answered & (of_the_other(syn.astype(np.int64), syn, 0) > 0)
+    is_scale_known = is_told | _scaled(packets, reading)
     return packets.having(
         end=end,
         offer=offer,
-        since=TableColumn(time - time[sent_before], sent_before >= 0),
-        before=earlier(so_far, every, _NEVER),
+        before=earlier(so_far, so_far >= 0, _NEVER),
+        acked=acked,
+        acked_before=acked_before,
         last_offer=last_offer,
         peer_end=peer_end,
-        peer_edge=of_the_other(ack + window, offers, _NEVER),
+        peer_acked=of_the_other(acked, every, -1),
+        peer_edge=np.where(is_scale_known, edge, _NEVER),
         repeated=repeated,
         count=RowGroups(connection, forward, ack).sums_so_far(repeated),
     )
+
+
+def _scaled(packets: ColumnTable, reading: Reading) -> Truths:
+    """Return whether windows are scaled, as SYNs before a period may have told."""
+    connections = reading.connection_table
+    place = np.searchsorted(connections["connection"].values, packets["connection"].values)
+    return np.asarray(connections["adv_wind_scale_a2b"].values[place] > 0)
 
 
 def _taken(
@@ -138,6 +168,27 @@ def _flag(packets: ColumnTable, mask: int) -> Truths:
     return np.asarray(packets["flags"].values & mask != 0)
 
 
+def _acknowledged_gaps(seen: ColumnTable, gap: Truths, late: Truths) -> Truths:
+    """Return the packets that acknowledge the begin of a gap before it was filled."""
+    told = np.zeros(len(seen), np.bool_)
+    connection, forward = seen["connection"].values, seen["forward"].values
+    sequence, acked = seen.whole("sequence"), seen["acked"].values
+    begin = np.maximum(seen["before"].values, seen["peer_acked"].values)
+    gap = gap & (sequence > begin)
+    chosen = np.flatnonzero(np.isin(connection, connection[gap]))
+    for rows in RowGroups(connection[chosen]).rows:
+        ways = [chosen[rows[forward[chosen[rows]] == way]] for way in (True, False)]
+        for data, acks in (ways, ways[::-1]):
+            fills = {sequence[row]: row for row in data[late[data]][::-1]}
+            gaps = data[gap[data]]
+            places = np.searchsorted(acked[acks], begin[gaps], side="right")
+            for row, place in zip(gaps, places, strict=True):
+                filled = fills.get(begin[row], len(seen))
+                if place < len(acks) and row < acks[place] < filled:
+                    told[acks[place]] = True
+    return told
+
+
 def _conditions(seen: ColumnTable) -> dict[str, Truths]:
     """For each event of segments the packets with which it happens."""
     kind, flags, ecn = (seen[name].values for name in ("kind", "flags", "ecn"))
@@ -145,8 +196,13 @@ def _conditions(seen: ColumnTable) -> dict[str, Truths]:
     end, offer, last_offer, peer_end = (
         seen[name].values for name in ("end", "offer", "last_offer", "peer_end")
     )
-    first, syn_ack = kind == KIND["none"], _SYN | _ACK
-    is_new = (seen["payload"].values > 0) & (kind == KIND["new"])
+    acked_before, before = seen["acked_before"].values, seen["before"].values
+    first, syn_ack, reset = kind == KIND["none"], _SYN | _ACK, _flag(seen, _RST)
+    is_new = (seen["payload"].values > 0) & (kind == KIND["new"]) & ~reset
+    gap = (is_new | first & ~_flag(seen, _SYN) & ~reset) & (sequence > before)
+    # A probe of a closed window may have had the first byte.
+    late = (kind == KIND["late"]) | is_new & (sequence < before - 1) & (before < _NEVER)
+    beyond = (ack > np.maximum(peer_end, acked_before)) & (peer_end > 0)
     told = {
         "open": first & (flags & syn_ack == _SYN),
         "accept": first & (flags & syn_ack == syn_ack),
@@ -154,10 +210,16 @@ def _conditions(seen: ColumnTable) -> dict[str, Truths]:
         "window_open": (last_offer == 0) & (offer > 0),
         "duplicate_ack": seen["repeated"].values,
         "congestion": ecn == _CE,
-        "gap": is_new & (sequence > seen["before"].values),
+        "gap": gap,
         "zero_window": (offer == 0) & (last_offer != 0),
-        "window_full": is_new & (end >= seen["peer_edge"].values),
-        "unseen": ~_flag(seen, _RST) & (ack > peer_end) & (peer_end > 0),
-        "reset": _flag(seen, _RST),
+        # More than the window allows shows that ACKs are missing.
+        "window_full": is_new & (end == seen["peer_edge"].values),
+        "unseen": ~reset & beyond | _acknowledged_gaps(seen, gap, late),
+        "reset": reset,
     }
-    return told | {name: kind == KIND[name] for name in _OF_KINDS}
+    kinds = {name: kind == KIND[name] for name in _OF_KINDS} | {"late": late}
+    # What is left of them was sent again and seen at the receiver.
+    is_needless = kinds.pop("copy") & (end <= seen["peer_acked"].values)
+    kinds["other"] |= (kind == KIND["copy"]) & ~is_needless
+    kinds["spurious"] |= is_needless
+    return told | kinds | {"copy": np.zeros_like(reset)}

@@ -102,6 +102,8 @@ class Reading:
     """With packets, the times in which each cause limited a sender."""
     icmp: tuple[IcmpError, ...] = ()
     """Errors of ICMP that quote TCP or UDP, with the connection; the first 65,536."""
+    copies: tuple[int, ...] = ()
+    """With packets, the numbers of those that a mirror port or second interface doubled."""
 
     @cached_property
     def connections(self) -> polars.DataFrame:
@@ -157,7 +159,8 @@ def read(
     limits = limits_table(results["limits"]) if packets else None
     connections = connections_table(results["connections"])
     udp = tuple(rows(results["udp"]))
-    return Reading(connections, table, facts, udp, limits, icmp_errors(results))
+    copies = tuple(results["copies"]) if packets else ()
+    return Reading(connections, table, facts, udp, limits, icmp_errors(results), copies)
 
 
 def columns(

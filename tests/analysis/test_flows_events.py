@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
 from analysis.flows.events import EVENTS, events
 from tests.analysis.captures import MadeCapture, MadeFlow, opened
+from tests.analysis.frames import ACK
 from tests.analysis.looking import Look
 
 
@@ -95,6 +98,18 @@ def test_a_window_that_is_full_closes_is_probed_and_opens(look: Look) -> None:
     ]
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_more_in_flight_than_the_window_is_not_a_full_window(look: Look, seen: bool) -> None:
+    """The ACKs are missing, or without SYNs the scale of the window."""
+    flow = MadeCapture().flow(scales=(0, 0))
+    if seen:
+        flow.open(rtt=0.04)
+    flow.b.ack(0.05, window=2000, to=1)
+    flow.a.burst(0.1, 8)
+    full = [number for number, name in listed(look, flow) if name == "window_full"]
+    assert full == ([6] if seen else [])
+
+
 def test_a_gap_and_what_fills_it(look: Look) -> None:
     flow = ready()
     flow.a.send(0.1)
@@ -137,3 +152,57 @@ def test_all_kinds_are_events() -> None:
 
 def test_a_capture_without_tcp_has_none(look: Look) -> None:
     assert len(events(look(MadeCapture()))) == 0
+
+
+def test_bytes_that_lack_are_told_once(look: Look) -> None:
+    """A gap that is acknowledged without being filled; what repeats that ACK says no more."""
+    flow = ready()
+    flow.a.send(0.1)
+    flow.a.send(0.102, seq=2001)
+    flow.b.ack(0.142, to=1001)
+    flow.b.ack(0.143, to=3001)
+    flow.a.send(0.15, seq=4001)
+    flow.a.ack(0.151)
+    flow.b.ack(0.19, to=7001)
+    flow.b.send(0.2)
+    flow.b.send(0.201)
+    assert listed(look, flow) == [(6, "gap"), (8, "unseen"), (9, "gap"), (11, "unseen")]
+
+
+def test_an_ack_tells_what_its_sender_sent_before(look: Look) -> None:
+    """The number of an ACK is that of the next byte: what lies below it was lost or overtaken."""
+    flow = ready()
+    flow.a.send(0.1)
+    flow.a.segment(0.2, 3001, 0, ACK)
+    flow.a.send(0.3, seq=1001)
+    flow.a.send(0.301, seq=2001)
+    flow.b.ack(0.34, to=3001)
+    assert listed(look, flow) == [(6, "gap"), (7, "late"), (8, "late")]
+
+
+def test_reports_of_data_that_the_capture_lacks_are_duplicates(look: Look) -> None:
+    flow = ready()
+    for block in (2001, 3001, 4001):
+        flow.b.ack(0.14, to=1, sacks=[(1001, block)])
+    assert [name for _, name in listed(look, flow)] == 3 * ["duplicate_ack"]
+
+
+def test_copies_by_a_mirror_tell_only_that_they_are_copies(look: Look) -> None:
+    flow = ready(sack=False)
+    for at in range(4):
+        flow.a.send(0.1 + at / 1000)
+    for _ in range(3):
+        flow.b.packets = 10
+        flow.b.ack(0.141, to=1001)
+    assert listed(look, flow) == [(10, "copy"), (11, "copy")]
+
+
+def test_what_arrives_twice_at_the_receiver_was_sent_again(look: Look) -> None:
+    """It is needless if the receiver had acknowledged it."""
+    flow = MadeCapture().flow().open(rtt=0.04, seen_at_b=True)
+    flow.b.ack(0.0402, to=1)
+    flow.a.burst(0.1, 2)
+    flow.b.ack(0.1005, to=1001)
+    flow.a.send(0.5, seq=1)
+    flow.a.send(0.501, seq=1001)
+    assert listed(look, flow) == [(8, "spurious"), (9, "other")]

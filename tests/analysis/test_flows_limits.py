@@ -59,6 +59,34 @@ def test_a_closed_window_is_the_receivers_for_as_long_as_it_is_closed(look: Look
     assert seconds(look, flow, "limited_receiver") == pytest.approx(1.49 + 2 * TRIP, abs=0.001)
 
 
+@pytest.mark.parametrize("seen_at_b", [False, True])
+def test_more_in_flight_than_the_window_shows_that_acks_lack(look: Look, seen_at_b: bool) -> None:
+    """b's window of four segments would end after the first 10 ms."""
+    flow = MadeCapture().flow(scales=(0, 0)).open(rtt=TRIP, seen_at_b=seen_at_b)
+    flow.b.ack(0.5, window=4 * FULL)
+    flow.a.burst(1.0, 1000, gap=0.0025, size=FULL)
+    assert seconds(look, flow, "limited_receiver") < 0.1
+    assert seconds(look, flow, "limited_network") > 2
+
+
+def test_repairs_seen_before_the_loss_are_the_networks(look: Look) -> None:
+    """Without SACK one segment is repaired each round trip, while data reach the window's edge."""
+    flow = MadeCapture().flow(scales=(0, 0), sack=False)
+    flow.a.syn(0.0)
+    flow.b.syn(TRIP / 2)
+    flow.a.ack(TRIP)
+    flow.b.ack(0.5, window=20 * FULL)
+    flow.a.burst(1.0, 20, size=FULL)
+    for place in range(4):
+        flow.b.ack(1.0 + TRIP / 2 + place * 1e-4, to=1, window=20 * FULL)
+    for turn in range(18):
+        at = 1.0 + TRIP * (turn + 1)
+        flow.a.send(at, FULL, seq=1 + turn * FULL)
+        flow.b.ack(at + TRIP / 2, to=1 + (turn + 1) * FULL, window=(19 - turn) * FULL)
+    assert seconds(look, flow, "limited_network") > 0.6
+    assert seconds(look, flow, "limited_receiver") < 0.1
+
+
 def test_an_older_ack_takes_no_window_away(look: Look) -> None:
     flow = opened()
     flow.a.burst(1.0, 8, gap=0.0, size=FULL)
@@ -163,7 +191,7 @@ def alternating(rounds: int) -> MadeFlow:
     """In turns a sender fills a window, sends less than fits, and a small message, and pauses."""
     flow, at = opened(), 1.0
     for number in range(rounds):
-        size, count, window = [(FULL, 4, 4 * FULL), (FULL, 8, 60_000), (300, 1, 60_000)][number % 3]
+        size, count, window = [(FULL, 4, 4 * FULL), (FULL, 4, 60_000), (300, 1, 60_000)][number % 3]
         flow.a.burst(at, count, gap=0.0, size=size)
         flow.b.ack(at + TRIP, window=window)
         at += TRIP + 0.01

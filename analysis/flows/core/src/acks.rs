@@ -205,7 +205,7 @@ pub fn used(this: &mut Direction, other: &Direction, clock: i64, sends: bool, pa
         limit::NONE
     } else if flight > 0 && !is_closed && this.repairs() {
         limit::NETWORK
-    } else if waits && this.offer.room(this.data_end) < least {
+    } else if waits && this.offer.is_full(this.acknowledged, this.data_end, least) {
         limit::RECEIVER
     } else if flight == 0 {
         limit::IDLE

@@ -108,10 +108,11 @@ pub fn pass(this: &mut Direction, size: i64, now: i64, packet: u32, stamp: Optio
 /// The limit while data came.
 fn busy(this: &Direction, rounds: &Rounds, size: i64) -> u8 {
     let least = (2 * size).max(this.offer.third() / 3);
-    let is_full = rounds.edge.map_or(false, |edge| edge - this.data_end < least);
+    let is_reached = rounds.edge.map_or(false, |edge| edge - this.data_end < least);
+    let is_full = is_reached && !this.offer.is_passed(this.acknowledged, this.data_end, least);
     if this.has_ended {
         limit::NONE
-    } else if this.has_hole() {
+    } else if this.has_hole() || this.repairs() {
         limit::NETWORK
     } else if is_full {
         limit::RECEIVER
@@ -127,9 +128,9 @@ fn busy(this: &Direction, rounds: &Rounds, size: i64) -> u8 {
 fn pause(this: &Direction, size: i64) -> u8 {
     if this.has_ended {
         limit::NONE
-    } else if this.has_hole() {
+    } else if this.has_hole() || this.repairs() {
         limit::NETWORK
-    } else if this.offer.room(this.data_end) < size {
+    } else if this.offer.is_full(this.acknowledged, this.data_end, size) {
         limit::RECEIVER
     } else if !this.short {
         limit::NETWORK

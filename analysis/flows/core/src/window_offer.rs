@@ -35,6 +35,19 @@ impl WindowOffer {
         self.edge.get().map_or(0, |edge| (edge - self.acknowledgement).div_euclid(3))
     }
 
+    /// Whether less than `least` is left behind `end`.
+    #[inline(always)]
+    pub fn is_full(&self, acknowledged: i64, end: i64, least: i64) -> bool {
+        self.room(end) < least && !self.is_passed(acknowledged, end, least)
+    }
+
+    /// Whether clearly more was sent than is allowed, and not because the window closed: the
+    /// capture lacks ACKs.
+    #[inline(always)]
+    pub fn is_passed(&self, acknowledged: i64, end: i64, least: i64) -> bool {
+        self.room(end) <= -least && self.room(acknowledged) > 0
+    }
+
     /// The first byte that is not allowed, if a window was seen.
     pub fn edge(&self) -> Option<i64> {
         self.edge.get()
