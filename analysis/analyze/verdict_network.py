@@ -44,6 +44,9 @@ def _lossy(signs: Signs, share: float) -> SlownessVerdict:
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
     if not _is_policed(signs):
+        if signs.hides_queue or (not signs.has_sack and _comes_in_bursts(signs)):
+            why = f"without SACK the {lost} lost ({part}) do not show whether a queue was full"
+            return SlownessVerdict(Cause.UNKNOWN, why, share, packets=packets)
         why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
         return SlownessVerdict(Cause.LOSS, why, share, packets=packets)
     bursts = short_numbers.counted(int(signs.main["loss_events"]), "burst")
@@ -58,17 +61,15 @@ def _is_outage(signs: Signs) -> bool:
 
 
 def _is_policed(signs: Signs) -> bool:
-    """Return whether a token bucket explains the losses; without packets, whether bursts do.
-
-    Without SACK the sender repeats what arrived too, and bursts say more.
-    """
+    """Return whether a token bucket explains the losses; without packets, whether bursts do."""
     events, evidence = int(signs.main["loss_events"]), signs.facts.policing
     if events < _OUTAGES or (signs.is_queued and not signs.has_sack):
         return False
-    in_bursts = signs.is_direct and signs.lost > _POLICED * events
-    if evidence is None:
-        return in_bursts
-    return evidence >= 1 or (in_bursts and not signs.has_sack)
+    return _comes_in_bursts(signs) if evidence is None else evidence >= 1
+
+
+def _comes_in_bursts(signs: Signs) -> bool:
+    return signs.is_direct and signs.lost > _POLICED * int(signs.main["loss_events"])
 
 
 def _fills_queue(signs: Signs) -> bool:

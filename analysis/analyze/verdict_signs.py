@@ -136,9 +136,15 @@ class Signs:
     def timeouts(self) -> int:
         """Time of waits for the retransmission timer; without losses there are none."""
         events = self.main["loss_events"]
-        if self.is_far and (not events or (events >= _FREQUENT and self._waits <= self._for_acks)):
+        # Without SACK a repair each round trip looks like waits in the middle.
+        are_acks = self._waits <= self._for_acks or self._is_blind
+        if self.is_far and (not events or (events >= _FREQUENT and are_acks)):
             return 0
         return self._waits
+
+    @property
+    def _is_blind(self) -> bool:
+        return self.main.place == "middle" and not self.has_sack
 
     @property
     def _waits(self) -> int:
@@ -214,7 +220,21 @@ class Signs:
     @property
     def is_queued(self) -> bool:
         """True if packets waited before losses, or most of the time."""
-        return max(int(self.main["loss_delay"] or 0), self.queueing(50)) >= _QUEUE
+        before = int(self.main["loss_delay"] or 0)
+        return before >= _QUEUE or self.queueing(50) >= max(_QUEUE, self.trip // 8)
+
+    @property
+    def shows_queue(self) -> bool:
+        """True if the delay before losses is one, although without SACK it is measured late."""
+        before = int(self.main["loss_delay"] or 0)
+        least = _QUEUE if self.queueing(50) >= _STANDING else 2 * _QUEUE
+        return self.has_queue and before >= least
+
+    @property
+    def hides_queue(self) -> bool:
+        """True if the delay before losses is unknown for want of SACK, and packets often wait."""
+        is_queued = self.has_queue and self.queueing(50) >= _STANDING
+        return is_queued and not (self.has_sack or self._loses_often)
 
     @property
     def has_sack(self) -> bool:
@@ -232,6 +252,8 @@ class Signs:
         delay, most = self.main["loss_delay"], _DISTURBING * self.queueing(95)
         if self._loses_often and self.queueing(50) < _QUEUE:
             return True  # a queue that is full so often is never empty
+        if not self.has_sack and self.shows_queue:
+            return False
         if self.has_queue and self.main["loss_events"] < 2 and self.queueing(50) > most:
             return False  # one loss in a queue that stands all the time proves little
         return not self.has_queue or (delay is not None and delay < most)

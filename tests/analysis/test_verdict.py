@@ -358,3 +358,32 @@ def test_frequent_losses_without_a_standing_queue_are_random(look: Look) -> None
     signs = Signs(facts, facts.directions[0])
     assert signs.has_queue and signs.queueing(50) < 5e6
     assert verdict(facts).cause == Cause.LOSS
+
+
+@pytest.mark.parametrize(
+    ("before", "cause"), [(0.0, Cause.UNKNOWN), (0.03, Cause.LINK)], ids=["none", "queue"]
+)
+def test_losses_without_sack_tell_of_a_queue_or_say_that_they_cannot(
+    look: Look, before: float, cause: Cause
+) -> None:
+    """Packets often wait for 1 ms, and some for 40; before losses the ACKs come late, or not."""
+    flow, at = MadeCapture().flow(sack=False).open(rtt=TRIP), 1.0
+    for turn in range(100):
+        waits = 0.04 if turn % 10 == 0 else 0.0013
+        first = max(flow.a.next, 1)
+        flow.a.burst(at, 30, size=FULL)
+        for place in range(30):
+            flow.b.ack(at + TRIP + waits + place * 1e-4, to=first + (place + 1) * FULL)
+        at += TRIP + 0.06
+        if turn % 10 != 5:
+            continue
+        first = flow.a.next
+        flow.a.burst(at, 20, size=FULL)
+        for place in range(20):
+            flow.b.ack(at + TRIP + before + place * 1e-4, to=first + min(place, 10) * FULL)
+        flow.a.send(at + TRIP + before + 0.002, FULL, seq=first + 10 * FULL)
+        at += 2 * TRIP + 0.1
+        flow.b.ack(at)
+    found = judged(look, flow)
+    assert found.cause == cause
+    assert ("without SACK" in found.because) == (cause == Cause.UNKNOWN)
