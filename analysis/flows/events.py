@@ -40,8 +40,8 @@ def events(reading: Reading) -> ColumnTable:
     """
     packets = reading.packet_table
     assert packets is not None
-    way, sequence = (packets["connection"].values, packets["forward"].values), "sequence"
-    sent, time = RowGroups(*way, packets.whole(sequence)).previous, packets["time"].values
+    same = [packets[name].values for name in ("connection", "forward", "sequence")]
+    sent, time = RowGroups(*same).previous, packets["time"].values
     packets = packets.having(since=TableColumn(time - time[sent], sent >= 0))
     is_copy = np.isin(packets["number"].values, reading.copies)
     seen, copies = _seen(packets.rows(~is_copy), reading), packets.rows(is_copy)
@@ -116,7 +116,6 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
         return _taken(np.where(forward, of_b, of_a), values, missing)
 
     every = np.ones(len(packets), np.bool_)
-    is_answered = both.last(syn & acks) >= 0
     last_offer, peer_end = earlier(offer, offer >= 0, -1), of_the_other(so_far, every, 0)
     acked = way.greatest_so_far(np.where(rst, -1, ack))
     acked_before = earlier(acked, every, -2)
@@ -132,9 +131,9 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
         & ((peer_end > ack) | reports_more)
         & ((window == last_offer) | (blocks.lengths > 0))
     )
-    edge = of_the_other(ack + window, offers, _NEVER)
-    is_told = is_answered & (of_the_other(syn.astype(np.int64), syn, 0) > 0)
-    is_scale_known = is_told | _scaled(packets, reading)
+    known = [reading.connection_table[f"options_known_{way}"].values for way in ("a2b", "b2a")]
+    place = np.searchsorted(reading.connection_table["connection"].values, connection)
+    is_scale_known = (known[0] & known[1])[place]
     return packets.having(
         end=end,
         offer=offer,
@@ -144,17 +143,10 @@ def _seen(packets: ColumnTable, reading: Reading) -> ColumnTable:
         last_offer=last_offer,
         peer_end=peer_end,
         peer_acked=of_the_other(acked, every, -1),
-        peer_edge=np.where(is_scale_known, edge, _NEVER),
+        peer_edge=of_the_other(np.where(is_scale_known, ack + window, _NEVER), offers, _NEVER),
         repeated=repeated,
         count=RowGroups(connection, forward, ack).sums_so_far(repeated),
     )
-
-
-def _scaled(packets: ColumnTable, reading: Reading) -> Truths:
-    """Return whether windows are scaled, as SYNs before a period may have told."""
-    connections = reading.connection_table
-    place = np.searchsorted(connections["connection"].values, packets["connection"].values)
-    return np.asarray(connections["adv_wind_scale_a2b"].values[place] > 0)
 
 
 def _taken(
