@@ -43,10 +43,10 @@ def _lossy(signs: Signs, share: float) -> SlownessVerdict:
     lost = short_numbers.counted(signs.lost, "segment")
     part = short_numbers.share(signs.lost, int(signs.main["actual_data_pkts"]))
     packets = signs.packets("loss")
+    if signs.hides_queue and (signs.facts.policing or 0.0) < 1:
+        why = f"without SACK the {lost} lost ({part}) do not show whether a queue was full"
+        return SlownessVerdict(Cause.UNKNOWN, why, share, packets=packets)
     if not _is_policed(signs):
-        if signs.hides_queue or (not signs.has_sack and _comes_in_bursts(signs)):
-            why = f"without SACK the {lost} lost ({part}) do not show whether a queue was full"
-            return SlownessVerdict(Cause.UNKNOWN, why, share, packets=packets)
         why = f"the network lost {lost} ({part}) without a queue before, and the sender slows down"
         return SlownessVerdict(Cause.LOSS, why, share, packets=packets)
     bursts = short_numbers.counted(int(signs.main["loss_events"]), "burst")
@@ -61,15 +61,17 @@ def _is_outage(signs: Signs) -> bool:
 
 
 def _is_policed(signs: Signs) -> bool:
-    """Return whether a token bucket explains the losses; without packets, whether bursts do."""
+    """Return whether a token bucket explains the losses; without packets, whether bursts do.
+
+    Without SACK the sender repeats what arrived too, and bursts say more.
+    """
     events, evidence = int(signs.main["loss_events"]), signs.facts.policing
     if events < _OUTAGES or (signs.is_queued and not signs.has_sack):
         return False
-    return _comes_in_bursts(signs) if evidence is None else evidence >= 1
-
-
-def _comes_in_bursts(signs: Signs) -> bool:
-    return signs.is_direct and signs.lost > _POLICED * int(signs.main["loss_events"])
+    in_bursts = signs.is_direct and signs.lost > _POLICED * events
+    if evidence is None:
+        return in_bursts
+    return evidence >= 1 or (in_bursts and not signs.has_sack)
 
 
 def _fills_queue(signs: Signs) -> bool:

@@ -232,9 +232,11 @@ class Signs:
 
     @property
     def hides_queue(self) -> bool:
-        """True if the delay before losses is unknown for want of SACK, and packets often wait."""
-        is_queued = self.has_queue and self.queueing(50) >= _STANDING
-        return is_queued and not (self.has_sack or self._loses_often)
+        """True if the delay before losses is unknown for want of SACK, and may be a queue's."""
+        often_waits = self.has_queue and self.queueing(50) >= _STANDING
+        in_bursts = self.is_direct and self.lost > 2 * self.main["loss_events"]
+        waited = in_bursts and 2 * int(self.main["loss_delay"] or 0) >= _QUEUE
+        return (often_waits or waited) and not (self.has_sack or self._loses_often)
 
     @property
     def has_sack(self) -> bool:
