@@ -2,9 +2,10 @@
 
     .venv/bin/python -m tests.tools.dragging --drags 20
 
-The mouse takes the rate's slider up and down, with 60 moves a second. An update is a drawing of
-new samples on the screen. Processor time is that of the server and its guests, without the pauses
-between drags.
+The mouse takes the rate's slider up and down, with 60 moves a second. Each end has its own figures:
+the run of 100 Mbit/s has sixty times the packets of 1 Mbit/s. An update is a drawing of new samples
+on the screen. Processor time is that of the server and its guests, without the pauses between
+drags.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ _LOOK = 0.1  # seconds between two readings of the processes' times
 _GUEST = ("linux", "uml-userspace")
 _REST = 3.0  # seconds between two drags, in which a person looks at the result
 _SCREEN = {"width": 1400, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
-_ENDS = (0.25, 0.75)  # of the slider's width
 _WATCH = """
 (() => {
   const { play } = tcplabPlay;
@@ -52,6 +52,7 @@ _WATCH = """
 class DragTimes:
     """Figures of one drag, in seconds; NaN for what never came while it lasted."""
 
+    value: str  # where the slider is released
     updates: float  # a second, while the slider moves
     runs: float  # drawn a second, while the slider moves
     first: float  # from the release to the first samples of the last value
@@ -154,6 +155,7 @@ def _figures(
     first = min((each["at"] for each in of_last if each in windows), default=float("nan"))
     whole = max((each["at"] for each in of_last), default=float("nan"))
     return DragTimes(
+        last,
         len(meanwhile) / seconds,
         len({each["number"] for each in meanwhile}) / seconds,
         (first - released) / 1000,
@@ -162,8 +164,8 @@ def _figures(
     )
 
 
-def measured(drags: int, seconds: float) -> list[DragTimes]:
-    """Return the figures of that many drags, in turns up and down."""
+def measured(drags: int, seconds: float, ends: tuple[float, float]) -> list[DragTimes]:
+    """Return the figures of that many drags, in turns up and down between shares of the width."""
     with tempfile.TemporaryDirectory() as place, Player() as player, served(player) as address:
         folder = Path(place)
         with GuestMeter() as meter, browser(folder) as page:
@@ -174,8 +176,8 @@ def measured(drags: int, seconds: float) -> list[DragTimes]:
             figures = []
             for number in range(drags):
                 time.sleep(_REST)
-                ends = _ENDS if number % 2 == 0 else _ENDS[::-1]
-                figures.append(drag(page, meter, *ends, seconds))
+                start, end = ends if number % 2 == 0 else ends[::-1]
+                figures.append(drag(page, meter, start, end, seconds))
             return figures
 
 
@@ -183,9 +185,16 @@ def main() -> None:
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--drags", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=1.2, help="how long a drag takes")
+    parser.add_argument("--ends", type=float, nargs=2, default=(0.25, 0.75), help="of the slider")
     given = parser.parse_args()
-    figures = measured(given.drags, given.seconds)
-    print(f"medians of {given.drags} drags of {given.seconds:g} s (smallest to largest)")
+    figures = measured(given.drags, given.seconds, given.ends)
+    for value in sorted({each.value for each in figures}):
+        show([each for each in figures if each.value == value], given.seconds)
+
+
+def show(figures: list[DragTimes], seconds: float) -> None:
+    count, value = len(figures), figures[0].value
+    print(f"medians of {count} drags of {seconds:g} s to {value} (smallest to largest)")
     for name, unit in (
         ("updates", "drawings of samples a second while dragging"),
         ("runs", "runs drawn a second while dragging"),
