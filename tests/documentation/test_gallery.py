@@ -10,10 +10,16 @@ import pytest
 from experiments.harness.cli import main
 from experiments.harness.documentation.gallery import GalleryPicture, gallery_page, made, pictures
 from testbed.recipes import cache
+from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from topologies.foundation.errors import CommandError, TcplabError
 
 pytestmark = pytest.mark.virtual
 PROGRAM = [sys.executable, "-P", "-m", main.__name__]
+SEEN = """
+[...document.querySelectorAll(".graph")].filter(
+  (graph) => graph.checkVisibility() && graph.querySelector("canvas").getBoundingClientRect().height
+).map((graph) => graph.id)
+"""
 CHEAP = ("slow-start", "udp-sfq", "ecn", "capture-sequence")
 
 
@@ -36,10 +42,27 @@ def test_a_picture_is_made_once(name: str) -> None:
     content, page = file.read_bytes(), gallery_page([picture], list(files))
     assert len(content) < 400_000
     if picture.graphs:
-        assert f'<iframe src="{name}.html"' in page and b'<section class="graph"' in content
+        assert f'<iframe src="{name}.html"' in page
+        assert b'<section class="graph"' in content
     else:
         assert f"![{picture.title}]({name}.png)" in page and content.startswith(b"\x89PNG")
     assert all(f"$ {command}" in page for command in picture.commands)
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
+def test_only_the_graphs_of_a_picture_are_seen(tmp_path: Path) -> None:
+    """Also those that are folded on the page of the run."""
+    (picture,) = (each for each in pictures() if each.name == "ecn")
+    (file,) = made([picture], PROGRAM, lambda title: None).values()
+    with browser(tmp_path) as page:
+        page.open(file)
+        assert {graph.partition("_")[0] for graph in page.run(SEEN)} == {
+            "throughput",
+            "round",
+            "windows",
+        }
+        assert page.run("document.querySelector('details').checkVisibility()") is False
 
 
 def test_what_draws_nothing_or_fails_is_an_error() -> None:

@@ -109,17 +109,14 @@ def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
 
 
 def _graphs_only(page: str, wanted: Sequence[str]) -> str:
-    """Hide all of a page but the groups of the `wanted` graphs, which its scripts still draw."""
+    """Show the groups of the `wanted` graphs only, which the page's scripts draw."""
     graphs = _GRAPH.findall(page)
     if not all(any(graph.startswith(name) for graph in graphs) for name in wanted):
         raise TcplabError(
             f"A page lacks some graphs of {', '.join(wanted)}.",
             f"It has {', '.join(graphs) or 'no graphs'}.",
         )
-    shown = ", ".join(f'[id^="{name}"]' for name in wanted)
-    hidden = f"body > :not(.plot-tooltip, .group:has({shown}))"
-    page = page.replace("</head>", f"<style>{hidden} {{ display: none }}</style>\n</head>", 1)
-    return page.replace("</body>", rendered("send_height.html.j2") + "</body>", 1)
+    return page.replace("</body>", rendered("graphs_only.html.j2", wanted=wanted) + "</body>", 1)
 
 
 def gallery_page(shown: Sequence[GalleryPicture], files: Sequence[str]) -> str:
