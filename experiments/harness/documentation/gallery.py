@@ -1,8 +1,8 @@
 """The gallery: pictures, each with the commands that draw it from its seed.
 
 docs/gallery/pictures.toml lists them. A picture is drawn in a scratch folder by the commands as a
-reader types them. The cache keeps it by a digest of the commands, the gallery's studies and all
-code.
+reader types them. The cache keeps it by a digest of the commands, the gallery's studies, all
+templates and all code.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ from testbed.release.archive import called
 from topologies.foundation.errors import TcplabError
 
 PLACE = CODE / "docs/gallery"
+_TEXTS = (
+    PLACE / "studies",
+    CODE / "analysis/rendering/templates",
+    Path(__file__).parent / "templates",
+)
+"""Studies, and templates of pages, which are no code."""
 PROGRAM = "./tcplab"
 """First word of the gallery's commands, as everywhere in the documentation."""
 _GRAPH = re.compile(r'<section class="graph" id="([^"]+)"')
@@ -49,8 +55,9 @@ class GalleryPicture:
     @property
     def key(self) -> str:
         """SHA-256 of all that the picture depends on."""
-        studies = [path.read_text() for path in sorted(PLACE.glob("studies/*.py"))]
-        words = (self.commands, self.file, self.graphs, studies, fingerprint())
+        files = [path for place in _TEXTS for path in sorted(place.rglob("*.*"))]
+        texts = [path.read_text() for path in files if path.suffix != ".pyc"]
+        words = (self.commands, self.file, self.graphs, texts, fingerprint())
         return hashlib.sha256(repr(words).encode()).hexdigest()
 
 
