@@ -203,9 +203,16 @@ class Signs:
         # In the middle a repair that is under way makes this delay too long, but not before a
         # burst. A queue that loses often is in many round trips.
         is_known = self.main.place != "middle" or self.lost > _BURST * self.main["loss_events"]
-        before = int(self.main["loss_delay"] or 0) if is_known and not self._loses_often else 0
-        longest = max(self.queueing(95), before)
-        return longest >= max(_QUEUE, self.trip // 8)
+        before = self._before_losses if is_known and not self._loses_often else 0
+        return max(self.queueing(95), before) >= self._least_queue
+
+    @property
+    def _before_losses(self) -> int:
+        return int(self.main["loss_delay"] or 0)
+
+    @property
+    def _least_queue(self) -> int:
+        return max(_QUEUE, self.trip // 8)
 
     @property
     def fills_link(self) -> bool:
@@ -220,22 +227,20 @@ class Signs:
     @property
     def is_queued(self) -> bool:
         """True if packets waited before losses, or most of the time."""
-        before = int(self.main["loss_delay"] or 0)
-        return before >= _QUEUE or self.queueing(50) >= max(_QUEUE, self.trip // 8)
+        return self._before_losses >= _QUEUE or self.queueing(50) >= self._least_queue
 
     @property
     def shows_queue(self) -> bool:
         """True if the delay before losses is one, although without SACK it is measured late."""
-        before = int(self.main["loss_delay"] or 0)
         least = _QUEUE if self.queueing(50) >= _STANDING else 2 * _QUEUE
-        return self.has_queue and before >= least
+        return self.has_queue and self._before_losses >= least
 
     @property
     def hides_queue(self) -> bool:
         """True if the delay before losses is unknown for want of SACK, and may be a queue's."""
         often_waits = self.has_queue and self.queueing(50) >= _STANDING
         in_bursts = self.is_direct and self.lost > 2 * self.main["loss_events"]
-        waited = in_bursts and 2 * int(self.main["loss_delay"] or 0) >= _QUEUE
+        waited = in_bursts and 2 * self._before_losses >= _QUEUE
         return (often_waits or waited) and not (self.has_sack or self._loses_often)
 
     @property

@@ -15,14 +15,15 @@ import tempfile
 import tomllib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from experiments.harness.documentation.reference import rendered
 from testbed.host.naming import CODE
-from testbed.jobs.archive import fingerprint
-from testbed.recipes import cache
+from testbed.jobs.archive import fingerprint, fingerprint_of
+from testbed.recipes.cache import folder
 from testbed.release.archive import called
 from topologies.foundation.errors import TcplabError
 
@@ -55,10 +56,15 @@ class GalleryPicture:
     @property
     def key(self) -> str:
         """SHA-256 of all that the picture depends on."""
-        files = [path for place in _TEXTS for path in sorted(place.rglob("*.*"))]
-        texts = [path.read_text() for path in files if path.suffix != ".pyc"]
-        words = (self.commands, self.file, self.graphs, texts, fingerprint())
+        words = (self.commands, self.file, self.graphs, _texts(), fingerprint())
         return hashlib.sha256(repr(words).encode()).hexdigest()
+
+
+@cache
+def _texts() -> str:
+    """Return the SHA-256 of studies and templates, which are the same for all pictures."""
+    files = [path for place in _TEXTS for path in place.rglob("*.*") if path.suffix != ".pyc"]
+    return fingerprint_of({str(path.relative_to(CODE)): path.read_bytes() for path in files})
 
 
 def pictures() -> tuple[GalleryPicture, ...]:
@@ -69,7 +75,7 @@ def pictures() -> tuple[GalleryPicture, ...]:
 
 def kept_folder() -> Path:
     """Return the folder of the cache for pictures."""
-    return cache.folder() / "gallery"
+    return folder() / "gallery"
 
 
 def made(
@@ -93,8 +99,8 @@ def made(
 def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="tcplab-gallery-") as name:
         work = Path(name)
-        for folder in ("docs", "experiments"):
-            (work / folder).symlink_to(CODE / folder)
+        for part in ("docs", "experiments"):
+            (work / part).symlink_to(CODE / part)
         (work / "tcplab").write_text(f'#!/bin/sh\nexec {shlex.join(program)} "$@"\n')
         (work / "tcplab").chmod(0o755)
         for command in picture.commands:
