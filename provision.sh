@@ -53,7 +53,7 @@ take_checkout_off_the_path() {
 
 prepare_machine() {
     [ -x "$python" ] || install_packages python3
-    missing=$(cd "$root" && "$python" -B -m testbed.lab.survey native)
+    missing=$(cd "$root" && "$python" -B -m testbed.host.packages native)
     # shellcheck disable=SC2086 # one word per package
     [ -z "$missing" ] || install_packages $missing
     load_modules

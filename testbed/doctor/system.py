@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from testbed.doctor.machine import CheckSubject, ExaminedMachine, Finding, Testbed
+from testbed.doctor.machine import CheckSubject, ExaminedMachine, Finding
 from testbed.doctor.running_kernel import NETEM, has_module, takes_modules
-from testbed.host.packages import ALWAYS, NATIVE, VIRTUAL, install_command, of_tools
+from testbed.host.packages import NATIVE, install_command, of_tools
 from testbed.lab.parts import NOT_A_RELEASE
 from testbed.virtual.choice import SandboxChoice
 
@@ -50,14 +49,15 @@ def sandbox(machine: ExaminedMachine) -> Finding:
     found = CheckSubject("virtual", "sandbox")
     if machine.output(trial):
         return found.ok("bubblewrap.")
-    remedies = [
+    switches = [
         f"{name.replace('/', '.')}={good}"
         for name, (bad, good) in _SWITCHES.items()
         if machine.text(f"/proc/sys/{name}") == bad
     ]
-    sentence = "Namespaces cannot be made by bubblewrap. Once the lab is built, ./tcplab doctor"
-    remedy = f"sudo sysctl -w {' '.join(remedies)}" if remedies else install_command(["bubblewrap"])
-    return found.warning(f"{sentence} tries its own supervisor.", remedy)
+    if not switches:
+        return found.ok("The first run fetches bubblewrap, and tries it.")
+    sentence = "Ordinary users may not make namespaces: guests run below tcplab's own supervisor."
+    return found.warning(sentence, f"sudo sysctl -w {' '.join(switches)}")
 
 
 def tried_sandbox(choice: SandboxChoice) -> Finding:
@@ -115,30 +115,15 @@ def windows(machine: ExaminedMachine) -> Finding:
     return CheckSubject("native", "WSL").warning(sentence, f"{NETEM}; after sleep: wsl --shutdown")
 
 
-def tools(machine: ExaminedMachine, brought: bool = False) -> Iterator[Finding]:
-    """Yield the versions of all packages; a release has `brought` Python and sandbox."""
-    own: tuple[tuple[Testbed, str, dict[str, str]], ...] = (
-        ("both", "Python", ALWAYS),
-        ("virtual", "sandbox's tools", VIRTUAL),
-    )
-    for testbed, what, needed in () if brought else own:
-        yield _installed(machine, testbed, what, needed, _INSTALLS)
-    yield _installed(machine, "native", "network's tools", NATIVE, "" if brought else _INSTALLS)
-
-
-_INSTALLS = " ./tcplab --yes run installs what its testbed needs."
-
-
-def _installed(
-    machine: ExaminedMachine, testbed: Testbed, what: str, needed: dict[str, str], then: str
-) -> Finding:
-    found = CheckSubject(testbed, what)
-    if missing := of_tools(tool for tool in needed if not machine.has(tool)):
+def tools(machine: ExaminedMachine, brought: bool = False) -> Finding:
+    """Return the versions of the packages of native runs, which a release does not install."""
+    found = CheckSubject("native", "network's tools")
+    if missing := of_tools(tool for tool in NATIVE if not machine.has(tool)):
+        then = "" if brought else " ./tcplab --yes run installs them with --testbed native."
         sentence = f"Not installed: {', '.join(missing)}.{then}"
-        bad = found.problem if testbed == "native" else found.warning
-        return bad(sentence, install_command(missing))
-    query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(needed)]
-    installed = machine.output(query).splitlines() or of_tools(needed)
+        return found.problem(sentence, install_command(missing))
+    query = ["dpkg-query", "--show", "--showformat", "${Package} ${Version}\n", *of_tools(NATIVE)]
+    installed = machine.output(query).splitlines() or of_tools(NATIVE)
     return found.ok(f"{', '.join(installed)}.")
 
 
@@ -146,9 +131,8 @@ def lab(absent: list[str], release: str) -> Finding:
     """Check the lab: `absent` are its missing parts; `release` names it if there are none."""
     found = CheckSubject("virtual", "lab")
     if absent:
-        sentence = f"To be built once, by the first run: {', '.join(absent)}."
-        remedy = "./tcplab image build, or ./tcplab image import FILE"
-        return found.warning(f"{sentence} That takes a few minutes.", remedy)
+        sentence = f"The first run makes what is missing: {', '.join(absent)}."
+        return found.warning(sentence, "./tcplab image build, or ./tcplab image import FILE")
     if release != NOT_A_RELEASE:
         return found.ok(f"Kernel, first process and image of {release}.")
     sentence = "Kernel, first process and image are there, but are not those of the release:"

@@ -1,11 +1,15 @@
-"""Which Debian packages hold the tools that tcplab uses.
+"""Which Debian packages hold the tools that tcplab uses: an offer, and never a condition.
 
-The standard library only: the launcher uses this before anything is installed.
+What a first report needs is fetched into the cache (testbed.lab.tools). Compilers, Mininet and the
+tools of single tests come from the distribution.
+
+The standard library only: the launcher and provision.sh start this before anything is installed.
+`python3 -m testbed.host.packages native` prints the packages that are missing for native runs, one
+in a line; `test` installs those of tests, if the user agrees.
 """
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -21,9 +25,6 @@ YES = "TCPLAB_YES"
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """The distribution's programs: a user's own ones elsewhere on the PATH do not count."""
 
-ALWAYS = {"module:ensurepip": "python3-venv"}
-# Builds are sealed by it too, so that a kernel of one's own needs it even beside a release.
-VIRTUAL = {"bwrap": "bubblewrap"}
 NATIVE = {
     "mnexec": "mininet",
     "ovs-vswitchd": "openvswitch-switch",
@@ -45,7 +46,6 @@ KERNEL = {
     "patch": "patch",
     "/usr/share/keyrings/debian-archive-keyring.gpg": "debian-archive-keyring",
 }
-IMAGE = {"mksquashfs": "squashfs-tools"}
 PACKETDRILL = {"git": "git"}
 COMPARISON = {"tcptrace": "tcptrace"}
 """Tests compare the engine with it."""
@@ -53,35 +53,20 @@ ENGINE = {"cargo": "cargo"}
 """Compiles the engine that reads captures; Debian's package brings rustc and gcc."""
 TYPED = {"curl": "curl"}
 """Guides type it into hosts, which see this computer's programs."""
-KINDS = {"test": {**VIRTUAL, **COMPARISON, **KERNEL, **TYPED}, "native": {**ALWAYS, **NATIVE}}
-"""Tools that tests need, and machines for native runs."""
-
+TEST = {**COMPARISON, **KERNEL, **TYPED}
 MORE_TESTS = {
     "qemu-system-x86_64": "qemu-system-x86",
     "mmdebstrap": "mmdebstrap",
     "shellcheck": "shellcheck",
     "vagrant": "vagrant",
 }
-"""Tests that need these are skipped with that reason; root, who tests submissions, gets them."""
+"""Only root, who tests submissions, is offered these."""
 
-TOOLS = {
-    **MORE_TESTS,
-    **ALWAYS,
-    **COMPARISON,
-    **TYPED,
-    **VIRTUAL,
-    **NATIVE,
-    **KERNEL,
-    **IMAGE,
-    **PACKETDRILL,
-    **ENGINE,
-}
+TOOLS = {**TEST, **MORE_TESTS, **NATIVE, **PACKETDRILL, **ENGINE}
 
 
 def present(tool: str) -> bool:
-    """Check for a program, a file (with a slash) or a Python module (`module:`)."""
-    if tool.startswith("module:"):
-        return importlib.util.find_spec(tool.removeprefix("module:")) is not None
+    """Check for a program, or for a file (with a slash)."""
     if tool.startswith("/"):
         return Path(tool).exists()
     return shutil.which(tool, path=PATH) is not None
@@ -113,6 +98,19 @@ def install_missing(tools: Iterable[str]) -> None:
     _install(wanted)
 
 
+def offer_for_tests() -> None:
+    """Install packages of tests if the user agrees; else these tests are skipped, with reasons."""
+    more = MORE_TESTS if os.environ.get(YES) and os.geteuid() == 0 else {}
+    absent = [tool for tool in {**TEST, **more} if not present(tool)]
+    if not absent:
+        return
+    if _is_agreed(of_tools(absent)):
+        _install(of_tools(absent))
+    else:
+        print(f"tcplab: tests that need {', '.join(absent)} are skipped.", file=sys.stderr)
+        print(f"tcplab: for all tests: {install_command(of_tools(absent))}", file=sys.stderr)
+
+
 def _is_agreed(wanted: Sequence[str]) -> bool:
     if os.environ.get(YES):
         return True
@@ -132,3 +130,19 @@ def _install(wanted: Sequence[str]) -> None:
     command = [*by_root, "sh", str(CODE / "provision.sh"), "packages", *wanted]
     if subprocess.run(command, check=False).returncode:
         raise TcplabError(problem, "See apt's message above.")
+
+
+def main(kind: str) -> None:
+    """Print the packages that native runs lack, or offer those of tests."""
+    try:
+        if kind == "test":
+            offer_for_tests()
+        else:
+            missing = of_tools(tool for tool in NATIVE if not present(tool))
+            print("".join(f"{package}\n" for package in missing), end="")
+    except TcplabError as error:
+        sys.exit(f"Error: {error}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

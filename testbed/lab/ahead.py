@@ -10,9 +10,7 @@ import subprocess
 from collections.abc import Sequence
 
 from testbed.host.naming import command
-from testbed.host.packages import present
 from testbed.lab.parts import parts
-from testbed.lab.survey import tools_for
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 
@@ -26,8 +24,8 @@ def is_wanted_by(words: Sequence[str]) -> bool:
 
 
 def begin() -> None:
-    """Start to make the image if it is absent and all tools for it are here."""
-    if not cache.manifest_of(parts()[-1]) and all(map(present, tools_for(parts()[-1:]))):
+    """Start to make the image if it is absent."""
+    if not cache.manifest_of(parts()[-1]):
         quiet = subprocess.DEVNULL
         subprocess.Popen(command("testbed.lab.ahead"), stdin=quiet, stdout=quiet, stderr=quiet)
 

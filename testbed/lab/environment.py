@@ -17,14 +17,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed import VERSION
-from testbed.host import locks, packages
+from testbed.host import locks
 from testbed.host.naming import CODE
 from testbed.host.processes import invoking_user
 from testbed.lab import ahead
-from testbed.lab.parts import parts
-from testbed.lab.survey import tools_for
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.cache import Facts, Recipe
+from testbed.recipes.debian import contents, extract, read_lock
 from topologies.foundation.errors import CommandError, TcplabError
 
+PIP_LOCK = CODE / "locks/pip.lock"
+PIP_SUITE = "trixie"
+PIP = "pip.whl"
 MARK = "made-by-tcplab"
 _EARLIER_MARK = "made-for"
 CONTAINED = {
@@ -101,14 +106,11 @@ def works(environment: Environment) -> bool:
     needed = (environment.place / MARK, environment.libraries, environment.python)
     if not all(map(Path.exists, needed)):
         return False
-    tried = subprocess.run(
-        [environment.python, "-c", "import pip"], check=False, capture_output=True
-    )
-    return tried.returncode == 0
+    return subprocess.run([environment.python, "-c", ""], check=False).returncode == 0
 
 
 def create(environment: Environment) -> None:
-    """Make an environment with pip in it; what a broken one left is removed."""
+    """Make an environment without pip; what a broken one left is removed."""
     place = environment.place
     _say(f"making {place}")
     place.mkdir(exist_ok=True)
@@ -117,11 +119,10 @@ def create(environment: Environment) -> None:
         if left.name != MARK:
             shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
     if uv := shutil.which("uv"):
-        options = ["--seed", "--allow-existing", "--system-site-packages", "--python"]
+        options = ["--allow-existing", "--system-site-packages", "--python"]
         run([uv, "venv", *options, sys.executable, place])
         return
-    packages.install_missing(packages.ALWAYS)
-    run([sys.executable, "-m", "venv", "--system-site-packages", place])
+    run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", place])
 
 
 def install(environment: Environment, lock: str) -> None:
@@ -136,7 +137,22 @@ def install(environment: Environment, lock: str) -> None:
         return
     # Python compiles what it imports: all that is never imported would be 60 MB more.
     options = ["--disable-pip-version-check", "--progress-bar", "off", "--no-compile"]
-    run([environment.python, "-m", "pip", "install", *options, "--require-hashes", *wanted])
+    pip = cache.ready(pip_recipe(), BuildReport()).folder / PIP / "pip"
+    run([environment.python, "-P", pip, "install", *options, "--require-hashes", *wanted])
+
+
+def pip_recipe() -> Recipe:
+    """Return the recipe for pip as one file: Debian's Python has none until it is installed."""
+    return Recipe("pip", (PIP_LOCK,), (PIP,), build_pip)
+
+
+def build_pip(workshop: Workshop) -> Facts:
+    """Leave pip's wheel, which runs as it is, in the workshop. Raises TcplabError."""
+    ((_, packed),) = contents(read_lock(PIP_LOCK), PIP_SUITE, workshop.report)
+    extract(packed, workshop.folder, lambda name: name.endswith(".whl"))
+    (wheel,) = workshop.folder.glob("usr/share/python-wheels/pip-*.whl")
+    wheel.rename(workshop.folder / PIP)
+    return {}
 
 
 def link_checkout(environment: Environment) -> None:
@@ -194,8 +210,6 @@ def main(place: str, lock: str, state: str, *words: str) -> None:
     """Make the environment at `place` ready for a command, or exit with one message."""
     try:
         if ahead.is_wanted_by(words):
-            venv = {} if shutil.which("uv") else packages.ALWAYS
-            packages.install_missing([*venv, *tools_for(parts())])
             ahead.begin()
         make_ready(Environment(Path(place)), lock, state)
     except TcplabError as error:

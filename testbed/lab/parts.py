@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from testbed.lab.image.recipe import IMAGE, image_recipe
-from testbed.lab.kernel.built import init_part, kernel_part, toolchain
+from testbed.lab.kernel.built import init_part, kernel_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
 from testbed.recipes.cache import Recipe
 
@@ -59,7 +59,7 @@ _FILES = {"kernel": "linux", "init": "init", "image": IMAGE, "confine": "confine
 
 def parts(kernel: KernelChoice = LAB_KERNEL, source: Path | None = None) -> list[Recipe]:
     """Kernel, init and image, in this order; `source` is a tarball to build the kernel from."""
-    return [kernel_part(kernel, source), init_part(), replace(image_recipe(), tools=toolchain())]
+    return [kernel_part(kernel, source), init_part(), image_recipe()]
 
 
 def digests_of_parts(files: Mapping[str, str]) -> dict[str, str]:

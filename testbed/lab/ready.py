@@ -18,15 +18,13 @@ from typing import NoReturn
 
 import click
 
-from testbed.host.packages import install_missing
-from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.image.recipe import IMAGE
 from testbed.lab.kernel.built import kernel_part, modules_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL
 from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.parts import digests_of_parts, parts, release_of
-from testbed.lab.survey import tools_for
+from testbed.lab.tools.recipe import tools_recipe
 from testbed.recipes import cache
 from testbed.recipes import export as lab_export
 from testbed.recipes.building import BuildReport, shown
@@ -75,7 +73,6 @@ def lab(
     if not rebuild and (ready := lab_if_ready(kernel)):
         return ready
     report, recipes = report or BuildReport(), parts(kernel, source)
-    install_missing(tools_for(recipes))
     return _lab(kernel, [cache.ready(recipe, report, rebuild=rebuild) for recipe in recipes])
 
 
@@ -120,7 +117,7 @@ def module_tree(ready: Lab, report: BuildReport | None = None) -> tuple[Path, st
 def export(file: Path, report: BuildReport | None = None) -> Lab:
     """Write the ready lab into one file for another machine."""
     ready = lab(report)
-    sandbox = bubblewrap_recipe()
+    sandbox = tools_recipe()
     lab_export.export([*parts(), *([sandbox] if sandbox.place.exists() else [])], file)
     return ready
 
@@ -128,7 +125,7 @@ def export(file: Path, report: BuildReport | None = None) -> Lab:
 def import_(file: Path, report: BuildReport | None = None) -> Lab:
     """Take the lab from an export or a release. Raises TcplabError if it is not whole."""
     report = report or BuildReport()
-    lab_export.import_(parts(), file, report, [bubblewrap_recipe(), modules_part()])
+    lab_export.import_(parts(), file, report, [tools_recipe(), modules_part()])
     return lab(report)
 
 

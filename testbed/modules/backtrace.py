@@ -23,6 +23,7 @@ from testbed.lab.kernel.built import kernel_part
 from testbed.lab.kernel.choice import KernelChoice, chosen
 from testbed.lab.kernel.recipe import SYMBOLS
 from testbed.lab.kernel.version import kernel_version
+from testbed.lab.tools.recipe import sealed
 from testbed.modules.module_build import LIMITS, BuiltModule
 from testbed.recipes.building import BuildReport, Workshop
 from topologies.foundation.errors import CommandError
@@ -120,7 +121,7 @@ def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
     The address after a call may be the next line's: one byte back.
     """
     with scratch() as folder:
-        workshop = Workshop(folder, folder / "log", BuildReport())
+        workshop = sealed(Workshop(folder, folder / "log", BuildReport()))
         try:
             shutil.copyfile(program, folder / "program")
             command = [*LIMITS, "nm", "--format=sysv", "program"]

@@ -20,12 +20,13 @@ from testbed.host.packages import install_missing
 from testbed.lab.kernel.recipe import FIXED, compiler
 from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, module_tree
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
 from topologies.foundation.errors import CommandError, TcplabError
 
-MODULE_TOOLS = ("bwrap", "gcc", "ld", "make", "tar", "gzip")
+MODULE_TOOLS = ("gcc", "ld", "make", "tar", "gzip")
 LOADED, WITH_LINES = "module.ko", "lines.ko"
 """The module as it is loaded, and with the line numbers that explain a crash."""
 _KEPT = 200  # modules that stay in the cache; a student's tries have half a megabyte each
@@ -113,6 +114,7 @@ def _made(module: KernelModule, recipe: Recipe, report: BuildReport | None) -> B
 
 def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
     """Leave the module in the workshop, as LOADED and as WITH_LINES."""
+    workshop = sealed(workshop, *MODULE_TOOLS)
     make = prepare(workshop)
     (workshop.folder / "module").mkdir()
     (workshop.folder / "module" / f"{module.name}.c").write_text(module.source)

@@ -94,6 +94,7 @@ class Workshop:
     folder: Path
     log: Path
     report: BuildReport
+    bubblewrap: tuple[str, ...] = ("bwrap",)
 
     def run(
         self,
@@ -103,20 +104,19 @@ class Workshop:
         source: Path = Path(os.devnull),
         environment: Mapping[str, str] | None = None,
         network: bool = False,
-        root: str = "",
         bare: bool = False,
         share: Callable[[], float] | None = None,
     ) -> str:
         """Run `command` sealed and return what it printed.
 
-        `source` is its standard input, `network` gives it the machine's network, `root` makes a
-        folder of the workshop its root, `bare` hides all of the machine but its programs,
-        `share` says how much of it is done. Raises CommandError when it fails.
+        `source` is its standard input, `network` gives it the machine's network, `bare` hides all
+        of the machine but its programs, `share` says how much of it is done. Raises CommandError
+        when it fails.
         """
         before = self.log.stat().st_size if self.log.exists() else 0
-        seal = _inside(self.folder / root) if root else self._sealed(bare, network)
         self.report.step(text)
-        command_line = [*seal, *_variables(environment or {}, network), "--", *command]
+        variables = _variables(environment or {}, network)
+        command_line = [*self._sealed(bare, network), *variables, "--", *command]
         with self.log.open("ab") as log, source.open("rb") as given:
             process = subprocess.Popen(
                 command_line, stdin=given, stdout=log, stderr=log, start_new_session=True
@@ -141,16 +141,11 @@ class Workshop:
     def _sealed(self, bare: bool, network: bool) -> list[str]:
         """Return bubblewrap's arguments for a command that writes to the workshop's folder."""
         seen = _programs() if bare else [*_machine(), *(["--share-net"] if network else [])]
-        return [*_SEAL, *seen, "--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
+        place = ["--bind", str(self.folder), FOLDER, "--chdir", FOLDER]
+        return [*self.bubblewrap, *_SEAL, *seen, *place]
 
 
-_SEAL = ("bwrap", "--unshare-all", "--die-with-parent", "--clearenv")
-
-
-def _inside(root: Path) -> list[str]:
-    """Return bubblewrap's arguments for a command whose whole world is the folder `root`."""
-    identity, devices = ["--uid", "0", "--gid", "0"], ["--dev", "/dev", "--proc", "/proc"]
-    return [*_SEAL, *identity, "--bind", str(root), "/", *devices]
+_SEAL = ("--unshare-all", "--die-with-parent", "--clearenv")
 
 
 def _machine() -> list[str]:

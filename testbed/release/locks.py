@@ -11,18 +11,20 @@ import shutil
 import tomllib
 
 from testbed.host.naming import CODE
-from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
 from testbed.lab.image import recipe as image_recipe
+from testbed.lab.tools import recipe as tools_recipe
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes import cache
-from testbed.recipes.apt import Apt, read_lock, write_lock
+from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.debian import read_lock, write_lock
 from testbed.release.archive import called
 from topologies.foundation.errors import TcplabError
 
 LOCKS = CODE / "locks"
 DEBIAN = {
     image_recipe.LOCK: (image_recipe.SUITE, tuple(image_recipe.wanted())),
-    bubblewrap_recipe.LOCK: (bubblewrap_recipe.SUITE, bubblewrap_recipe.WANTED),
+    tools_recipe.LOCK: (tools_recipe.SUITE, tools_recipe.WANTED),
 }
 """Each lock of Debian's packages with its suite and what is wanted of it."""
 _OPTIONS = (
@@ -51,7 +53,7 @@ def update(report: BuildReport) -> None:
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     for file, (suite, wanted) in DEBIAN.items():
         with cache.locked("lock", report), cache.temporary("lock") as work:
-            apt = Apt(Workshop(work, cache.folder() / "lock.log", report), suite)
+            apt = Apt(sealed(Workshop(work, cache.folder() / "lock.log", report)), suite)
             found = tuple(sorted(apt.resolve(wanted)))
         if read_lock(file).packages != found:
             write_lock(file, day, found)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from testbed import VERSION
 from testbed.host.naming import CODE
-from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
 from testbed.lab.kernel.built import modules_part
 from testbed.lab.parts import NOT_A_RELEASE, parts, release_of, state_release
 from testbed.lab.ready import Lab, lab
+from testbed.lab.tools.recipe import tools_recipe
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport
 from testbed.release import sbom
@@ -65,7 +65,7 @@ def make_release(
 
 def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:
     """Return the wheels of this checkout, in a folder of `work`. Raises TcplabError."""
-    recipes = (*parts(), modules_part(), bubblewrap_recipe())
+    recipes = (*parts(), modules_part(), tools_recipe())
     entries = [cache.ready(recipe, report) for recipe in recipes]
     texts = cache.ready(notices_recipe(), report)
     report.step("Making the wheels")

@@ -8,43 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from testbed.host.packages import install_missing
-from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
 from testbed.lab.image import recipe as image_recipe
 from testbed.lab.kernel.version import DEFAULT, kernel_version
-from testbed.recipes.apt import SNAPSHOT, Apt, LockedPackage, read_lock
+from testbed.lab.tools import recipe as tools_recipe
 from testbed.recipes.building import Workshop
 from testbed.recipes.cache import Facts, Recipe
+from testbed.recipes.debian import SNAPSHOT, LockedPackage, contents, extract, read_lock
 
 COPYRIGHT, GPL = "COPYRIGHT", "GPL-2"
 LOCKS = {
     image_recipe.LOCK: image_recipe.SUITE,
-    bubblewrap_recipe.LOCK: bubblewrap_recipe.SUITE,
+    tools_recipe.LOCK: tools_recipe.SUITE,
 }
 """Debian's packages that a release hands on, with their suites."""
 _PAGES = "usr/share/doc"
 _COMMON = "usr/share/common-licenses"
-_EXTRACT = (
-    *image_recipe.EXTRACT,
-    *(f"--exclude=./{name}" for name in ("bin", "lib", "sbin", "usr/bin", "usr/lib", "usr/sbin")),
-)
 
 
 def notices_recipe() -> Recipe:
     """Return the recipe for the copyright files of all packages in one, and the kernel's."""
-    return Recipe("notices", tuple(LOCKS), (COPYRIGHT, GPL), build_notices, steps=_EXTRACT)
+    return Recipe("notices", tuple(LOCKS), (COPYRIGHT, GPL), build_notices)
 
 
 def build_notices(workshop: Workshop) -> Facts:
     """Leave both files in the workshop. Raises TcplabError, CommandError."""
-    install_missing(("bwrap", "dpkg-deb"))
     root, texts = workshop.folder / "root", {}
-    root.mkdir()
     for lock, suite in LOCKS.items():
-        packages = read_lock(lock)
-        Apt(workshop, suite).download_locked(packages)
-        workshop.run("Taking the licences of the packages", _EXTRACT)
-        for package in packages.packages:
+        for package, packed in contents(read_lock(lock), suite, workshop.report):
+            extract(packed, root, lambda name: name.startswith((_PAGES, _COMMON)))
             texts[package.name] = (root / _PAGES / package.name / "copyright").read_text()
     written = (f"{'=' * 80}\n{name}\n{'=' * 80}\n{text}\n" for name, text in sorted(texts.items()))
     (workshop.folder / COPYRIGHT).write_text("".join(written))

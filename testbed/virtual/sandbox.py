@@ -23,7 +23,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, ClassVar
 
 from testbed.jobs.following import Limits
-from testbed.lab.bubblewrap.recipe import bubblewrap_command
+from testbed.lab.tools.recipe import bubblewrap_command
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

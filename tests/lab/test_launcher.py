@@ -110,9 +110,9 @@ def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(
     machine: LauncherMachine,
 ) -> None:
     machine.start("--yes", "test", "-k", "units")
-    environment, survey, pytest_itself = machine.called(" -m ")
+    environment, offer, pytest_itself = machine.called(" -m ")
     assert "/.venv test " in environment
-    assert survey.endswith("testbed.lab.survey test")
+    assert offer.endswith("testbed.host.packages test")
     assert pytest_itself.endswith("-m pytest -k units")
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.lab import environment
+from testbed.recipes import cache
+from testbed.recipes.building import BuildReport
 from tests.lab.launcher_programs import link_programs
 from tests.lab.small_wheels import write_wheel
 
@@ -86,6 +89,9 @@ def checkout(tmp_path: Path) -> SmallCheckout:
         (made.tree / folder).mkdir()
     for version in ("1.0", "2.0"):
         write_wheel(made.tree / "wheels", "thing", version)
+    shutil.copy(ROOT / "locks/pip.lock", made.tree / "locks")
+    pip = cache.ready(environment.pip_recipe(), BuildReport()).folder
+    shutil.copytree(pip, made.tree / ".cache/tcplab" / pip.name)
     made.lock("1.0")
     return made
 

@@ -5,60 +5,28 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from testbed.host import packages
-from testbed.lab import ahead, survey
-from testbed.lab.bubblewrap.recipe import bubblewrap_recipe
-from testbed.lab.parts import parts
-from testbed.recipes import prebuilt
-from testbed.recipes.cache import MANIFEST, Recipe
+from testbed.lab import ahead
 from topologies.foundation.errors import TcplabError
 
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def nothing_here(monkeypatch: pytest.MonkeyPatch, cache_folder: Path) -> None:
-    """No tool is installed, no part of the lab is built, and none comes with the code."""
+def nothing_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No tool is installed."""
     monkeypatch.setattr(packages, "present", lambda tool: False)
-    monkeypatch.setattr(survey, "present", lambda tool: False)
-    monkeypatch.setattr(prebuilt, "PREBUILT", cache_folder / "none")
     monkeypatch.delenv(packages.YES, raising=False)
 
 
-def needed() -> set[str]:
-    return {*packages.of_tools(survey.tools_for(parts()))}
-
-
-def put_into_the_cache(recipes: Sequence[Recipe]) -> None:
-    for recipe in recipes:
-        recipe.place.mkdir(parents=True)
-        (recipe.place / MANIFEST).write_text('{"files": {}}')
-
-
-def test_an_empty_cache_needs_what_builds_it(nothing_here: None) -> None:
-    assert {"bubblewrap", "gcc", "flex", "squashfs-tools"} <= needed()
-
-
-def test_a_full_cache_needs_the_sandbox_only_unless_that_was_given(nothing_here: None) -> None:
-    put_into_the_cache(parts())
-    assert needed() == {"bubblewrap"}
-    bubblewrap_recipe().place_if_given.mkdir()
-    assert needed() == set()
-
-
-def test_a_lost_image_does_not_need_the_kernels_tools(nothing_here: None) -> None:
-    put_into_the_cache(parts()[:2])
-    assert "squashfs-tools" in needed() and "flex" not in needed()
-
-
-def test_native_needs_mininet(nothing_here: None) -> None:
-    assert {"mininet", "openvswitch-switch"} <= {*survey.missing("native")}
+def test_native_needs_mininet(nothing_here: None, capsys: pytest.CaptureFixture[str]) -> None:
+    packages.main("native")
+    assert {"mininet", "openvswitch-switch"} <= {*capsys.readouterr().out.split()}
 
 
 @pytest.fixture
@@ -83,6 +51,16 @@ def test_without_a_terminal_nothing_is_installed(asked: list[list[str]]) -> None
     with pytest.raises(TcplabError, match=r"Missing here: flex.*apt-get install.*flex.*--yes"):
         packages.install_missing(["flex"])
     assert not asked
+
+
+def test_tests_go_on_without_the_packages_that_some_of_them_need(
+    asked: list[list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    packages.main("test")
+    assert not asked
+    said = capsys.readouterr().err
+    assert "tests that need tcptrace, gcc" in said and "are skipped" in said
+    assert "apt-get install" in said and "flex" in said
 
 
 @pytest.mark.parametrize(("answer", "installs"), [("y", True), ("n", False), ("", False)])
@@ -118,13 +96,9 @@ def test_elsewhere_than_on_debian_the_names_are_said(
     assert not asked
 
 
-def test_programs_files_and_modules_are_looked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_programs_and_files_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sh").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert packages.present("module:json")
-    assert not packages.present("module:no_such_module")
     assert packages.present(str(tmp_path / "sh"))
     assert not packages.present("/no/such/file")
     assert packages.present("sh")
@@ -138,7 +112,7 @@ def test_the_users_own_path_does_not_count(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_the_launcher_can_ask_without_any_installed_library() -> None:
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from testbed.lab.survey import main"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from testbed.host.packages import main"
     command = [sys.executable, "-I", "-S", "-B", "-c", f"{code}; main('native')"]
     subprocess.run(command, check=True)
 

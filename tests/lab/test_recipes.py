@@ -18,7 +18,7 @@ from testbed.lab.kernel import source as kernel_source
 from testbed.lab.kernel.choice import LAB_KERNEL, OwnTarball
 from testbed.lab.kernel.recipe import KernelBuild
 from testbed.lab.kernel.version import PATCHES, all_series, as_numbers, kernel_version
-from testbed.recipes import apt, building
+from testbed.recipes import apt, building, debian
 from testbed.recipes.building import LineReport, Workshop
 from topologies.foundation.errors import CommandError, TcplabError
 
@@ -161,10 +161,8 @@ def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda tool, path: "/apt" if "apt" in tool else None)
     monkeypatch.delenv(packages.YES, raising=False)
-    with pytest.raises(
-        TcplabError, match=r"Missing here: flex, mksquashfs.*apt-get install .*flex squashfs-tools"
-    ):
-        packages.install_missing(["flex", "mksquashfs"])
+    with pytest.raises(TcplabError, match=r"Missing here: flex, gcc.*apt-get install .*flex gcc"):
+        packages.install_missing(["flex", "gcc"])
 
 
 def test_a_command_runs_sealed_and_its_output_is_kept(workshop: Workshop) -> None:
@@ -212,16 +210,18 @@ def test_the_mirror_is_the_machines_own(
         "Debian bookworm http://mirror/debian/\nDebian bookworm-security"
         " http://mirror/security/\nnodesource x http://y\n"
     )
-    monkeypatch.setattr(apt, "output", lambda *_: listed)
+    monkeypatch.setattr(debian, "apt_output", lambda *_: listed)
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
-    assert apt.mirror(suite) == expected
+    assert debian.mirror(suite) == expected
 
 
-def test_without_a_debian_mirror_the_remedy_is_to_import(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apt, "output", lambda *_: "Ubuntu noble http://mirror/ubuntu/\n")
+def test_without_a_debian_mirror_new_packages_need_its_name(
+    monkeypatch: pytest.MonkeyPatch, workshop: Workshop
+) -> None:
+    monkeypatch.setattr(debian, "apt_output", lambda *_: "Ubuntu noble http://mirror/ubuntu/\n")
     monkeypatch.delenv("TCPLAB_MIRROR", raising=False)
-    with pytest.raises(TcplabError, match="image import"):
-        apt.mirror("bookworm")
+    with pytest.raises(TcplabError, match="TCPLAB_MIRROR"):
+        apt.Apt(workshop, "bookworm")._mirror()
 
 
 def test_a_pipe_gets_a_line_now_and_then() -> None:

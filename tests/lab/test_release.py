@@ -187,7 +187,7 @@ def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
     assert "tcplab 1.2" in system.lab([], "tcplab 1.2").said
     other = system.lab([], parts.NOT_A_RELEASE)
     assert other.state == "warning" and "not those of the release" in other.said
-    assert "To be built" in system.lab(["kernel"], "").said
+    assert "makes what is missing" in system.lab(["kernel"], "").said
 
 
 @pytest.mark.parametrize("name", ["test", "python", "cluster", "docs", "build"])

@@ -148,9 +148,9 @@ def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
     installed: Path, elsewhere: Path
 ) -> None:
     """The names of cache entries hold the digests of every file of the recipes."""
-    survey = [sys.executable, "-m", "testbed.lab.survey", "native"]
-    theirs = printed(elsewhere, installed / "python", "-m", "tcplab.testbed.lab.survey", "native")
-    assert theirs == printed(ROOT, *survey)
+    keys = "from {}testbed.lab.parts import parts; print([part.key for part in parts()])"
+    theirs = printed(elsewhere, installed / "python", "-c", keys.format("tcplab."))
+    assert theirs == printed(ROOT, sys.executable, "-c", keys.format(""))
     digest = "from {}testbed.jobs.archive import code_digest; print(code_digest())"
     theirs = printed(elsewhere, installed / "python", "-c", digest.format("tcplab."))
     assert theirs == printed(ROOT, sys.executable, "-c", digest.format(""))

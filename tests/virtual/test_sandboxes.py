@@ -16,7 +16,7 @@ import pytest
 
 from experiments.spec import ExperimentSpec
 from testbed.jobs.following import Limits
-from testbed.lab.bubblewrap import recipe as bubblewrap_recipe
+from testbed.lab.tools import recipe as tools
 from testbed.virtual import choice
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
@@ -56,7 +56,7 @@ def test_without_bubblewrap_on_the_path_or_from_a_release(
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     absent = SimpleNamespace(place=tmp_path / "absent")
-    monkeypatch.setattr(bubblewrap_recipe, "bubblewrap_recipe", lambda: absent)
+    monkeypatch.setattr(tools, "tools_recipe", lambda: absent)
     choice.allowed_sandbox.cache_clear()
     try:
         chosen = choice.allowed_sandbox(ready_lab.confine)

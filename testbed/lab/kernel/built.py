@@ -11,10 +11,10 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from testbed.host.packages import install_missing
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import compiler, kept_objects, kernel_recipe, modules_recipe
 from testbed.lab.kernel.version import HERE
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
@@ -38,7 +38,7 @@ def init_part() -> Recipe:
 
 def build_init(workshop: Workshop) -> Facts:
     """Leave both programs in the workshop. Raises TcplabError, CommandError."""
-    install_missing(("bwrap", "gcc"))
+    workshop = sealed(workshop, "gcc")
     for source in init_part().sources:
         shutil.copy(source, workshop.folder)
     for program, sources in PROGRAMS.items():

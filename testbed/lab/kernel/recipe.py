@@ -29,7 +29,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from testbed.host.packages import install_missing, present
+from testbed.host.packages import present
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -40,6 +40,7 @@ from testbed.lab.kernel.choice import (
 )
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
 from testbed.lab.kernel.version import KernelVersion, kernel_version
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes import cache
 from testbed.recipes.building import FOLDER, Workshop, need_space
 from testbed.recipes.cache import Facts, Recipe
@@ -85,7 +86,7 @@ def modules_recipe(kernel: Recipe, given: Path | None = None) -> Recipe:
     """Return the recipe for what modules need of the lab's own kernel, without its compilation."""
 
     def build(workshop: Workshop) -> Facts:
-        install_missing(KERNEL_TOOLS)
+        workshop = sealed(workshop, *KERNEL_TOOLS)
         made, source, _ = configured(workshop, LAB_KERNEL, given or _named_source(LAB_KERNEL))
         built = cache.ready(kernel, workshop.report)
         if source.sha256 != built.facts["source_sha256"]:
@@ -143,7 +144,7 @@ def build_tunnel(build: KernelBuild) -> None:
     workshop.run(text, ["strip", "--strip-debug", "-o", TUNNEL, "tunnel/tun.ko"])
 
 
-KERNEL_TOOLS = ("bwrap", "gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
+KERNEL_TOOLS = ("gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
 BUILD_SPACE = 3_500_000_000
 """Bytes: source and objects take 1.9 GB, the tarball and its package up to 1.5 GB."""
 
@@ -226,7 +227,7 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
             f"{given} is not a file.",
             "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
         )
-    install_missing(KERNEL_TOOLS)
+    workshop = sealed(workshop, *KERNEL_TOOLS)
     need_space(workshop.folder, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)
     compile_kernel(build)

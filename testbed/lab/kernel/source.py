@@ -18,8 +18,9 @@ from urllib.parse import unquote
 
 from testbed.lab.kernel.choice import OwnSource
 from testbed.lab.kernel.version import KernelVersion, as_numbers
-from testbed.recipes.apt import Apt, read_lock
+from testbed.recipes.apt import Apt
 from testbed.recipes.building import FOLDER, Workshop
+from testbed.recipes.debian import fetched, read_lock
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
 
@@ -99,8 +100,10 @@ def from_pinned_package(workshop: Workshop, kernel: KernelVersion) -> str:
     """Fetch the package from the mirror or an archive of past versions; return its name."""
     if not kernel.source_lock:
         raise TcplabError("no package is pinned.")
-    (package,) = Apt(workshop, kernel.suite).download_locked(read_lock(kernel.source_lock))
-    return unpacked(workshop, package)
+    lock = read_lock(kernel.source_lock)
+    ((package, content),) = fetched(lock, kernel.suite, workshop.report)
+    (workshop.folder / package.file).write_bytes(content)
+    return unpacked(workshop, workshop.folder / package.file)
 
 
 def from_package(workshop: Workshop, kernel: KernelVersion) -> str:

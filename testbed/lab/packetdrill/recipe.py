@@ -13,8 +13,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.host.packages import install_missing
 from testbed.host.processes import output_of
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Facts, Recipe
@@ -24,7 +24,7 @@ from topologies.foundation.untrusted import digest_of
 HERE = Path(__file__).parent
 PACKETDRILL = "packetdrill"
 NAMED_SOURCE = "TCPLAB_PACKETDRILL_SOURCE"
-_TOOLS = ("bwrap", "git", "tar", "gcc", "ld", "make", "flex", "bison", "strip")
+_TOOLS = ("git", "tar", "gcc", "ld", "make", "flex", "bison", "strip")
 _INSIDE = "gtests/net/packetdrill"
 _TARBALL = "packetdrill.tar"
 _FETCH = f"""\
@@ -75,7 +75,7 @@ def packetdrill(report: BuildReport | None = None) -> Path:
 
 
 def _build(workshop: Workshop) -> Facts:
-    install_missing(_TOOLS)
+    workshop = sealed(workshop, *_TOOLS)
     origin = _obtain(workshop)
     digest = digest_of_folder(workshop.folder / "source")
     is_pinned = digest == pinned_commit().sha256

@@ -1,1 +1,0 @@
-"""The sandbox's own program, for machines that have none."""

@@ -1,0 +1,230 @@
+"""Debian packages by name, version and SHA-256, fetched and unpacked by Python alone.
+
+This needs neither apt, dpkg and tar nor root and namespaces, so that a first start works on any
+Linux and in any container. apt only says which mirror and which proxy the machine has.
+
+A lock is a text file with a line for each package; its first line has its day. `tcplab lock
+--update` writes it. Packages of a lock are checked by SHA-256 and need no signature.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import tarfile
+import urllib.request
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from testbed.host.processes import output_of
+from testbed.recipes.building import ENVIRONMENT, BuildReport
+from testbed.recipes.fetching import Fetcher, FetchError, SilentServer
+from topologies.foundation.errors import TcplabError
+
+_HEAD = "# name, version, SHA-256, place on a mirror of Debian; as of "
+SNAPSHOT = "https://snapshot.debian.org/archive/debian"
+"""Debian's archive of all that it ever published, below the time of a publication."""
+PUBLIC = "https://deb.debian.org/debian"
+"""Debian's public mirror, for systems whose apt knows none."""
+_AT_ONCE = 4  # connections to a mirror
+_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "data.tar.xz": lzma.decompress,
+    "data.tar.gz": gzip.decompress,
+    "data.tar": bytes,
+}
+_OFFLINE = (
+    "Connect this computer to a network, or name a mirror that it reaches in TCPLAB_MIRROR. A"
+    " release needs none: `tcplab image import FILE`."
+)
+_NO_PAST = (
+    "Name another archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"
+    " `tcplab image import FILE`."
+)
+
+
+@dataclass(frozen=True, order=True)
+class LockedPackage:
+    """A .deb; `place` is its path below a mirror's root."""
+
+    name: str
+    version: str
+    sha256: str
+    place: str
+
+    @property
+    def file(self) -> str:
+        return self.place.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class PackageLock:
+    """The packages by name, and the day (YYYY-MM-DD) on which a mirror had all of them."""
+
+    day: str
+    packages: tuple[LockedPackage, ...]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Name to version."""
+        return {package.name: package.version for package in self.packages}
+
+
+def read_lock(file: Path) -> PackageLock:
+    """Return the lock in a file."""
+    head, *rows = file.read_text().splitlines()
+    packages = (LockedPackage(*row.split()) for row in rows)
+    return PackageLock(head.removeprefix(_HEAD), tuple(packages))
+
+
+def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
+    """Write a lock, sorted by name."""
+    rows = (" ".join(astuple(package)) for package in sorted(packages))
+    file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
+
+
+def fetched(
+    lock: PackageLock, suite: str, report: BuildReport
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages of a lock with the bytes of their .deb. Raises TcplabError."""
+    yield from _each(lock, suite, report, lambda deb: deb)
+
+
+def contents(
+    lock: PackageLock, suite: str, report: BuildReport
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages of a lock with the tar of their files. Raises TcplabError."""
+    yield from _each(lock, suite, report, tar_of)
+
+
+def _each(
+    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes]
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages in their order, while threads fetch and treat those that follow."""
+    source = _Source(archives(suite, lock.day), Fetcher(proxies()))
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    count = len(lock.packages)
+    text = f"Fetching {count} packages" if count > 1 else f"Fetching {lock.packages[0].file}"
+    report.step(text)
+    try:
+        made = pool.map(lambda package: treat(source.fetch(package)), lock.packages)
+        for number, (package, content) in enumerate(zip(lock.packages, made, strict=True), 1):
+            yield package, content
+            report.step(text, number / count)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Source:
+    """Archives in the order of their use; one that does not answer is asked once."""
+
+    def __init__(self, roots: Sequence[str], fetcher: Fetcher) -> None:
+        self.roots, self.fetcher = [root.rstrip("/") for root in roots], fetcher
+        self.silent: dict[str, str] = {}
+
+    def fetch(self, package: LockedPackage) -> bytes:
+        """Return the .deb of the first archive that has it. Raises TcplabError."""
+        said: dict[str, str] = {}
+        for root in self.roots:
+            if root not in self.silent:
+                try:
+                    return self._of(f"{root}/{package.place}", package.sha256)
+                except SilentServer as error:
+                    self.silent[root] = str(error)
+                except FetchError as error:
+                    said[root] = str(error)
+        reasons = {**self.silent, **said}
+        told = "; ".join(f"{root}: {reason}" for root, reason in reasons.items())
+        if len(self.silent) == len(self.roots):
+            raise TcplabError(f"No mirror of Debian answers ({told}).", _OFFLINE)
+        raise TcplabError(
+            f"No mirror here has {package.name} {package.version} ({told}).", _NO_PAST
+        )
+
+    def _of(self, address: str, sha256: str) -> bytes:
+        content = self.fetcher.get(address)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise FetchError("it has another file of that name")
+        return content
+
+
+def tar_of(deb: bytes) -> bytes:
+    """Return the tar of a package's files; a .deb is an ar(5) archive. Raises TcplabError."""
+    offset = 8
+    while offset < len(deb):
+        name, size = deb[offset : offset + 16].decode().strip(" /"), int(deb[offset + 48 :][:10])
+        if name in _DECOMPRESS:
+            return _DECOMPRESS[name](deb[offset + 60 : offset + 60 + size])
+        offset += 60 + size + size % 2
+    raise TcplabError(
+        "A package of Debian is not compressed by xz or gzip.", "Use dpkg-deb to unpack it."
+    )
+
+
+def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:
+    """Write the files of a package's tar that are kept below `root`, with their modes.
+
+    Files of an earlier package are replaced, and links to folders are followed, as dpkg does.
+    """
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        # The digest vouches for the archive, whose links are absolute: no filter (Python 3.12).
+        archive.extraction_filter = lambda member, _path: member
+        for member in archive:
+            member.name = member.name.removeprefix("./").strip("/") or "."
+            if is_kept(member.name):
+                archive.extract(member, root, set_attrs=False)
+                if not member.issym():
+                    (root / member.name).chmod(member.mode)
+
+
+def archives(suite: str, day: str) -> list[str]:
+    """Return where packages are: a mirror, the public one, and an archive of that day.
+
+    The mirror is $TCPLAB_MIRROR or apt's. The archive is $TCPLAB_SNAPSHOT, by default Debian's own.
+    """
+    security = "-security" if suite.endswith("-security") else ""
+    past = (os.environ.get("TCPLAB_SNAPSHOT") or SNAPSHOT).rstrip("/")
+    past += security if past == SNAPSHOT else ""
+    near = mirror(suite)
+    public = PUBLIC + security
+    return list(dict.fromkeys([near or public, public, f"{past}/{day.replace('-', '')}T235959Z"]))
+
+
+def mirror(suite: str) -> str:
+    """Return the mirror: $TCPLAB_MIRROR, else apt's of the suite or of its release, or ''."""
+    if chosen := os.environ.get("TCPLAB_MIRROR"):
+        return chosen
+    uris = repositories()
+    releases = (uri for name, uri in uris.items() if "-" not in name)
+    return uris.get(suite) or ("" if suite.endswith("-security") else next(releases, ""))
+
+
+def repositories() -> dict[str, str]:
+    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, of this machine's apt."""
+    columns = "$(ORIGIN) $(CODENAME) $(REPO_URI)"
+    listed = apt_output("apt-get", "indextargets", "--format", columns, "Created-By: Packages")
+    rows = [line.split() for line in listed.splitlines() if line.startswith("Debian ")]
+    return {row[1]: row[2] for row in rows if len(row) == 3}
+
+
+def proxies() -> dict[str, str]:
+    """Return the proxies of the environment, or else of apt, by scheme."""
+    found = urllib.request.getproxies()
+    for scheme in ("http", "https"):
+        stated = apt_output("apt-config", "dump", "--format", "%v%n", f"Acquire::{scheme}::Proxy")
+        address = next(iter(stated.splitlines()), "")
+        if address and address != "DIRECT":
+            found.setdefault(scheme, address)
+    return found
+
+
+def apt_output(*command: str) -> str:
+    """Return the output of a program of apt, '' on a system without. Raises CommandError."""
+    if not shutil.which(command[0], path=ENVIRONMENT["PATH"]):
+        return ""
+    return output_of(command, environment=ENVIRONMENT)
