@@ -71,7 +71,9 @@ html is graphs.html; csv, json, parquet and ndjson are connections.csv, .json, .
 directions, limits and events are CSV; packets is packets.parquet; png and svg are pictures.
 """
 USUAL = "html,csv"
-GRAPHS = frozenset({"html", "png", "svg"})
+PICTURES = frozenset({"png", "svg"})
+"""What Matplotlib draws."""
+GRAPHS = PICTURES | {"html"}
 OF_PACKETS = GRAPHS | {"packets", "limits", "events"}
 """What needs a row per packet, and so memory that grows with the file."""
 _OF_FRAMES = {"parquet", "packets"}
@@ -96,6 +98,10 @@ def formats(written: str) -> tuple[str, ...]:
         from analysis.tabular.table import frame_library
 
         frame_library()
+    if PICTURES & set(words):
+        from testbed.lab.libraries import require
+
+        require("figures")
     return words
 
 
@@ -116,12 +122,12 @@ def as_data(capture: ListedCapture) -> dict[str, Any]:
 
 def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
     """Return which graphs leave connections out, and how to get the others."""
-    from analysis.graphs import pictures, webpage
+    from analysis.graphs import views, webpage
     from analysis.graphs.capture import HOW_CHOSEN
 
     drawn = (
         ("The page shows", {"html"}, webpage.MOST_CONNECTIONS),
-        ("Pictures show", {"png", "svg"}, pictures.MOST_CONNECTIONS),
+        ("Pictures show", PICTURES, views.MOST_PICTURED),
     )
     return [
         f"{what} {most} of {connections:,} connections: {HOW_CHOSEN}. --connection N gives others."
@@ -196,7 +202,6 @@ def write_graphs(
     if not GRAPHS & set(wanted):
         return []
     from analysis import graphs
-    from analysis.graphs.pictures import write_pictures
 
     captures = [
         graphs.Capture.of(label, reading)
@@ -216,8 +221,9 @@ def write_graphs(
         text = graphs.page(title, captures, answers=_answers(readings), notes=notes)
         page_files.write(folder, [("graphs.html", text.encode())], _COMMAND)
         written.append(folder / "graphs.html")
-    pictures = [word for word in ("png", "svg") if word in wanted]
-    if pictures:
+    if pictures := [word for word in wanted if word in PICTURES]:
+        from analysis.graphs.pictures import write_pictures
+
         write_pictures(captures, folder / "pictures", pictures)
         written.append(folder / "pictures")
     return written

@@ -19,14 +19,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullForm
 from analysis.graphs.direct_labels import label_lines, needs_legend
 from analysis.graphs.drawn_layers import draw_layer
 from analysis.graphs.layers import TIME, Axis, Graph, GraphGroup
+from analysis.graphs.paper_size import FORMATS, PAGE, PANEL, PaperSize
 from analysis.graphs.pgf import pgf_text
 from analysis.graphs.stored import latest
 from analysis.tabular.table import csv_lines
 from topologies.foundation.errors import UsageError
 
-WIDTHS = {"ieee": (3.5, 7.16), "acm": (3.33, 7.0)}
-"""Inches of one column and of the text's width: IEEE's transactions, ACM's acmart sigconf."""
-FORMATS = ("pdf", "svg", "png", "pgf")
 _SETTINGS: dict[Any, Any] = {
     "font.size": 7,
     "axes.labelsize": 7,
@@ -49,10 +47,8 @@ _SETTINGS: dict[Any, Any] = {
     "xtick.labelsize": 6.5,
     "ytick.labelsize": 6.5,
 }
-_PANEL, _LEGEND = 1.5, 0.3
-"""Inches of height of a panel, and of a legend."""
-_PAGE = 8.5
-"""Inches of all rows of panels at most; a legend, labels and a caption fill the page."""
+_LEGEND = 0.3
+"""Inches of height of a legend."""
 _AROUND, _BEFORE = 0.45, 0.5
 """Inches of a panel's height for its title and its times, and left and right of a row."""
 _CHARACTER = 3.8
@@ -62,33 +58,6 @@ _VALUE = (27.0, 12.0)
 _SIZE = 0.6
 """Scale of strokes and marks, which are made for a screen."""
 _PREFIXES = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-@dataclass(frozen=True)
-class PaperSize:
-    """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row.
-
-    With `across` each quantity begins a row.
-    """
-
-    paper: str = "ieee"
-    columns: int = 1
-    across: int | None = None
-
-    @property
-    def inches(self) -> float:
-        return WIDTHS[self.paper][self.columns - 1]
-
-    def in_rows(self, panels: int, quantities: int) -> PaperSize:
-        """Return the size whose rows hold so many panels of each quantity."""
-        return replace(self, across=self.fitting(panels, 2 * self.columns, quantities))
-
-    def fitting(self, panels: int, least: int, quantities: int = 1) -> int:
-        """Return the panels of a row: more than `least` if the rows do not fit a page."""
-        most = 2 + self.columns
-        rows = {across: -(-panels // across) for across in range(least, most + 1)}
-        fit = (across for across, down in rows.items() if down * quantities * _PANEL <= _PAGE)
-        return -(-panels // rows[next(fit, most)])
 
 
 @dataclass(frozen=True)
@@ -127,7 +96,7 @@ def paper_figure(group: GraphGroup, size: PaperSize) -> Figure:
         across = size.across or size.fitting(len(graphs), 2 * size.columns - 1)
         down = _in_rows(graphs, across, size.across is not None)
         has_legend = needs_legend(graphs, size.inches / across)
-        high = min(_PANEL, _PAGE / len(down))
+        high = min(PANEL, PAGE / len(down))
         wide = (size.inches - _BEFORE * (1 if has_legend else 2)) / across
         room = _Room(wide, high - _AROUND)
         height = high * len(down) + 0.25 + _LEGEND * has_legend

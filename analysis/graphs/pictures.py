@@ -16,7 +16,7 @@ from analysis.graphs.capture import Capture
 from analysis.graphs.drawn_layers import draw_layer, thinned
 from analysis.graphs.layers import Axis, Graph, look_of
 from analysis.graphs.mark_rows import safe_name
-from analysis.graphs.views import DirectionView, Samples, views
+from analysis.graphs.views import MOST_PICTURED, DirectionView, Samples, views
 from analysis.rendering import page_files
 
 SETTINGS: dict[Any, Any] = {
@@ -32,8 +32,6 @@ SETTINGS: dict[Any, Any] = {
     "path.simplify": True,
     "text.parse_math": False,
 }
-MOST_CONNECTIONS = 4
-"""Connections of a capture that are drawn."""
 MOST_NAMED = 12
 """Entries of a legend."""
 
@@ -43,7 +41,7 @@ def write_pictures(
     folder: Path,
     formats: Sequence[str] = ("png",),
     samples: Samples | None = None,
-    most: int = MOST_CONNECTIONS,
+    most: int = MOST_PICTURED,
 ) -> list[Path]:
     """Write one file a graph and format, of at most `most` connections of each capture.
 

@@ -14,6 +14,8 @@ from analysis.graphs.timelines import RATE, goodput
 from analysis.records.socket_samples import SocketSample
 from analysis.tabular.table import ColumnTable
 
+MOST_PICTURED = 4
+"""Connections of a capture that pictures show."""
 BINS = 50
 """Equal times in which the index is taken."""
 RATES = "Goodput of each connection of this capture. Lines that lie on each other are a fair share."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from testbed.host.naming import CODE
 
-_LIBRARIES = "click jinja2 markdown_it matplotlib msgspec numpy rich starlette uvicorn websockets"
+_LIBRARIES = "click jinja2 markdown_it msgspec numpy rich starlette uvicorn websockets"
 _ENVIRONMENT = CODE / ".venv"
 
 

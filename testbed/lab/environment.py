@@ -34,12 +34,14 @@ MARK = "made-by-tcplab"
 _EARLIER_MARK = "made-for"
 CONTAINED = {
     "python": (),
-    "cluster": ("python",),
+    "figures": (),
+    "cluster": ("figures", "python"),
     "docs": ("python",),
-    "test": ("cluster", "docs", "python"),
+    "test": ("cluster", "docs", "figures", "python"),
 }
 """Locks, and the smaller ones whose packages they have too."""
 _ALSO = {"test": ("build",)}
+_SAID = {"figures": "installing Matplotlib, once, for figures"}
 _SHOWN = ("Downloading", "Building")
 MEANWHILE = CODE / "docs/bufferbloat.html"
 """Real packets to look at while a first start installs."""
@@ -127,7 +129,7 @@ def create(environment: Environment) -> None:
 
 def install(environment: Environment, lock: str) -> None:
     """Install the locked versions, each checked by its SHA-256. Raises CommandError."""
-    _say("installing Python libraries")
+    _say(_SAID.get(lock, "installing Python libraries"))
     if lock == "python" and MEANWHILE.exists():
         _say(f"to see packets meanwhile, open file://{MEANWHILE} in a browser")
     files = [CODE / "locks" / f"{name}.lock" for name in (lock, *_ALSO.get(lock, ()))]

@@ -77,7 +77,7 @@ def make_python(image: Path, work: Path, folder: Path) -> None:
 
 NAME = f"tcplab-{VERSION}-linux-x86_64"
 LOCK = CODE / "locks/cluster.lock"
-"""What the archive brings: there is no pip in it to add a cluster's libraries with."""
+"""What the archive brings: there is no pip in it to add libraries of a cluster or of figures."""
 _LAUNCHER = """\
 #!/bin/sh
 # tcplab, wherever this folder lies; it is self-contained.

@@ -39,8 +39,9 @@ def requirements() -> dict[str, list[str]]:
     used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
     building = [*content["build-system"]["requires"], *extras["release"]]
     every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]
-    larger = {name: [*used, *extras[name]] for name in ("cluster", "docs")}
-    return {"test": every, "python": used, **larger, "build": building}
+    cluster = [*used, *extras["cluster"], *extras["figures"]]  # all that the archive brings
+    smaller = {"python": used, "figures": extras["figures"], "build": building}
+    return {"test": every, **smaller, "cluster": cluster, "docs": [*used, *extras["docs"]]}
 
 
 def update(report: BuildReport) -> None:

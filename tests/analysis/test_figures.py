@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tcplab
-from analysis.graphs.paper import WIDTHS, PaperSize
+from analysis.graphs.paper_size import WIDTHS, PaperSize
 from analysis.measures.flow_readings import FlowCourse
 from analysis.pages.papers.figures import PaperFigure
 from analysis.pages.papers.tables import PaperTable

@@ -70,9 +70,10 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
         )
 
 
-def test_the_analysis_needs_of_the_testbed_only_the_way_to_the_engine() -> None:
+def test_the_analysis_needs_of_the_testbed_only_the_engine_and_optional_libraries() -> None:
     names = {name for file in files("analysis") for name in imported(file)}
-    assert {name for name in names if name.startswith("testbed")} == {"testbed.recipes.engine"}
+    allowed = {"testbed.recipes.engine", "testbed.lab.libraries"}
+    assert {name for name in names if name.startswith("testbed")} == allowed
 
 
 def test_a_single_run_does_not_know_the_analysis() -> None:

@@ -178,7 +178,8 @@ def test_the_version_is_in_one_place() -> None:
 
 def test_everything_that_is_installed_has_its_licence_listed() -> None:
     text = (ROOT / "docs/licences.md").read_text()
-    python = _names(PROJECT["dependencies"]) | _names(PROJECT["optional-dependencies"]["test"])
+    extras = PROJECT["optional-dependencies"]
+    python = _names([*PROJECT["dependencies"], *extras["figures"], *extras["test"]])
     assert [
         name
         for name in python | {*TOOLS.values()}

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from analysis.graphs import paper
 from analysis.graphs.layers import GraphGroup
-from analysis.graphs.paper import PaperSize
+from analysis.graphs.paper_size import FORMATS, WIDTHS, PaperSize
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, is_metric, metric
 from analysis.measures.results import RunResults, measure_all
@@ -26,6 +25,7 @@ from analysis.reporting.expressions import with_metrics
 from analysis.reporting.studies import ReportOf, plain
 from analysis.reporting.tables import Listing
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from testbed.lab.libraries import require
 from topologies.foundation.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ class FigureRequest:
             raise UsageError(
                 f"'{min(unknown)}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."
             )
-        if self.size.paper not in paper.WIDTHS or self.size.columns not in (1, 2):
+        if self.size.paper not in WIDTHS or self.size.columns not in (1, 2):
             raise UsageError(
                 f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
-                f"Use 1 or 2 columns of {' or '.join(paper.WIDTHS)}.",
+                f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
             )
         if self.metric and not self.is_sweep:
             _ = self.measure
@@ -100,16 +100,22 @@ class PaperFigure:
     @property
     def figure(self) -> Figure:
         """The figure of Matplotlib."""
-        return paper.paper_figure(self.group, self.size)
+        from analysis.graphs.paper import paper_figure
+
+        return paper_figure(self.group, self.size)
 
     @property
     def data(self) -> str:
         """All that is drawn, as CSV."""
-        return paper.data_csv(self.group)
+        from analysis.graphs.paper import data_csv
+
+        return data_csv(self.group)
 
     def files(self, stem: str, ending: str = "pdf") -> list[tuple[str, bytes]]:
         """Return the figure and its data as names and contents."""
-        content = paper.paper_file(self.group, ending, self.size)
+        from analysis.graphs.paper import paper_file
+
+        content = paper_file(self.group, ending, self.size)
         return [(f"{stem}.{ending}", content), (f"{stem}.csv", self.data.encode())]
 
     def save(self, file: Path | str) -> list[Path]:
@@ -118,12 +124,12 @@ class PaperFigure:
         return written(place, self.files(place.stem, place.suffix.removeprefix(".")))
 
     def _repr_svg_(self) -> str:
-        return paper.paper_file(self.group, "svg", self.size).decode()
+        return self.files("figure", "svg")[0][1].decode()
 
 
 def require_ending(kind: str, file: Path) -> None:
     """Raise UsageError for a file whose ending is not that of a figure or a table."""
-    endings = TABLES if kind == "table" else paper.FORMATS
+    endings = TABLES if kind == "table" else FORMATS
     if file.suffix.removeprefix(".") not in endings:
         what = "a table" if kind == "table" else "a figure"
         raise UsageError(
@@ -227,9 +233,11 @@ _LACKS = {
 
 
 def _drawn(group: GraphGroup | None, request: FigureRequest) -> GraphGroup:
+    """Return the group that Matplotlib will draw, which is installed for the first one."""
     if group is None or not group.graphs:
         raise UsageError(
             f"'{request.folder}' has {_LACKS[request.kind]}.",
             "Choose another kind, more seeds, or a flow: --metric 'exchange_p95_ms[web]'.",
         )
+    require("figures")
     return group

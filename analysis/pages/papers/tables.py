@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
-from analysis.graphs.paper import PaperSize
+from analysis.graphs.paper_size import PaperSize
 from analysis.rendering import page_files
 from analysis.reporting.tables import Listing
 from analysis.tabular.table import csv_lines

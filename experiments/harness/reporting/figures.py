@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from analysis.graphs.paper import PaperSize
+from analysis.graphs.paper_size import PaperSize
 from analysis.pages.papers.figures import (
     KINDS,
     QUANTITIES,
