@@ -7,6 +7,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -269,3 +271,39 @@ def test_the_command_names_its_files(tmp_path: Path, run_directory: Path) -> Non
     assert result.exit_code == 0, result.output
     assert result.output.split() == [str(tmp_path / "fig.svg"), str(tmp_path / "fig.csv")]
     assert "queueing delay (ms)" in (tmp_path / "fig.csv").read_text()
+
+
+def test_a_figure_asks_for_matplotlib_and_a_table_does_not(
+    run_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr("analysis.pages.papers.figures.require", asked.append)
+    for kind, file in (("table", "table.tex"), ("box", "few.pdf"), ("series", "fig.pdf")):
+        assert not asked
+        typed(run_directory, "--kind", kind, "--out", tmp_path / file)
+    assert asked == ["figures"]
+    assert (tmp_path / "table.tex").exists() and (tmp_path / "fig.pdf").exists()
+
+
+WITHOUT = """
+import sys
+sys.modules["matplotlib"] = None
+from analysis.__main__ import start
+from experiments.harness.reporting.studies import report_of
+start(report_of)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("report {run}", "report.html"),
+        ("analyze {run}/raw/seed-5/sack_on/h1-eth0.pcap --out {run}/found", "found/graphs.html"),
+    ],
+)
+def test_pages_need_no_matplotlib(run_directory: Path, words: str, page: str) -> None:
+    """A first start does not install it."""
+    command = [sys.executable, "-c", WITHOUT, *words.format(run=run_directory).split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert (run_directory / page).exists()

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,18 +45,27 @@ class SmallCheckout:
 
     def lock(self, version: str) -> None:
         """Lock `thing` at this version, which the folder of packages may lack."""
+        for name in ("python", "cluster"):
+            (self.tree / f"locks/{name}.lock").write_text(self.locked(version))
+
+    def locked(self, version: str) -> str:
+        """Return a lock's text."""
         wheel = self.tree / "wheels" / f"thing-{version}-py3-none-any.whl"
         digest = hashlib.sha256(wheel.read_bytes()).hexdigest() if wheel.exists() else "0" * 64
-        lock = f"thing=={version} --hash=sha256:{digest}\n"
-        for name in ("python", "cluster"):
-            (self.tree / f"locks/{name}.lock").write_text(lock)
+        return f"thing=={version} --hash=sha256:{digest}\n"
 
     def begin(self, *words: str, **environment: str) -> subprocess.Popen[str]:
         """Start ./tcplab offline, as a newcomer's shell does: Python may write its bytecode."""
+        return self.begin_program([self.tree / "tcplab", *(words or ("lab",))], **environment)
+
+    def begin_program(
+        self, command: Sequence[str | Path], **environment: str
+    ) -> subprocess.Popen[str]:
+        """Start a program with the launcher's variables."""
         variables = {"PATH": str(self.programs), "HOME": str(self.tree), "PIP_NO_INDEX": "1"}
         variables["PIP_FIND_LINKS"] = str(self.tree / "wheels")
         return subprocess.Popen(
-            [self.tree / "tcplab", *(words or ("lab",))],
+            command,
             env={**variables, **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -153,6 +163,17 @@ def test_many_first_starts_at_once_install_once(checkout: SmallCheckout) -> None
     ended = [(process.communicate(), process.returncode) for process in processes]
     assert [(output, status) for (output, _), status in ended] == [("1.0\n", 0)] * 4
     assert sum("making" in errors for (_, errors), _ in ended) == 1
+
+
+def test_two_first_figures_at_once_install_once(started: SmallCheckout) -> None:
+    (started.tree / "locks/figures.lock").write_text(started.locked("2.0"))
+    python = started.tree / ".venv/bin/python"
+    command = [python, "-P", "-m", "testbed.lab.libraries", "figures"]
+    processes = [started.begin_program(command) for _ in range(2)]
+    errors = [process.communicate()[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+    assert sum("Matplotlib, once" in text for text in errors) == 1
+    assert list(started.tree.glob(".venv/lib/*/site-packages/thing-2.0.dist-info"))
 
 
 def test_an_environment_of_the_users_is_kept(checkout: SmallCheckout) -> None:
