@@ -43,6 +43,14 @@ CONTAINED = {
 _ALSO = {"test": ("build",)}
 _SAID = {"figures": "installing Matplotlib, once, for figures"}
 _SHOWN = ("Downloading", "Building")
+_AGAIN = "and start again; what is whole is kept."
+_CAUSES = (  # in the words of pip and uv
+    ("No space left on device", "The disk is full.", f"Make room {_AGAIN}"),
+    *(
+        (sign, "The index of Python packages cannot be reached.", f"Connect to a network {_AGAIN}")
+        for sign in ("NewConnectionError", "error sending request", "dns error")
+    ),
+)
 MEANWHILE = CODE / "docs/bufferbloat.html"
 """Real packets to look at while a first start installs."""
 
@@ -108,7 +116,8 @@ def works(environment: Environment) -> bool:
     needed = (environment.place / MARK, environment.libraries, environment.python)
     if not all(map(Path.exists, needed)):
         return False
-    return subprocess.run([environment.python, "-c", ""], check=False).returncode == 0
+    tried = subprocess.run([environment.python, "-c", ""], check=False, capture_output=True)
+    return tried.returncode == 0
 
 
 def create(environment: Environment) -> None:
@@ -139,6 +148,7 @@ def install(environment: Environment, lock: str) -> None:
         return
     # Python compiles what it imports: all that is never imported would be 60 MB more.
     options = ["--disable-pip-version-check", "--progress-bar", "off", "--no-compile"]
+    options += ["--retries", "2"]  # its own five take 8 s where there is no network
     pip = cache.ready(pip_recipe(), BuildReport()).folder / PIP / "pip"
     run([environment.python, "-P", pip, "install", *options, "--require-hashes", *wanted])
 
@@ -180,7 +190,7 @@ def _entry_points() -> str:
 
 
 def run(command: Sequence[str | Path]) -> None:
-    """Run a command, showing what it fetches. Raises CommandError with all that it printed."""
+    """Run a command, showing what it fetches. Raises TcplabError with the cause, or all output."""
     printed = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -190,11 +200,14 @@ def run(command: Sequence[str | Path]) -> None:
             printed.append(line)
             if line.strip().startswith(_SHOWN):
                 print(f"  {line.strip()}", file=sys.stderr)
-    if process.returncode:
-        remedy = "Check the network and start again; what is whole is kept."
-        raise CommandError(
-            " ".join(map(str, command)), process.returncode, "".join(printed), remedy
-        )
+    if not process.returncode:
+        return
+    output = "".join(printed)
+    for sign, problem, remedy in _CAUSES:
+        if sign in output:
+            raise TcplabError(problem, remedy)
+    remedy = f"Correct what it names {_AGAIN}"
+    raise CommandError(" ".join(map(str, command)), process.returncode, output, remedy)
 
 
 def _give_to_invoking_user(place: Path) -> None:

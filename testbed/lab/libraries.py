@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.lab.environment import MARK, Environment, make_ready
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.errors import TcplabError
 
 _NAMES = {"figures": "Matplotlib"}
 """Extras, and the library that each is for; in a checkout the lock of that name has it."""
@@ -36,16 +36,8 @@ def _install(environment: Environment, extra: str) -> None:
         problem = f"This needs {name}, which {environment.place} lacks."
         remedy = f"Its owner installs it: {environment.python} -m testbed.lab.libraries {extra}"
         raise TcplabError(problem, remedy)
-    try:
-        make_ready(environment, extra, state)
-    except CommandError as error:
-        problem = f"{name} cannot be installed: {_last_line(error.output)}."
-        raise TcplabError(problem, "Check the network and start again.") from error
+    make_ready(environment, extra, state)
     importlib.invalidate_caches()
-
-
-def _last_line(output: str) -> str:
-    return output.strip().rpartition("\n")[2].removeprefix("ERROR: ").rstrip(".")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab import libraries
+from testbed.lab import environment, libraries
 from testbed.lab.environment import MARK, Environment
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.errors import TcplabError
 
 Installed = list[tuple[str, str]]
 
@@ -62,17 +62,19 @@ def test_another_users_environment_is_left_to_its_owner(
     assert not installed
 
 
-def test_a_failed_installation_is_one_sentence(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise CommandError("pip", 1, "WARNING: retrying\nERROR: Connection refused.\n")
-
-    monkeypatch.setattr(libraries, "make_ready", fail)
+@pytest.mark.parametrize(
+    ("printed", "sentence"),
+    [
+        ("OSError: [Errno 28] No space left on device", "The disk is full. Make room and start"),
+        ("broken by 'NewConnectionError(", "The index of Python packages cannot be reached. Conn"),
+        ("THESE PACKAGES DO NOT MATCH THE HASHES", "THESE PACKAGES DO NOT MATCH"),
+    ],
+)
+def test_the_remedy_is_that_of_the_cause(printed: str, sentence: str) -> None:
     with pytest.raises(TcplabError) as raised:
-        libraries.require("figures")
-    sentence = "Matplotlib cannot be installed: Connection refused. Check the network"
-    assert str(raised.value).startswith(sentence)
+        environment.run(["sh", "-c", f'echo "{printed}"; exit 1'])
+    assert sentence in str(raised.value)
+    assert ("network" in str(raised.value)) == ("NewConnection" in printed)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
