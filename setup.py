@@ -15,10 +15,11 @@ from setuptools.command.build import build
 sys.path.insert(0, str(Path(__file__).parent))
 from testbed.host.naming import HOME, PACKAGES, as_installed
 from testbed.recipes.engine import LIBRARY, place_engine
+from testbed.recipes.prebuilt import PREBUILT
 
 
 class BuildBelowOneName(build):
-    """A copy of the packages below one name, with the compiled engine."""
+    """A copy of the packages below one name, with the engine and what guests run on."""
 
     def run(self) -> None:
         super().run()
@@ -30,6 +31,8 @@ class BuildBelowOneName(build):
         for name in PACKAGES:
             (place / name).rename(place / HOME / name)
         shutil.copy(place / HOME / "experiments/programs/public/testing.py", place / HOME)
+        # The engine is in its place already.
+        shutil.copytree(PREBUILT, place / HOME / PREBUILT.name, ignore=lambda *_: ["engine"])
         for module in (place / HOME).rglob("*.py"):
             module.write_text(as_installed(module.read_text()))
         (place / HOME / "py.typed").touch()

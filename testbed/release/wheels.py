@@ -17,6 +17,7 @@ from testbed import VERSION
 from testbed.host.naming import CODE, HOME
 from testbed.recipes.cache import BROUGHT_BY, MANIFEST, Entry
 from testbed.recipes.engine import released_environment
+from testbed.recipes.prebuilt import PREBUILT
 from testbed.release import notices
 from testbed.release.archive import called, python_module
 from topologies.foundation.errors import TcplabError
@@ -70,6 +71,7 @@ def _code_wheel(work: Path, entries: Iterable[Entry]) -> Path:
     engine = next((tree / HOME).rglob("_core*.so"), None)
     if not engine:
         raise TcplabError("The wheel has no engine.", "Check that cargo compiles it.")
+    shutil.rmtree(tree / HOME / PREBUILT.name)  # the other wheel has all that guests run on
     for entry in entries:
         add_entry(entry, tree / HOME / "brought")
     about, first = tree / f"{HOME}-{VERSION}.dist-info", "Requires-Dist: "

@@ -156,6 +156,21 @@ def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
     assert theirs == printed(ROOT, sys.executable, "-c", digest.format(""))
 
 
+def test_an_installed_copy_compiles_nothing_that_comes_with_the_code(
+    built: Path, installed: Path, elsewhere: Path
+) -> None:
+    (wheel,) = built.glob("*.whl")
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if "/prebuilt/" in name}
+    listed = {f"tcplab/{file.relative_to(ROOT)}" for file in (ROOT / "prebuilt").glob("*/*")}
+    assert names == {name for name in listed if "/engine/" not in name}
+    code = "from {}testbed.lab.survey import tools_for; from {}testbed.lab.kernel.built import *; "
+    code += "from {}testbed.lab.image.recipe import *; from {}testbed.recipes.cache import *; "
+    code += "parts = kernel_part(), init_part(), patient_recipe(); "
+    code += "print([(part.key, manifest_of(part)['key'], tools_for([part])) for part in parts])"
+    theirs = printed(elsewhere, installed / "python", "-c", code.replace("{}", "tcplab."))
+    assert theirs == printed(ROOT, sys.executable, "-c", code.replace("{}", ""))
+
+
 def test_the_source_distribution_has_every_file_of_the_repository(built: Path) -> None:
     (archive,) = built.glob("*.tar.gz")
     with tarfile.open(archive) as opened:
