@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.errors import CommandError, TcplabError, is_absent
 
 _GRACE = 10.0  # seconds between asking a program to end and killing it
 _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothing tells
@@ -23,7 +23,9 @@ def run(command: list[str], text: str = "") -> str:
     """Return the output of a command that must succeed. Raises CommandError, TcplabError."""
     try:
         done = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
-    except FileNotFoundError:
+    except OSError as error:
+        if not is_absent(error):
+            raise
         raise TcplabError(
             f"{command[0]} is not installed.", f"Install it: sudo apt-get install {command[0]}"
         ) from None

@@ -19,7 +19,7 @@ from testbed.guest.programs import wait_until_ended
 from testbed.host.capacity import on_processor
 from testbed.host.processes import ProcessUsage, is_ready, taken_by
 from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, is_absent
 
 CONSOLE = "console.log"
 _REMEDIES = {  # what a dead run's last words may contain, and what to do then
@@ -105,7 +105,9 @@ def started(
                     start_new_session=True,
                     cwd="/",
                 )
-        except FileNotFoundError:
+        except OSError as error:
+            if not is_absent(error):
+                raise
             raise TcplabError(
                 f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
             ) from None

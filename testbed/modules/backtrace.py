@@ -134,7 +134,7 @@ def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
             address = int(row[1], 16) + frame.offset - (not frame.exact)
             command = [*LIMITS, *_ADDRESS_TO_LINE, *section, f"{address:#x}"]
             return _written_in(workshop.run("Finding the line", command, bare=True))
-        except (CommandError, FileNotFoundError, StopIteration):
+        except (CommandError, OSError, StopIteration):
             return "", 0
 
 

@@ -146,7 +146,7 @@ def _allow(journal: Journal, algorithm: str) -> None:
             return  # the machine allowed it before
         if algorithm not in available_algorithms():
             # As the kernel itself would; the next check reports a failure.
-            with suppress(FileNotFoundError):
+            with suppress(OSError):
                 subprocess.run(["modprobe", "--quiet", f"tcp_{algorithm}"], check=False)
         if algorithm not in available_algorithms():
             remedy = f"This kernel may have no such module (modprobe tcp_{algorithm})."

@@ -7,7 +7,6 @@ what works here works for a guest.
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import os
 import subprocess
@@ -21,7 +20,7 @@ from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import Limits
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import TcplabError, is_absent
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab
@@ -147,7 +146,7 @@ def _words(command: list[str], descriptors: tuple[int, int]) -> str:
             cwd="/",
         )
     except OSError as error:
-        return "not installed" if error.errno == errno.ENOENT else str(error)
+        return "not installed" if is_absent(error) else str(error)
     except subprocess.TimeoutExpired:
         return "it does not answer"
     return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""

@@ -42,3 +42,10 @@ class CommandError(TcplabError):
 def is_disk_full(error: OSError) -> bool:
     """Return whether a disk or a quota is used up, so that space is the remedy."""
     return error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def is_absent(error: OSError) -> bool:
+    """Return whether a program was not started because it is not installed."""
+    # execvp(3) says EACCES of an absent program if a folder of the PATH may not be searched.
+    is_unseen = isinstance(error, PermissionError) and "/" not in str(error.filename)
+    return isinstance(error, FileNotFoundError) or is_unseen

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version, series_of
-from topologies.foundation.errors import CommandError, TcplabError, UsageError
+from topologies.foundation.errors import CommandError, TcplabError, UsageError, is_absent
 from topologies.foundation.untrusted import digest_of
 
 
@@ -170,8 +170,14 @@ def git(clone: Path, *words: str) -> str:
 
 
 def _made(command: list[str], given: bytes = b"") -> bytes:
-    """Return the output of a command. Raises CommandError."""
-    done = subprocess.run(command, input=given, capture_output=True, check=False)
+    """Return the output of a command. Raises CommandError, TcplabError."""
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, check=False)
+    except OSError as error:
+        if not is_absent(error):
+            raise
+        problem = f"{command[0]} is not installed."
+        raise TcplabError(problem, f"Install it: sudo apt-get install {command[0]}") from None
     if done.returncode:
         raise CommandError(" ".join(command), done.returncode, done.stderr.decode(errors="replace"))
     return done.stdout
