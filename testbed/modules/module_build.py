@@ -124,7 +124,7 @@ def _build(workshop: Workshop, module: KernelModule, prepare: Prepare) -> Facts:
         output = workshop.run(f"Building {module.name}", command, environment=FIXED, bare=True)
     except CommandError as error:
         raise TcplabError(_complaint(module, error), "Correct it and build it again.") from None
-    _keep_regular(workshop.folder / "module" / f"{module.name}.ko", workshop.folder / WITH_LINES)
+    _keep_regular(workshop, module)
     strip = [*LIMITS, *_STRIP, LOADED, WITH_LINES]
     workshop.run(f"Stripping {module.name}", strip, bare=True)
     _forget_old()
@@ -146,15 +146,16 @@ def _essence(output: str) -> str:
     return "\n".join(line for line in lines if line.strip() and not _NOISE.match(line))
 
 
-def _keep_regular(product: Path, place: Path) -> None:
+def _keep_regular(workshop: Workshop, module: KernelModule) -> None:
+    product = workshop.folder / "module" / f"{module.name}.ko"
     if product.is_symlink() or not product.is_file():
-        problem = f"{product.name} was not made."
-        raise TcplabError(problem, "The log is module.log in the cache folder.")
-    os.replace(product, place)
+        raise TcplabError(f"{product.name} was not made.", f"The log is {workshop.log}.")
+    os.replace(product, workshop.folder / WITH_LINES)
 
 
 def _forget_old() -> None:
-    """Remove the modules that were built longest ago; the lock of module builds is held."""
-    entries = sorted(cache.folder().glob("module-*"), key=lambda folder: folder.stat().st_mtime)
+    """Remove the modules that were built longest ago."""
+    entries = sorted(cache.folder().glob("module-*/"), key=lambda folder: folder.stat().st_mtime)
     for folder in entries[:-_KEPT]:
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # another build may do the same
+        folder.with_suffix(".log").unlink(missing_ok=True)

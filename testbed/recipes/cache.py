@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from testbed.host import locks
 from testbed.host.naming import CODE, PREFIX
@@ -86,6 +86,16 @@ class Recipe:
         return digest.hexdigest()
 
     @property
+    def entry(self) -> str:
+        """Name and key: the beginning of its folders, and the name of its lock and log."""
+        return f"{self.name}-{self.key[:16]}"
+
+    @property
+    def log(self) -> Path:
+        """The output of its last build."""
+        return folder() / f"{self.entry}.log"
+
+    @property
     def place(self) -> Path:
         """The folder of the entry in use, whether it exists or not: what was given comes first."""
         given = (*(place / self.name for place in BROUGHT), self.place_if_given)
@@ -94,14 +104,14 @@ class Recipe:
     @property
     def place_if_given(self) -> Path:
         """For an entry that another machine built."""
-        return folder() / f"{self.name}-{self.key[:16]}-given"
+        return folder() / f"{self.entry}-given"
 
     @property
     def place_if_built(self) -> Path:
         """For an entry that this machine builds with the tools that it has."""
         tools = hashlib.sha256(self.tools.encode()).hexdigest()[:8]
         made_with = f"-{tools}" if self.tools else ""
-        return folder() / f"{self.name}-{self.key[:16]}{made_with}"
+        return folder() / f"{self.entry}{made_with}"
 
 
 @dataclass(frozen=True)
@@ -138,7 +148,7 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
         problem = f"The {recipe.name} in {recipe.place} came with this release, and "
         problem += "is not built here." if rebuild else "is damaged."
         raise TcplabError(problem, "Install the release again, or build in a checkout.")
-    with locked(recipe.name, report):
+    with locked(recipe.entry, report):
         if not rebuild and (entry := usable(recipe, report) or _unpacked(recipe)):
             return entry
         return build(recipe, report)
@@ -148,7 +158,7 @@ def _unpacked(recipe: Recipe) -> Entry | None:
     """Return the entry that comes with the code, unpacked; None if there is none of this recipe."""
     if not prebuilt.manifest_of(recipe.name, recipe.key):
         return None
-    with temporary(recipe.name) as finished:
+    with temporary(recipe.entry) as finished:
         try:
             prebuilt.unpack(recipe.name, recipe.outputs, finished)
             verify(recipe, finished)
@@ -167,8 +177,8 @@ def differences(recipe: Recipe, report: BuildReport) -> list[str]:
     if not (manifest := prebuilt.manifest_of(recipe.name, recipe.key)):
         problem = f"No {recipe.name} of this recipe comes with the code."
         raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")
-    with locked(recipe.name, report), temporary(recipe.name) as work:
-        recipe.build(Workshop(work, folder() / f"{recipe.name}.log", report))
+    with locked(recipe.entry, report), temporary(recipe.entry) as work:
+        recipe.build(Workshop(work, recipe.log, report))
         stated = {name: manifest["files"][name]["sha256"] for name in recipe.outputs}
         return [name for name, digest in stated.items() if digest_of(work / name) != digest]
 
@@ -245,11 +255,10 @@ def check_file(file: Path, expected: tuple[int, str]) -> None:
 
 def build(recipe: Recipe, report: BuildReport) -> Entry:
     """Build the entry and put it in its place. The recipe's lock must be held."""
-    log = folder() / f"{recipe.name}.log"
-    log.write_bytes(b"")
-    with temporary(recipe.name) as work, temporary(recipe.name) as finished:
+    recipe.log.write_bytes(b"")
+    with temporary(recipe.entry) as work, temporary(recipe.entry) as finished:
         begun = time.monotonic()
-        facts = recipe.build(Workshop(work, log, report))
+        facts = recipe.build(Workshop(work, recipe.log, report))
         seconds = round(time.monotonic() - begun, 1)
         for name in recipe.outputs:
             os.replace(work / name, finished / name)
@@ -275,17 +284,22 @@ def _write_manifest(recipe: Recipe, place: Path, facts: Facts, build_seconds: fl
 
 def install(finished: Path, place: Path) -> None:
     """Rename a finished folder to its place; what it replaces goes with a temporary folder."""
-    with temporary(place.name.split("-")[0]) as aside:
+    with temporary(entry_of(place)) as aside:
         if place.exists():
             os.replace(place, aside / "old")
         os.replace(finished, place)
     place.chmod(0o755)
 
 
+def entry_of(place: Path) -> str:
+    """Return `Recipe.entry` for a folder of the cache."""
+    return "-".join(place.name.split("-")[:2])
+
+
 @contextmanager
-def temporary(name: str) -> Iterator[Path]:
+def temporary(entry: str) -> Iterator[Path]:
     """Provide a temporary folder in the cache; `locked` removes it after a kill."""
-    path = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=folder()))
+    path = Path(tempfile.mkdtemp(prefix=f".{entry}-", dir=folder()))
     try:
         yield path
     finally:
@@ -293,11 +307,11 @@ def temporary(name: str) -> Iterator[Path]:
 
 
 @contextmanager
-def locked(name: str, report: BuildReport) -> Iterator[None]:
-    """Hold the lock for builds of this name, and remove what killed ones left."""
+def locked(entry: str, report: BuildReport) -> Iterator[None]:
+    """Hold the lock for builds of this entry, and remove what killed ones of its name left."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
-        file = (folder() / f"{name}.lock").open("a")
+        file = _lock_file(entry)
     except OSError as error:
         remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
         raise TcplabError(
@@ -305,8 +319,21 @@ def locked(name: str, report: BuildReport) -> Iterator[None]:
         ) from error
     with file:
         if not locks.lock_if_free(file):
+            name = entry.partition("-")[0]
             report.note(f"Another build of the {name} is running; waiting for it.")
             locks.lock(file)
-        for leftover in folder().glob(f".{name}-*"):
-            shutil.rmtree(leftover)
+        _remove_leftovers(entry)
         yield
+
+
+def _lock_file(entry: str) -> IO[str]:
+    return (folder() / f"{entry}.lock").open("a")
+
+
+def _remove_leftovers(entry: str) -> None:
+    """Remove temporary folders whose build is dead: of this entry, and of others of its name."""
+    for leftover in folder().glob(f".{entry.partition('-')[0]}-*"):
+        other = leftover.name[1:].rpartition("-")[0]
+        with _lock_file(other) as file:
+            if other == entry or locks.lock_if_free(file):
+                shutil.rmtree(leftover, ignore_errors=not leftover.exists())

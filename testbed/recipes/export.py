@@ -78,9 +78,9 @@ def import_(
     every = [*recipes, *optional]
     with ExitStack() as stack:
         places: dict[str, Path] = {}
-        for name in (recipe.name for recipe in every):
-            stack.enter_context(cache.locked(name, report))
-            places[name] = stack.enter_context(cache.temporary(name))
+        for recipe in every:
+            stack.enter_context(cache.locked(recipe.entry, report))
+            places[recipe.name] = stack.enter_context(cache.temporary(recipe.entry))
         missing = _extract(file, _members(every, places))
         if absent := [name for name in _members(recipes, places) if name in missing]:
             raise _refused(file, f"{', '.join(absent)} missing")

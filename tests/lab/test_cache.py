@@ -94,9 +94,11 @@ def test_a_failed_build_leaves_only_its_log(
         (workshop.folder / "half").write_text("half")
         raise TcplabError("no flour")
 
+    recipe = cache.Recipe("cake", (), ("slice",), fail)
     with pytest.raises(TcplabError, match="no flour"):
-        cache.ready(cache.Recipe("cake", (), ("slice",), fail), report)
-    assert sorted(file.name for file in cache_folder.iterdir()) == ["cake.lock", "cake.log"]
+        cache.ready(recipe, report)
+    names = sorted(file.name for file in cache_folder.iterdir())
+    assert names == [f"{recipe.entry}.lock", f"{recipe.entry}.log"]
 
 
 def test_what_a_killed_build_left_is_removed(oven: Any, report: Any, cache_folder: Path) -> None:
@@ -104,6 +106,25 @@ def test_what_a_killed_build_left_is_removed(oven: Any, report: Any, cache_folde
     (cache_folder / ".bread-alive").mkdir()
     cache.ready(oven.recipe(), report)
     assert [path.name for path in leftovers(cache_folder)] == [".bread-alive"]
+
+
+def test_builds_of_two_entries_of_a_name_go_on_side_by_side(
+    oven: Any, report: Any, cache_folder: Path, tmp_path: Path
+) -> None:
+    """Such as two kernels: none waits, and each keeps its temporary folder and its log."""
+    dead = cache_folder / f".{oven.recipe(content='salt').entry}-dead"
+
+    def build(workshop: Workshop) -> cache.Facts:
+        dead.mkdir()
+        workshop.run("Singing", ["echo", "sweet"])
+        cache.ready(oven.recipe(content="sour"), report)
+        shutil.move(workshop.log, workshop.folder / "slice")
+        return {}
+
+    outer = cache.Recipe("cake", (), ("slice",), build)
+    entry = cache.ready(outer, report)
+    assert (entry.folder / "slice").read_text() == "sweet\n"
+    assert oven.built == ["cake"] and report.notes == [] and not dead.exists()
 
 
 def test_a_cache_that_cannot_be_made_is_an_error_with_a_remedy(

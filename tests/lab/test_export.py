@@ -149,7 +149,8 @@ def test_hostile_archives_are_refused_and_leave_nothing(
     outside = sorted(tmp_path.iterdir())
     with pytest.raises(TcplabError, match="is not taken"):
         export.import_(recipes, hostile, report)
-    assert sorted(file.name for file in cache.folder().iterdir()) == ["image.lock", "kernel.lock"]
+    locks = sorted(f"{recipe.entry}.lock" for recipe in recipes)
+    assert sorted(file.name for file in cache.folder().iterdir()) == locks
     assert sorted(tmp_path.iterdir()) == sorted([*outside, cache.folder()])
 
 

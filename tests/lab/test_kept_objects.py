@@ -34,6 +34,18 @@ def test_what_a_build_leaves_is_there_for_the_next(workshop: Workshop) -> None:
     assert sorted(file.name for file in recipe.kept_objects().iterdir()) == ["another", "one"]
 
 
+def test_builds_at_once_leave_the_objects_of_the_first_that_ends(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Workshop(tmp_path / "other", tmp_path / "log", BuildReport())
+    with recipe._kept_objects(workshop), recipe._kept_objects(other):
+        for name, each in (("outer", workshop), ("inner", other)):
+            (each.folder / "ccache").mkdir()
+            (each.folder / "ccache" / name).touch()
+    assert [file.name for file in recipe.kept_objects().iterdir()] == ["inner"]
+
+
 def test_without_ccache_nothing_is_kept(workshop: Workshop) -> None:
     with recipe._kept_objects(workshop):
         pass

@@ -117,11 +117,11 @@ def build(
 
 def remove(name: str, report: BuildReport) -> list[BuiltKernel]:
     """Remove the kernels of that name, and kept objects. Raises TcplabError without any."""
-    with cache.locked("kernel", report):
-        named = [kernel for kernel in built_kernels() if kernel.name == name]
-        if not named:
-            raise TcplabError(f"No kernel {name[:100]} is built.", "See `./tcplab kernel list`.")
-        for kernel in named:
-            shutil.rmtree(kernel.folder)
-        shutil.rmtree(kept_objects(), ignore_errors=True)
+    named = [kernel for kernel in built_kernels() if kernel.name == name]
+    if not named:
+        raise TcplabError(f"No kernel {name[:100]} is built.", "See `./tcplab kernel list`.")
+    for kernel in named:
+        with cache.locked(cache.entry_of(kernel.folder), report):
+            shutil.rmtree(kernel.folder, ignore_errors=not kernel.folder.exists())
+    shutil.rmtree(kept_objects(), ignore_errors=True)
     return named

@@ -344,7 +344,8 @@ def _kept_objects(workshop: Workshop) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(FileNotFoundError):
+        # FileNotFoundError without ccache; ENOTEMPTY if another build ended first and left its own.
+        with suppress(OSError):
             os.replace(place, kept)
 
 
