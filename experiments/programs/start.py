@@ -118,6 +118,7 @@ def _running(
         folders = folders_for(project, map(Path, options.folders), options.root)
         seen, sources = folders.for_guest, dict(folders.sources)
     spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures)
+    clock, computing = _clock(options.clock), _computing(options.cpu)
     ready = _lab(options.kernel)
     archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
     with claimed_processor() as processor:
@@ -130,8 +131,8 @@ def _running(
             sandbox=options.sandbox,
             takes_orders=True,
             folders=sources,
-            clock=_clock(options.clock),
-            computing=_computing(options.cpu),
+            clock=clock,
+            computing=computing,
         )
         with guest(settings, compiled_code(ready), archive) as running:
             running.first_message("The network", _BOOT)
@@ -139,7 +140,7 @@ def _running(
             known = (topology, seed, out, project, environment(foreign), options.patience)
             python = _ANY_PYTHON if foreign else sys.executable
             own = None if foreign else folders
-            yield Network(running, *known, python, own, computing=options.cpu == "host")
+            yield Network(running, *known, python, own, computing=computing)
 
 
 def _lab(kernel: str) -> Lab:

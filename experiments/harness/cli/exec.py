@@ -14,7 +14,7 @@ from typing import Literal
 
 import click
 
-from experiments.harness.cli.options import FOLDER, kernel_option, link_options
+from experiments.harness.cli.options import FOLDER, QuantityType, kernel_option, link_options
 from experiments.harness.running.store import require_writable
 from experiments.programs.capture import write_page
 from experiments.programs.network import Network
@@ -78,7 +78,14 @@ class _Words(click.ParamType[list[str]]):
     "--loopback", is_flag=True, help="Give 127.0.0.1 of h1 the link's delay and loss as well."
 )
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
-@click.option("--timeout", default="10min", show_default=True, help="Virtual time at most.")
+@click.option(
+    "--timeout",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="DURATION",
+    help="Virtual time at most.",
+)
 @click.option("--clock", default=CLOCK, show_default=True, help="Date and time at the start.")
 @click.option(
     "--folder", "folders", multiple=True, type=FOLDER, help="Folder that the programs see as well."
@@ -104,7 +111,7 @@ def execute(
     outages: tuple[tuple[Duration, Duration], ...],
     loopback: bool,
     seed: int,
-    timeout: str,
+    timeout: Duration,
     clock: str,
     folders: tuple[Path, ...],
     root: Path | None,
@@ -129,7 +136,7 @@ def execute(
     with started(two_hosts(channel), seed, out, options) as network:
         if loopback:
             network.order("loopback", host="h1", values=to_data(channel))
-        status = _carried_out(network, command, server, outages, timeout)
+        status = _carried_out(network, command, server, outages, str(timeout))
         now, reason = network.now, network.unrepeatable
     wall = time.monotonic() - begun
     click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)

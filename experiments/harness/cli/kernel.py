@@ -15,6 +15,7 @@ from experiments.harness.cli.commands import NearGroup
 from experiments.harness.cli.options import PATH, kernels, out_option, workers_option
 from experiments.harness.running.lab import lab_on, ready_lab
 from experiments.harness.running.report import make_page
+from experiments.harness.running.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 from testbed.lab.kernel.built import BuiltKernel, build, built_kernels, remove
 from testbed.lab.kernel.choice import chosen
@@ -149,9 +150,10 @@ def compare_command(
     from experiments.harness.sweep.progress import watching
     from experiments.harness.sweep.workers import way_to_workers
 
-    program = _program() if scripts and not names else None
     cases = chosen_cases(names)
     kernels = KernelPair(str(chosen(old)), str(chosen(new)))
+    require_writable(out)
+    program = _program() if scripts and not names else None
     way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
     way = replace(way, wall_seconds=_LONGEST)
     with watching("compare") as watch:

@@ -22,6 +22,7 @@ from experiments.harness.definition.catalogue import Experiment
 from experiments.harness.definition.grid import KERNEL, kind_of, value_of
 from experiments.harness.running.report import STRICT, make_page, require_good_points
 from experiments.harness.running.request import TESTBEDS, RunOptions, Value
+from testbed.engine.certificates import require_tls
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity
 
@@ -128,9 +129,20 @@ json_option = click.option(
     is_flag=True,
     help="Print one JSON document of the result; other text goes to standard error.",
 )
+
+
+def _with_tls(
+    _context: click.Context, _parameter: click.Parameter, scheduler: str | None
+) -> str | None:
+    if scheduler:
+        require_tls(scheduler)
+    return scheduler
+
+
 scheduler_option = click.option(
     "--scheduler",
     metavar="ADDRESS",
+    callback=_with_tls,
     help="Use the workers of this Dask scheduler (tls://HOST:8786).",
 )
 workers_option = click.option(

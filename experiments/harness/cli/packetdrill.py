@@ -86,6 +86,7 @@ def packetdrill(
         raise UsageError("No script is named.", "Name one, or a folder: ./tcplab packetdrill a.pkt")
     if pcap and pcap.exists() and (not pcap.is_dir() or any(pcap.iterdir())):
         raise UsageError(f"{pcap} is no empty folder.", "Name a new one for --pcap.")
+    scripts_in(places, {})  # a misspelt name ends here, before a build
     lab = lab_on(kernel)
     scripts = scripts_in(places, helpers(kernel_files(lab)))
     with shown(sys.stderr) as report:

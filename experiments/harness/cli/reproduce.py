@@ -18,6 +18,7 @@ from experiments.harness.cli.options import (
     workers_option,
 )
 from experiments.harness.running.lab import ready_lab
+from experiments.harness.running.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
 
 _LONGEST = 3600.0  # wall seconds of one point
@@ -86,6 +87,7 @@ def reproduce(
     kernels = built_of_the_time(wanted) if period_kernels else {}
     runs = combinations(wanted, on, series_of(kernels)).values()
     needed = [combination.spec for each in runs for combination in each.values()]
+    require_writable(out)
     ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
     way = replace(way_to_workers(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
     request = ReproductionRequest(wanted, quick, names, texts, on, kernels)

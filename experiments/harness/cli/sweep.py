@@ -29,15 +29,18 @@ from experiments.harness.cli.options import (
 from experiments.harness.definition.grid import settings_from
 from experiments.harness.running.lab import ready_lab
 from experiments.harness.running.seed import GUEST_MIB
+from experiments.harness.running.store import require_writable
+from experiments.spec import DEFAULT_KERNEL
 from testbed.engine.tasks import require_cluster_extra
 from testbed.host.capacity import guests_at_once
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.ready import lab_if_ready
 from topologies.foundation.units import Duration
 
 if TYPE_CHECKING:
     from experiments.harness.running.request import RunOptions
     from experiments.harness.sweep.plan import Plan
     from experiments.harness.sweep.workers import PointRunner
-    from testbed.lab.ready import Lab
 
 
 @click.command()
@@ -112,23 +115,19 @@ def sweep(
     from experiments.harness.sweep.workers import way_to_workers
 
     planned = plan(SweepOptions(**typed).definition())
-    ready = ready_lab(spec.kernel for spec in planned.specs)
     if dry_run:
-        _describe(planned, ready, out)
+        _describe(planned, out)
         return
+    require_writable(out)
+    ready = ready_lab(spec.kernel for spec in planned.specs)
     way = way_to_workers(ready, planned.specs, workers, scheduler)
     folder = _run(planned, replace(way, wall_seconds=limit.seconds, force=force), out)
     raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
 
 
-def _describe(planned: Plan, ready: Lab, out: Path) -> None:
+def _describe(planned: Plan, out: Path) -> None:
     """Print the size of the sweep and the number of cached points."""
-    from experiments.harness.sweep.store import results
-
-    source, sweep = planned.origin(ready), planned.sweep
-    points = itertools.product(planned.combinations, sweep.seeds)
-    with results(out) as memory:
-        reused = len(memory.known(source.point(*each).key for each in points))
+    sweep = planned.sweep
     for combination in planned.combinations[:20]:
         click.echo(str(combination))
     number = len(planned.combinations)
@@ -136,10 +135,25 @@ def _describe(planned: Plan, ready: Lab, out: Path) -> None:
         click.echo(f"... and {number - 20} more combinations")
     click.echo(
         f"{number * len(sweep.seeds):,} points: {number:,} combinations under"
-        f" {len(sweep.seeds):,} seeds{' at most' if sweep.until else ''}. {reused:,} of them are"
-        " cached. Dry run.",
+        f" {len(sweep.seeds):,} seeds{' at most' if sweep.until else ''}."
+        f" {_cached(planned, out):,} of them are cached. Dry run.",
         err=True,
     )
+
+
+def _cached(planned: Plan, out: Path) -> int:
+    """Count the cached points. Kernels that are not built have none, and are not built for this."""
+    from experiments.harness.sweep.store import results
+
+    kernels = {spec.kernel for spec in planned.specs}
+    labs = {name: lab for name in kernels if (lab := lab_if_ready(chosen(name)))}
+    if not labs:
+        return 0
+    source = planned.origin(labs.get(DEFAULT_KERNEL) or next(iter(labs.values())))
+    built = [each for each in planned.combinations if each.spec.kernel in labs]
+    points = itertools.product(built, planned.sweep.seeds)
+    with results(out) as memory:
+        return len(memory.known(source.point(*each).key for each in points))
 
 
 def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
@@ -174,6 +188,7 @@ def run_study(options: RunOptions) -> int:
     planned = plan(
         SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
     )
+    require_writable(options.out)
     ready = ready_lab(spec.kernel for spec in planned.specs)
     wall_seconds = options.limit.seconds if options.limit else _patience(planned)
     way = replace(way_to_workers(ready, planned.specs), wall_seconds=wall_seconds)

@@ -17,7 +17,7 @@ from experiments.harness.running.lab import facts_of, ready_lab
 from experiments.harness.running.report import Reporter
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import SeedVerdict, carry_natively, carry_seed, judge
-from experiments.harness.running.store import RunFolder, hand_over, new_run
+from experiments.harness.running.store import RunFolder, hand_over, new_run, require_writable
 from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.jobs.archive import code_digest
 from testbed.jobs.following import Progress, Usage
@@ -52,6 +52,7 @@ def run(
 
     Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
     """
+    require_writable(request.out)
     # The analysis loads while the run goes on.
     with closing(Reporter(request.spec.name, words)) as report:
         lab = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None

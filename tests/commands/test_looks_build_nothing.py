@@ -1,0 +1,77 @@
+"""Commands that look, plan or are misspelt fetch and build nothing, not even the image."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LOOKS = [
+    "--help",
+    "--list",
+    "bundle --help",
+    "cc try --help",
+    "completion bash",
+    "doctor",
+    "exec --help",
+    "grade --help",
+    "image show",
+    "kernel build --help",
+    "kernel list",
+    "lab list",
+    "lab start sack --student ann",
+    "man",
+    "packetdrill --help",
+    "play --help",
+    "reproduce --help",
+    "run --list",
+    "run sack --dry-run",
+    "run sack --kernel 6.12 --dry-run",
+    "run sack_loss_sweep --dry-run",
+    "runs list",
+    "sweep sack --dry-run",
+    "sweep sack --set kernel=6.12,7.2 --dry-run",
+    "verify --help",
+]
+MISTAKES = [
+    "cc build nothing.c",
+    "exec --clock never -- true",
+    "exec --kernel 1.0 -- true",
+    "exec --timeout soon -- true",
+    "kernel compare 7.2 1.0",
+    "kernel remove 6.12",
+    "packetdrill nothing.pkt",
+    "reproduce --only nothing",
+    "reproduce --scheduler tcp://localhost:1",
+    "run nothing",
+    "run sack --out /dev/null/runs",
+    "sweep sack --out /dev/null/runs",
+    "sweep sack --scheduler tcp://localhost:1",
+    "sweep sack --set nothing=1",
+    "verify nothing",
+]
+
+
+@pytest.mark.parametrize("line", LOOKS + MISTAKES)
+def test_the_cache_stays_empty(line: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", *line.split()]
+    environment = {"PYTHONPATH": str(ROOT), "TCPLAB_CACHE": str(tmp_path / "cache")}
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not (tmp_path / "cache").exists(), done.stderr
+    assert "Traceback" not in done.stderr
+    if line in MISTAKES:
+        assert done.returncode != 0 and done.stderr
+    if line.endswith("--dry-run"):
+        assert "Dry run" in done.stderr
