@@ -16,10 +16,13 @@ from typing import Any
 from testbed.lab.image.recipe import IMAGE, image_recipe
 from testbed.lab.kernel.built import init_part, kernel_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
+from testbed.recipes import prebuilt
 from testbed.recipes.cache import Recipe
 
 RELEASE_FILE = Path(__file__).with_name("release.toml")
 NOT_A_RELEASE = "not a release"
+CHECKOUT = "a checkout"
+"""The lab that comes with this code, which may be newer than the release."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +41,23 @@ def released_lab() -> ReleasedLab:
 
 
 def release_of(digests: Mapping[str, str]) -> str:
-    """Return the release whose lab has these digests, as `tcplab 1.2`, or `not a release`."""
-    known = released_lab()
-    same = all(digests.get(name) == digest for name, digest in known.digests.items())
-    return f"tcplab {known.version}" if same else NOT_A_RELEASE
+    """Return the release whose lab has these digests, as `tcplab 1.2`, or another origin."""
+    known, with_code = released_lab(), _digests_with_code()
+    if known.digests.items() <= digests.items():
+        return f"tcplab {known.version}"
+    return CHECKOUT if with_code and with_code.items() <= digests.items() else NOT_A_RELEASE
+
+
+@cache
+def _digests_with_code() -> dict[str, str]:
+    """Return the digests of kernel and first process as they come; empty if a source changed.
+
+    The image is made by each machine, of locked packages.
+    """
+    manifests = [prebuilt.manifest_of(part.name, part.key) for part in (kernel_part(), init_part())]
+    files = {name: row for each in manifests if each for name, row in each["files"].items()}
+    stated = {name: files[file]["sha256"] for name, file in _FILES.items() if file in files}
+    return stated if all(manifests) else {}
 
 
 def state_release(version: str, digests: Mapping[str, str]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from testbed import VERSION
 from testbed.host.naming import CODE
 from testbed.lab.kernel.built import modules_part
-from testbed.lab.parts import NOT_A_RELEASE, parts, release_of, state_release
+from testbed.lab.parts import parts, release_of, state_release
 from testbed.lab.ready import Lab, lab
 from testbed.lab.tools.recipe import tools_recipe
 from testbed.recipes import cache
@@ -76,9 +76,9 @@ def _state(ready: Lab, new: bool) -> None:
     if release_of(ready.digests) == f"tcplab {VERSION}":
         return
     if not new:
-        known = "another version" if release_of(ready.digests) != NOT_A_RELEASE else NOT_A_RELEASE
         raise TcplabError(
-            f"The lab of this checkout is {known}: testbed/lab/release.toml states others.",
+            f"The lab of this checkout is not that of tcplab {VERSION}: testbed/lab/release.toml"
+            " states others.",
             "For a new release: ./tcplab release --new, and commit that file.",
         )
     state_release(VERSION, ready.digests)

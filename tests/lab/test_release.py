@@ -20,7 +20,7 @@ import pytest
 from testbed.doctor import system
 from testbed.lab import parts
 from testbed.lab.ready import lab
-from testbed.recipes import cache
+from testbed.recipes import cache, prebuilt
 from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import Recipe
 from testbed.recipes.engine import engine_file
@@ -180,6 +180,21 @@ def test_a_lab_is_a_releases_only_if_all_its_parts_are(
     assert parts.release_of(digests) == "tcplab 1.2"
     assert parts.release_of({**digests, "image": "d" * 64}) == "not a release"
     assert parts.release_of({}) == "not a release"
+    parts.released_lab.cache_clear()
+
+
+def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(parts, "RELEASE_FILE", tmp_path / "release.toml")
+    parts.state_release("0.1", {"kernel": "a" * 64})
+    manifests = [prebuilt.PREBUILT / name / prebuilt.MANIFEST for name in ("kernel", "init")]
+    rows = [json.loads(manifest.read_text())["files"] for manifest in manifests]
+    files = {name: row["sha256"] for each in rows for name, row in each.items()}
+    digests = parts.digests_of_parts({**files, "image.squashfs": "b" * 64})
+    assert parts.release_of(digests) == "a checkout"
+    assert parts.release_of({**digests, "kernel": "c" * 64}) == "not a release"
+    assert system.lab([], parts.release_of(digests)).state == "ok"
     parts.released_lab.cache_clear()
 
 
