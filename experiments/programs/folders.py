@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +20,7 @@ _LINKS = ("/bin", "/sbin", "/lib", "/lib64")
 _OF_THE_GUEST = ("dev", "proc", "sys", "run", "tmp", "boot", "lost+found")
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _NEEDED = {"usr", "etc", "bin", "lib", "lib64", "opt", "var"}
+_NAMING = "by --folder of exec, --tcplab-folder of pytest, or `folders` in Python"
 _ALL = 0o005  # what others need of a folder
 
 
@@ -50,9 +52,20 @@ class VisibleFolders:
             folders = [str(file.parents[file.parent.name == "bin"]) for file in hidden]
             raise UsageError(
                 f"Hosts do not see {hidden[0]}.",
-                f"Name {' and '.join(folders)}: by --folder of exec, --tcplab-folder of pytest, or"
-                " `folders` in Python.",
+                f"Name {' and '.join(folders)}: {_NAMING}.",
             )
+
+    def lack(self, program: str) -> str:
+        """Return the sentences for a program that hosts do not find."""
+        seen = f"Hosts see these folders of this computer: {', '.join(self.sources)}."
+        if "/" not in program:
+            found = shutil.which(program)
+            remedy = f"Write its path: {found}." if found else f"Install {program} here."
+        elif Path(program).exists():
+            remedy = f"The interpreter in the first line of {program} is in none of them."
+        else:
+            remedy = f"{program} is in none of them. Name its folder: {_NAMING}."
+        return f"{seen} {remedy}"
 
 
 OF_IMAGE = HostFolders(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from experiments.programs.folders import VisibleFolders
 from topologies.foundation.units import Duration
 
+_NOT_FOUND = 127  # as a shell says it
 _TAIL = 800  # characters of output in a message
 _WAITS = "1min"
 SECOND = 10**9
@@ -23,6 +27,7 @@ class Ordered(Protocol):
     """A network that takes orders, and its time in ns."""
 
     now_ns: int
+    folders: VisibleFolders | None
 
     def order(self, do: str, **arguments: Any) -> Any: ...
 
@@ -95,7 +100,16 @@ class Program:
         now = self.network.now_ns / SECOND
         words = [f"{self.host}: {shlex.join(self.argv)} {what}, at {now:.6f} s."]
         words += [f"{name}: {getattr(self, name)[-_TAIL:]}" for name in self._printed]
-        return ProgramFailed("\n".join(words))
+        return ProgramFailed("\n".join([*words, *self.lack()]))
+
+    def lack(self) -> list[str]:
+        """Return why its host did not find it, and the remedy; empty if the host did."""
+        absent = f"{self.argv[0]}: {os.strerror(errno.ENOENT)}\n"  # testbed/lab/kernel/init.c
+        if self.status != _NOT_FOUND or self.stderr != absent:
+            return []
+        if folders := self.network.folders:
+            return [folders.lack(self.argv[0])]
+        return ["Hosts see another system than this computer's, and it has no such program."]
 
     def hear(self, news: dict[str, Any]) -> None:
         """Take what a reply says of it."""

@@ -14,7 +14,7 @@ import pytest
 from experiments.harness.cli.exec import execute
 from experiments.programs import folders
 from experiments.programs.call import RUNNER, answered, asked
-from experiments.programs.folders import environment, folders_for
+from experiments.programs.folders import VisibleFolders, environment, folders_for
 from experiments.programs.link import channel
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed, nanoseconds
@@ -25,6 +25,7 @@ from topologies.two_hosts import two_hosts
 
 class SilentNetwork:
     now_ns = 1_500_000_000
+    folders = None
 
     def order(self, do: str, **arguments: object) -> object:
         raise AssertionError(do)
@@ -81,6 +82,25 @@ def test_a_call_needs_a_function_with_a_name_and_data() -> None:
 def test_a_failed_program_is_named_with_status_and_time() -> None:
     with pytest.raises(ProgramFailed, match=r"h1: prog 'a b' ended with status 3, at 1.500000 s"):
         ended("out", 3).check()
+
+
+def test_a_program_that_hosts_do_not_find_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").touch(mode=0o755)
+    seen = VisibleFolders({"/usr": Path("/usr")}, (), ())
+    network = SilentNetwork()
+    monkeypatch.setattr(network, "folders", seen, raising=False)
+    program = Program(network, 0, "h1", ("curly", "a"))
+    words = {"stdout": "", "stderr": "curly: No such file or directory\n"}
+    program.hear({**words, "status": 127, "ended_at": 1})
+    with pytest.raises(ProgramFailed, match=r"folders of this computer: /usr. Install curly here"):
+        program.check()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert f"Write its path: {tmp_path}/mine." in seen.lack("mine")
+    assert "interpreter" in seen.lack(str(tmp_path / "mine"))
+    assert "--tcplab-folder" in seen.lack("./nothing")
+    assert ended("", 127).lack() == []
 
 
 def test_times_are_text_with_a_unit_or_seconds() -> None:

@@ -161,7 +161,7 @@ def _carried_out(
     serving = network.h2.start(server) if server else None
     if serving and not network.h2.listens(None, _SERVER_STARTS):
         problem = str(serving.failed("does not listen")).rstrip()
-        raise TcplabError(f"{problem}\n", "Try it without tcplab.")
+        raise TcplabError(f"{problem}\n", "" if serving.lack() else "Try it without tcplab.")
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
     program = network.h1.start(command)
@@ -171,6 +171,8 @@ def _carried_out(
         program.wait(timeout, show)
     except ProgramFailed as error:
         click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
+    for sentence in program.lack():
+        click.echo(f"tcplab: {sentence}", err=True)
     return _TIMED_OUT if program.status is None else program.status
 
 
