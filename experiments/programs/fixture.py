@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
 from experiments.harness.running.verify import Difference, differences
 from experiments.programs.link import channel
 from experiments.programs.network import Host, Network
-from experiments.programs.start import NetworkOptions, options_and_link, started
+from experiments.programs.start import Aloud, NetworkOptions, options_and_link, started
 from experiments.programs.story import story
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import UsageError
@@ -26,13 +26,15 @@ class NetworkFixture:
     """A network that is not started yet, and then stands for the one that is.
 
     Its files are in a scratch folder, and stay in .tcplab/TEST if the test fails. `usual` are the
-    options of a network without other ones.
+    options of a network without other ones; `aloud` is a context for what a user waits for.
     """
 
-    def __init__(self, usual: Mapping[str, Any], kept: Path, seed: int) -> None:
+    def __init__(
+        self, usual: Mapping[str, Any], kept: Path, seed: int, aloud: Aloud = nullcontext
+    ) -> None:
         self.network: Network | None = None
         self.seed, self.has_failed = seed, False
-        self._usual, self._kept = usual, kept
+        self._usual, self._kept, self._aloud = usual, kept, aloud
         self._stack, self._running = ExitStack(), ExitStack()
         self._place = self._scratch = Path()
 
@@ -62,7 +64,7 @@ class NetworkFixture:
             raise UsageError("This test has a network already.", "Use one network in a test.")
         chosen = NetworkOptions(**{**self._usual, **options})
         self.network = self._running.enter_context(
-            started(topology, self.seed, self._place, chosen)
+            started(topology, self.seed, self._place, chosen, self._aloud)
         )
         return self.network
 

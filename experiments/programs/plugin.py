@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,10 @@ def network(request: pytest.FixtureRequest, tcplab_seed: int) -> Iterator[Networ
         "folders": tuple(config.getoption("--tcplab-folder")),
         "root": config.getoption("--tcplab-root"),
     }
-    fixture = NetworkFixture(usual, _folder(config, test), tcplab_seed)
+    # Else a first test is silent for the minute in which it fetches and builds the lab.
+    capture = config.pluginmanager.getplugin("capturemanager")
+    aloud = capture.global_and_fixture_disabled if capture else nullcontext
+    fixture = NetworkFixture(usual, _folder(config, test), tcplab_seed, aloud)
     request.node.stash[_FIXTURES] = fixture
     with fixture:
         yield fixture

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
@@ -95,22 +95,29 @@ def network(
         yield running
 
 
+Aloud = Callable[[], AbstractContextManager[None]]
+
+
 @contextmanager
 def started(
-    topology: TopologySpec, seed: int, out: Path | str | None, options: NetworkOptions
+    topology: TopologySpec,
+    seed: int,
+    out: Path | str | None,
+    options: NetworkOptions,
+    aloud: Aloud = nullcontext,
 ) -> Iterator[Network]:
-    """Provide a network with options. Raises TcplabError."""
+    """Provide a network with options; what is built shows it `aloud`. Raises TcplabError."""
     with ExitStack() as stack:
         place = Path(out) if out else stack.enter_context(scratch())
         place.mkdir(parents=True, exist_ok=True)
-        running = stack.enter_context(_running(topology, seed, place.resolve(), options))
+        running = stack.enter_context(_running(topology, seed, place.resolve(), options, aloud))
         yield running
         running.end()
 
 
 @contextmanager
 def _running(
-    topology: TopologySpec, seed: int, out: Path, options: NetworkOptions
+    topology: TopologySpec, seed: int, out: Path, options: NetworkOptions, aloud: Aloud
 ) -> Iterator[Network]:
     project, sources = Path(options.project).resolve(), dict[str, Path]()
     seen, folders = OF_IMAGE, None
@@ -119,7 +126,8 @@ def _running(
         seen, sources = folders.for_guest, dict(folders.sources)
     spec = DrivenSpec(topology, seen, tuple(options.sysctls.items()), options.captures)
     clock, computing = _clock(options.clock), _computing(options.cpu)
-    ready = _lab(options.kernel)
+    with aloud():
+        ready = _lab(options.kernel)
     archive = job_archive(_JOB, to_data(spec), ahead=True, open_vswitch=False)
     with claimed_processor() as processor:
         settings = GuestSettings(

@@ -194,8 +194,24 @@ def test_plain(network):
 """
 
 
-def run_pytest(folder: Path, *options: str) -> str:
-    (folder / "test_seeds.py").write_text(PLUGIN_TESTS)
+FIRST_TEST = """
+import sys
+import pytest
+from experiments.programs import start
+
+def build(kernel):
+    print("Fetching the image ...", file=sys.stderr)
+    raise KeyError(kernel)
+
+def test_first(network, monkeypatch):
+    monkeypatch.setattr(start, "_lab", build)
+    with pytest.raises(KeyError):
+        network.two_hosts()
+"""
+
+
+def run_pytest(folder: Path, *options: str, tests: str = PLUGIN_TESTS) -> str:
+    (folder / "test_seeds.py").write_text(tests)
     (folder / "pytest.ini").write_text("[pytest]\n")
     plugins = ["-p", "no:cacheprovider", "-p", "no:xdist"]
     command = [sys.executable, "-m", "pytest", *plugins, "-v", *options]
@@ -209,6 +225,12 @@ def test_a_test_has_the_seeds_of_its_mark_or_of_the_options(tmp_path: Path) -> N
     assert "test_plain[seed=1] PASSED" in marked and "test_plain[seed=2]" not in marked
     assert "2 passed" in run_pytest(tmp_path, "--tcplab-seed", "7")
     assert "test_plain[seed=2] PASSED" in run_pytest(tmp_path, "--tcplab-seeds", "2")
+
+
+def test_what_a_first_test_builds_is_shown(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    shown = run_pytest(tmp_path, tests=FIRST_TEST)
+    assert "1 passed" in shown and "Fetching the image ..." in shown
 
 
 def test_the_seed_of_the_last_failure_is_found(tmp_path: Path) -> None:
