@@ -17,15 +17,29 @@ export DEBIAN_FRONTEND=noninteractive
 
 say() { printf 'provision: %s\n' "$*" >&2; }
 
+# Waits ten minutes for another apt, such as the upgrades of a machine that has just started. apt
+# itself waits for dpkg's lock only, not for those of its lists and archives (apt 2.6, measured).
+apt_get() {
+    left=120
+    while :; do
+        status=0
+        errors=$(LC_ALL=C apt-get -o DPkg::Lock::Timeout=600 "$@" 2>&1 >&3) || status=$?
+        [ -z "$errors" ] || printf '%s\n' "$errors" >&2
+        case $errors in *'Could not get lock'*) left=$((left - 1)) ;; *) left=0 ;; esac
+        [ "$left" -gt 0 ] || return "$status"
+        sleep 5
+    done
+} 3>&2
+
 # The lists are fetched only if they do not lead to the packages: none are here, or too old ones.
 install_packages() {
     [ "$(id -u)" -eq 0 ] || { say "root is needed: sudo $0 packages $*"; exit 1; }
-    install='apt-get install --yes --no-install-recommends'
+    install='install --yes --no-install-recommends'
     # shellcheck disable=SC2086 # the words of the command
-    apt-cache show --no-all-versions "$@" >/dev/null 2>&1 && $install "$@" >&2 && return
-    apt-get update >&2 || { say 'apt-get update failed; see above.'; exit 1; }
+    apt-cache show --no-all-versions "$@" >/dev/null 2>&1 && apt_get $install "$@" && return
+    apt_get update || { say 'apt-get update failed; see above.'; exit 1; }
     # shellcheck disable=SC2086
-    $install "$@" >&2 || { say 'the packages could not be installed; see above.'; exit 1; }
+    apt_get $install "$@" || { say 'the packages could not be installed; see above.'; exit 1; }
 }
 
 # One process for each, as modprobe -a goes on after a module that is not there.
@@ -54,6 +68,8 @@ take_checkout_off_the_path() {
 prepare_machine() {
     [ -x "$python" ] || install_packages python3
     missing=$(cd "$root" && "$python" -B -m testbed.host.packages native)
+    # The engine that reads captures comes compiled for x86-64 only.
+    [ "$(uname -m)" = x86_64 ] || command -v cargo >/dev/null || missing="$missing cargo"
     # shellcheck disable=SC2086 # one word per package
     [ -z "$missing" ] || install_packages $missing
     load_modules

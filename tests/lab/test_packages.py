@@ -29,6 +29,29 @@ def test_native_needs_mininet(nothing_here: None, capsys: pytest.CaptureFixture[
     assert {"mininet", "openvswitch-switch"} <= {*capsys.readouterr().out.split()}
 
 
+APT_GET = """\
+#!/bin/sh
+echo "$*" >>calls
+[ -f freed ] && exit
+touch freed
+echo 'E: Could not get lock /var/lib/apt/lists/lock.' >&2
+exit 100
+"""
+
+
+def test_provision_updates_absent_lists_first_and_waits_for_another_apt(tmp_path: Path) -> None:
+    scripts = {"id": "echo 0", "sleep": "true", "apt-cache": "exit 100"}
+    texts = {name: f"#!/bin/sh\n{text}\n" for name, text in scripts.items()}
+    for name, text in {**texts, "apt-get": APT_GET}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    command = ["sh", str(ROOT / "provision.sh"), "packages", "hello"]
+    subprocess.run(command, cwd=tmp_path, env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    update, again, install = (tmp_path / "calls").read_text().splitlines()
+    assert update == again == "-o DPkg::Lock::Timeout=600 update"
+    assert install.endswith("install --yes --no-install-recommends hello")
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, nothing_here: None) -> list[list[str]]:
     """Commands that would run as root; the terminal answers nothing yet."""
