@@ -27,8 +27,9 @@ def architecture(machine: ExaminedMachine) -> Finding:
     found = CheckSubject("virtual", "processor")
     if machine.architecture == "x86_64":
         return found.ok("x86-64.")
-    sentence = f"This is {machine.architecture}; the lab kernel exists for x86-64 only."
-    return found.problem(sentence, "run natively: sudo ./tcplab run sack")
+    sentence = f"This is {machine.architecture}; the lab kernel exists for x86-64 only. Captures"
+    remedy = "sudo ./tcplab run sack --testbed native; on macOS: vagrant up"
+    return found.problem(f"{sentence} can be analyzed, and runs can be native.", remedy)
 
 
 def instructions(machine: ExaminedMachine) -> Finding:

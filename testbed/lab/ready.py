@@ -21,7 +21,7 @@ import click
 from testbed.lab.image.recipe import IMAGE
 from testbed.lab.kernel.built import kernel_part, modules_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
-from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL
+from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL, require_processor
 from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.parts import digests_of_parts, parts, release_of
 from testbed.lab.tools.recipe import tools_recipe
@@ -70,6 +70,7 @@ def lab(
 
     `source` is a tarball to build the kernel from. Raises TcplabError, CommandError.
     """
+    require_processor()
     if not rebuild and (ready := lab_if_ready(kernel)):
         return ready
     report, recipes = report or BuildReport(), parts(kernel, source)

@@ -7,6 +7,7 @@ the stable ABI, so that one library serves every CPython from 3.11 on.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -26,6 +27,8 @@ from topologies.foundation.errors import CommandError, TcplabError
 CORE = CODE / "analysis/flows/core"
 LIBRARY = "_core.abi3.so"
 _COMPILED = "release/lib_core.so"
+COMES_FOR = "linux x86_64"
+"""The machines whose engine comes with the code; others compile one."""
 SPARSE_INDEX = (1, 68)
 """Cargo since this version asks its registry for the needed crates alone."""
 
@@ -33,7 +36,14 @@ SPARSE_INDEX = (1, 68)
 def engine_recipe(released: bool = False) -> Recipe:
     """Return the recipe of a checkout's engine, `released` as it comes with the code."""
     sources = (CORE / "Cargo.toml", CORE / "Cargo.lock", *sorted((CORE / "src").glob("*.rs")))
-    return Recipe("engine", sources, (LIBRARY,), lambda workshop: build_engine(workshop, released))
+    machine = f"{sys.platform} {platform.machine()}"
+    return Recipe(
+        "engine",
+        sources,
+        (LIBRARY,),
+        lambda workshop: build_engine(workshop, released),
+        "" if machine == COMES_FOR else machine,
+    )
 
 
 def engine_file() -> Path:

@@ -19,6 +19,8 @@ from experiments.harness.definition.catalogue import catalogue, find
 from experiments.harness.running.request import RunOptions
 from testbed.engine import tasks
 from testbed.host.interpreter import in_virtual_environment
+from testbed.recipes import prebuilt
+from testbed.recipes.engine import engine_recipe
 from topologies.foundation.units import Duration, Share
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,6 +164,25 @@ def test_another_processor_is_told_what_it_can_do(monkeypatch: pytest.MonkeyPatc
     assert (
         done.exit_code == 1 and "x86-64 only" in done.output and "--testbed native" in done.output
     )
+
+
+@pytest.mark.parametrize("line", ["exec -- true", "sweep sack", "kernel test", "image build"])
+def test_another_processor_unpacks_no_lab(
+    line: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    tmp_path.chmod(0o755)
+    done = invoke(*line.split())
+    assert "x86-64 only" in str(done.output) + str(done.exception)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_another_processor_compiles_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert prebuilt.manifest_of("engine", engine_recipe().key)
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    assert not prebuilt.manifest_of("engine", engine_recipe().key)
 
 
 def test_module_and_command_take_the_same_words() -> None:

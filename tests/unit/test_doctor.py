@@ -178,7 +178,9 @@ def test_load_memory_and_disk(machine_with) -> None:
 
 
 def test_who_asks_and_where(machine_with) -> None:
-    assert system.architecture(machine_with(architecture="aarch64")).state == "problem"
+    other = system.architecture(machine_with(architecture="aarch64"))
+    assert other.state == "problem" and "Captures can be analyzed" in other.said
+    assert "vagrant up" in other.remedy
     assert system.privileges(machine_with(user=1000)).state == "problem"
     assert (
         system.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state

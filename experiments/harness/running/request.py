@@ -16,9 +16,10 @@ from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from testbed.host.capacity import guests_at_once
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.recipe import require_processor
 from testbed.native.run import obstacles
 from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Duration, Quantity
 
 Testbed = Literal["native", "virtual"]
@@ -200,11 +201,7 @@ def choose(name: str) -> tuple[Testbed, str]:
         raise problems[0]
     if name != "virtual" and not problems:
         return "native", ""
-    if platform.machine() != "x86_64":
-        raise TcplabError(
-            f"The lab kernel exists for x86-64 only, and this is {platform.machine()}.",
-            "Run natively: sudo ./tcplab run NAME --testbed native",
-        )
+    require_processor()
     return "virtual", problems[0].problem if problems else ""
 
 

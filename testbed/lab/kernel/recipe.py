@@ -145,6 +145,11 @@ def build_tunnel(build: KernelBuild) -> None:
 
 
 KERNEL_TOOLS = ("gcc", "ld", "make", "flex", "bison", "bc", "xz", "tar", "patch")
+ELSEWHERE = (
+    "Run natively: sudo ./tcplab run NAME --testbed native, on macOS in a virtual machine (vagrant"
+    " up). Captures can be analyzed here."
+)
+"""What works on other processors."""
 BUILD_SPACE = 3_500_000_000
 """Bytes: source and objects take 1.9 GB, the tarball and its package up to 1.5 GB."""
 
@@ -215,13 +220,16 @@ def compiler() -> str:
     return done.stdout.partition("\n")[0]
 
 
+def require_processor() -> None:
+    """Raises TcplabError on a processor for which Linux has no user mode."""
+    if platform.machine() != "x86_64":
+        problem = f"The lab kernel exists for x86-64 only, and this is {platform.machine()}."
+        raise TcplabError(problem, ELSEWHERE)
+
+
 def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -> Facts:
     """Leave the outputs of the recipe in the workshop. Raises TcplabError, CommandError."""
-    if platform.machine() != "x86_64":
-        raise TcplabError(
-            f"The lab kernel runs on x86-64 only, not on {platform.machine()}.",
-            "Use --testbed native.",
-        )
+    require_processor()
     if given and not given.is_file():
         raise TcplabError(
             f"{given} is not a file.",
