@@ -26,6 +26,7 @@ from topologies.foundation.errors import CommandError, TcplabError
 
 CORE = CODE / "analysis/flows/core"
 LIBRARY = "_core.abi3.so"
+_NO_NETWORK = re.compile(r"(?i)network|download|resolve host|unable to update")
 _COMPILED = "release/lib_core.so"
 COMES_FOR = "linux x86_64"
 """The machines whose engine comes with the code; others compile one."""
@@ -142,5 +143,7 @@ def _run(command: list[str], log: IO[str], variables: Mapping[str, str]) -> None
     )
     if done.returncode:
         log.seek(0)
-        remedy = "Check that cargo reaches its registry of crates, or take a release."
-        raise CommandError(" ".join(command), done.returncode, log.read(), remedy)
+        printed, remedy = log.read(), "Take a release, which has the engine compiled."
+        if _NO_NETWORK.search(printed):
+            remedy = f"Check that cargo reaches its registry of crates. {remedy}"
+        raise CommandError(" ".join(command), done.returncode, printed, remedy)

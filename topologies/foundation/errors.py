@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import errno
+import os
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+FREE_SPACE = "The disk is full: free some space, or set TCPLAB_CACHE to a folder on another disk."
 
 
 class TcplabError(Exception):
@@ -26,9 +30,14 @@ class UsageError(TcplabError):
 
 
 class CommandError(TcplabError):
-    """The failure of a program, with its command, exit status and the end of its output."""
+    """The failure of a program, with its command, exit status and the end of its output.
+
+    Space is the remedy, instead of the given one, if the output says that a disk is full.
+    """
 
     def __init__(self, command: str, status: int, output: str, remedy: str = "") -> None:
+        self.is_disk_full = any(os.strerror(number) in output for number in _FULL)
+        remedy = FREE_SPACE if self.is_disk_full else remedy
         ending = "\n".join(output.strip().splitlines()[-15:]) or "(no output)"
         super().__init__(f"`{command}` failed with exit status {status}:\n{ending}\n", remedy)
         self.status, self.output = status, output
@@ -41,7 +50,7 @@ class CommandError(TcplabError):
 
 def is_disk_full(error: OSError) -> bool:
     """Return whether a disk or a quota is used up, so that space is the remedy."""
-    return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return error.errno in _FULL
 
 
 def is_absent(error: OSError) -> bool:

@@ -21,7 +21,7 @@ from testbed.lab.kernel.version import KernelVersion, as_numbers
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import FOLDER, Workshop
 from testbed.recipes.debian import fetched, read_lock
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import FREE_SPACE, TcplabError, is_disk_full
 from topologies.foundation.untrusted import digest_of
 
 TARBALL = "source.tar"
@@ -57,6 +57,8 @@ def obtain(
         try:
             origin = place(workshop, kernel)
         except TcplabError as error:
+            if error.remedy == FREE_SPACE:
+                raise
             refusals.append(f"{name}: {error}")
             continue
         if _is_pinned(workshop, kernel):
@@ -187,4 +189,5 @@ def download(url: str, target: Path, progress: Callable[[float], None]) -> None:
                 stream.write(block)
                 progress(stream.tell() / size if size else 0.0)
     except OSError as error:
-        raise TcplabError(f"{url} cannot be downloaded: {error}.") from error
+        remedy = FREE_SPACE if is_disk_full(error) else ""
+        raise TcplabError(f"{url} cannot be downloaded: {error}.", remedy) from error

@@ -109,6 +109,8 @@ def _obtain(workshop: Workshop) -> str:
             shutil.copy(named, workshop.folder / _TARBALL)
         workshop.run("Unpacking packetdrill", ["tar", "-xf", _TARBALL, "--one-top-level=unpacked"])
     except CommandError as error:
+        if error.is_disk_full:
+            raise
         last = (error.output.strip().splitlines() or ["no answer"])[-1]
         raise TcplabError(f"{origin} does not give packetdrill ({last}).", _REMEDY) from None
     unpacked = workshop.folder / "unpacked"
