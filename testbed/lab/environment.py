@@ -30,6 +30,10 @@ from topologies.foundation.errors import CommandError, TcplabError
 PIP_LOCK = CODE / "locks/pip.lock"
 PIP_SUITE = "trixie"
 PIP = "pip.whl"
+_PIP_SCRIPT = """\
+#!/bin/sh
+exec "${0%/*}/python" -P "${0%/*}/../pip.whl/pip" "$@"
+"""
 MARK = "made-by-tcplab"
 _EARLIER_MARK = "made-for"
 CONTAINED = {
@@ -113,7 +117,8 @@ def require_own(place: Path) -> None:
 
 def works(environment: Environment) -> bool:
     """Check that the environment is whole and over this version of Python."""
-    needed = (environment.place / MARK, environment.libraries, environment.python)
+    place = environment.place
+    needed = (place / MARK, place / PIP, environment.libraries, environment.python)
     if not all(map(Path.exists, needed)):
         return False
     tried = subprocess.run([environment.python, "-c", ""], check=False, capture_output=True)
@@ -121,7 +126,7 @@ def works(environment: Environment) -> bool:
 
 
 def create(environment: Environment) -> None:
-    """Make an environment without pip; what a broken one left is removed."""
+    """Make an environment, with pip as a wheel; what a broken one left is removed."""
     place = environment.place
     _say(f"making {place}")
     place.mkdir(exist_ok=True)
@@ -132,8 +137,11 @@ def create(environment: Environment) -> None:
     if uv := shutil.which("uv"):
         options = ["--allow-existing", "--system-site-packages", "--python"]
         run([uv, "venv", *options, sys.executable, place])
-        return
-    run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", place])
+    else:
+        run([sys.executable, "-m", "venv", "--without-pip", "--system-site-packages", place])
+    shutil.copyfile(cache.ready(pip_recipe(), BuildReport()).folder / PIP, place / PIP)
+    (place / "bin/pip").write_text(_PIP_SCRIPT)
+    (place / "bin/pip").chmod(0o755)
 
 
 def install(environment: Environment, lock: str) -> None:
@@ -149,8 +157,8 @@ def install(environment: Environment, lock: str) -> None:
     # Python compiles what it imports: all that is never imported would be 60 MB more.
     options = ["--disable-pip-version-check", "--progress-bar", "off", "--no-compile"]
     options += ["--retries", "2"]  # its own five take 8 s where there is no network
-    pip = cache.ready(pip_recipe(), BuildReport()).folder / PIP / "pip"
-    run([environment.python, "-P", pip, "install", *options, "--require-hashes", *wanted])
+    pip = environment.place / "bin/pip"
+    run([pip, "install", *options, "--require-hashes", *wanted])
 
 
 def pip_recipe() -> Recipe:

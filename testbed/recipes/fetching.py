@@ -35,6 +35,8 @@ class Fetcher:
 
     def get(self, url: str) -> bytes:
         """Return the content. Raises FetchError."""
+        if (kind := urlsplit(url).scheme) not in ("http", "https"):
+            raise SilentServer(f"{kind}: is not fetched from")
         for _ in range(_MOST_MOVES):
             try:
                 status, location, content = self._asked(urlsplit(url))

@@ -231,7 +231,7 @@ def test_the_systems_python_goes_on_in_the_virtual_environment() -> None:
 @pytest.mark.parametrize(
     "script",
     [
-        ".ci/as-newcomer",
+        ".ci/in-bare-root",
         ".ci/run",
         "provision.sh",
         "tcplab",
