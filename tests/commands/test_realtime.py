@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -99,7 +101,7 @@ def test_a_real_tree_of_processes_is_watched(tmp_path: Path) -> None:
     with subprocess.Popen(shell, start_new_session=True) as busy:
         with watched(busy.pid, tmp_path):
             time.sleep(1.5)
-        subprocess.run(["kill", "--", f"-{busy.pid}"], check=True)
+        os.killpg(busy.pid, signal.SIGTERM)
     facts = json.loads((tmp_path / REALTIME).read_text())
     assert facts["naps"] > 20
     assert facts["waited_seconds"] > 0.3 * facts["seconds"]

@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.recipes.apt import Apt, LockedPackage, PackageLock, mirror
+from testbed.lab.tools.recipe import sealed
+from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop
+from testbed.recipes.debian import LockedPackage, PackageLock, contents, extract, mirror
 from topologies.foundation.errors import CommandError
 
 USER = 65534
@@ -107,13 +109,11 @@ def _bootstrapped(arguments: Sequence[str], folder: Path) -> ForeignRoot:
 
 def _keyring_of_ubuntu(address: str, work: Path) -> Path:
     """The keys of Ubuntu's archive, which no package of Debian has, by their SHA-256."""
-    work.mkdir()
-    workshop = Workshop(work, work / "log", BuildReport())
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCPLAB_MIRROR", address)
         lock = PackageLock("2024-04-25", (_KEYS_OF_UBUNTU,))
-        (deb,) = Apt(workshop, "noble").download_locked(lock)
-    subprocess.run(["dpkg-deb", "--extract", deb, work / "keys"], check=True)
+        ((_, packed),) = contents(lock, "noble", BuildReport())
+    extract(packed, work / "keys")
     return work / "keys/usr/share/keyrings/ubuntu-archive-keyring.gpg"
 
 
@@ -134,7 +134,7 @@ def container(oci: Path, folder: Path, work: Path) -> ForeignRoot:
 def busybox(folder: Path, work: Path) -> ForeignRoot:
     """One static program with its names, and nothing else: no C library, no Python."""
     work.mkdir()
-    workshop = Workshop(work, work.parent / "busybox.log", BuildReport())
+    workshop = sealed(Workshop(work, work.parent / "busybox.log", BuildReport()), "dpkg-deb")
     apt = Apt(workshop, "bookworm")
     apt.update()
     deb = apt.download("busybox-static").name

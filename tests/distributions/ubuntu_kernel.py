@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host.packages import install_missing
-from testbed.recipes.apt import Apt, read_lock
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
+from testbed.recipes.debian import fetched, read_lock
 from tests.native.stock_kernel import START, pack_disk
 
 HERE = Path(__file__).parent
@@ -37,10 +37,11 @@ def ubuntu_kernel(address: str) -> Entry:
 
 
 def _build(workshop: Workshop) -> Facts:
-    install_missing(("bwrap", "dpkg-deb", "zstd"))
-    for deb in Apt(workshop, "noble").download_locked(read_lock(LOCK)):
-        command = ["dpkg-deb", "--extract", str(deb.relative_to(workshop.folder)), "unpacked"]
-        workshop.run(f"Unpacking {deb.name}", command)
+    workshop = sealed(workshop, "dpkg-deb", "zstd")
+    for package, deb in fetched(read_lock(LOCK), "noble", workshop.report):
+        (workshop.folder / package.file).write_bytes(deb)
+        command = ["dpkg-deb", "--extract", package.file, "unpacked"]
+        workshop.run(f"Unpacking {package.file}", command)
     unpacked = workshop.folder / "unpacked"
     (image,) = (unpacked / "boot").glob("vmlinuz-*")
     shutil.copy(image, workshop.folder / "vmlinuz")

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.host.packages import install_missing
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import CONSOLE, _verdict
 from testbed.lab.image.recipe import SUITE
 from testbed.lab.ready import Lab
+from testbed.lab.tools.recipe import sealed
 from testbed.recipes.apt import Apt
 from testbed.recipes.building import BuildReport, Workshop
 from testbed.recipes.cache import Entry, Facts, Recipe, ready
@@ -94,7 +94,7 @@ def run(entry: Entry, lab: Lab, module: str, data: Any, out: Path, seconds: floa
 
 
 def _build(workshop: Workshop) -> Facts:
-    install_missing(("bwrap", "dpkg-deb"))
+    workshop = sealed(workshop, "dpkg-deb")
     apt = Apt(workshop, SUITE)
     apt.update()
     kernel = max(apt.names(_KERNELS), key=lambda name: int(name.split("-")[3]))

@@ -12,7 +12,7 @@ import pytest
 
 from testbed.host.packages import NATIVE, install_command
 from testbed.lab.image.recipe import SUITE
-from testbed.recipes.apt import mirror
+from testbed.recipes.debian import mirror
 
 pytestmark = pytest.mark.native
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ def inside(root: Path, *command: str) -> str:
 
 @pytest.mark.long
 def test_a_clean_debian_has_every_tool_afterwards(clean_root: Path) -> None:
-    survey = ("sh", "-c", "cd /tcplab && python3 -B -m testbed.lab.survey native")
+    survey = ("sh", "-c", "cd /tcplab && python3 -B -m testbed.host.packages native")
     missing = inside(clean_root, *survey).split()
     assert {"mininet", "iperf", "mount"} <= set(missing)
     inside(clean_root, "sh", "/tcplab/provision.sh", "packages", *missing)
