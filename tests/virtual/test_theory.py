@@ -46,9 +46,11 @@ def _with(spec: Any, parameters: dict[str, str]) -> Any:
     return changed(spec, parameters=parameters)
 
 
-def report_of_run(study: str, lab: Lab, out: Path, settings: dict[str, str]) -> RunReport:
+def report_of_run(
+    study: str, lab: Lab, out: Path, settings: dict[str, str], seeds: tuple[int, ...] = (1,)
+) -> RunReport:
     point = single(find(study), [f"{name}={value}" for name, value in settings.items()])
-    request = RunRequest(point.spec, point.parameters, (1,), "virtual", out)
+    request = RunRequest(point.spec, point.parameters, seeds, "virtual", out)
     return make_report(carry_out(request, lab))
 
 
@@ -70,7 +72,9 @@ def test_a_run_shows_the_law_and_contradicts_a_wrong_one(
     settings: dict[str, str],
     other_path: tuple[str, str] | None,
 ) -> None:
-    report = report_of_run(study, ready_lab, tmp_path, settings)
+    # Under random losses one of six points of a single seed may lie outside by chance.
+    seeds = (1, 2, 3, 4, 5, 6) if study == "loss_formula" else (1,)
+    report = report_of_run(study, ready_lab, tmp_path, settings, seeds)
     assert report.sound
     assert report.claim is not None and report.claim.word == "shown", report.claim
     assert report.claim.question in unescape(report.page.read_text())
