@@ -109,7 +109,8 @@ def _each(
     source = _Source(archives(suite, lock.day), Fetcher(proxies()))
     pool = ThreadPoolExecutor(_AT_ONCE)
     count = len(lock.packages)
-    text = f"Fetching {count} packages" if count > 1 else f"Fetching {lock.packages[0].file}"
+    named = f"{count} packages of Debian" if count > 1 else lock.packages[0].name
+    text = f"Fetching {named} (once)"
     report.step(text)
     try:
         made = pool.map(lambda package: treat(source.fetch(package)), lock.packages)

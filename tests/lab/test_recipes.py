@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +13,16 @@ from typing import Any
 import pytest
 
 from testbed.host import packages
+from testbed.host.processes import output_of
 from testbed.lab.image import recipe as image
 from testbed.lab.kernel import recipe
 from testbed.lab.kernel import source as kernel_source
 from testbed.lab.kernel.choice import LAB_KERNEL, OwnTarball
 from testbed.lab.kernel.recipe import KernelBuild
 from testbed.lab.kernel.version import PATCHES, all_series, as_numbers, kernel_version
-from testbed.recipes import apt, building, debian
-from testbed.recipes.building import LineReport, Workshop
+from testbed.lab.tools import recipe as tools
+from testbed.recipes import apt, building, cache, debian
+from testbed.recipes.building import BuildReport, LineReport, Workshop
 from topologies.foundation.errors import CommandError, TcplabError
 
 
@@ -181,6 +184,16 @@ def test_a_failed_command_names_the_log(workshop: Workshop) -> None:
         workshop.run("Failing", ["sh", "-c", "echo reason; exit 3"])
     assert "reason" in str(caught.value)
     assert str(workshop.log) in caught.value.remedy
+
+
+@pytest.mark.parametrize("program", [tools.BUBBLEWRAP, tools.SQUASH])
+def test_fetched_programs_take_no_library_of_this_machine(program: str) -> None:
+    """Another C library's libpthread does not start (Debian sid)."""
+    folder = cache.ready(tools.tools_recipe(), BuildReport()).folder
+    command = [*tools.fetched_command(program, BuildReport())]
+    command.insert(1, "--list")
+    taken = re.findall(r"=> (\S+)", output_of(command))
+    assert taken and {str(Path(library).parent) for library in taken} == {str(folder)}
 
 
 def test_the_image_holds_what_the_testbed_uses() -> None:
