@@ -91,7 +91,7 @@ def build_patient(workshop: Workshop) -> Facts:
 
 def build_image(workshop: Workshop) -> Facts:
     """Leave the image and its packages.tsv in the workshop. Raises TcplabError, CommandError."""
-    need_space(workshop.folder, BUILD_SPACE)
+    need_space(workshop.folder.parent, BUILD_SPACE)
     versions = read_lock(LOCK).versions
     rows = (f"{name}\t{version}\n" for name, version in versions.items())
     (workshop.folder / PACKAGES).write_text("".join(rows))

@@ -236,7 +236,7 @@ def build_kernel(workshop: Workshop, choice: KernelChoice, given: Path | None) -
             "TCPLAB_KERNEL_SOURCE and --source want a linux-VERSION.tar.xz.",
         )
     workshop = sealed(workshop, *KERNEL_TOOLS)
-    need_space(workshop.folder, BUILD_SPACE)
+    need_space(workshop.folder.parent, BUILD_SPACE)
     build, source, release = configured(workshop, choice, given)
     compile_kernel(build)
     for target in ("modules_prepare", "modules"):
