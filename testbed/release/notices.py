@@ -32,11 +32,13 @@ def notices_recipe() -> Recipe:
 
 def build_notices(workshop: Workshop) -> Facts:
     """Leave both files in the workshop. Raises TcplabError, CommandError."""
-    root, texts = workshop.folder / "root", {}
+    root = workshop.folder / "root"
     for lock, suite in LOCKS.items():
-        for package, packed in contents(read_lock(lock), suite, workshop.report):
+        for _, packed in contents(read_lock(lock), suite, workshop.report):
             extract(packed, root, lambda name: name.startswith((_PAGES, _COMMON)))
-            texts[package.name] = (root / _PAGES / package.name / "copyright").read_text()
+    # Now, since pages of one package may be a link to those of another.
+    names = {package.name for lock in LOCKS for package in read_lock(lock).packages}
+    texts = {name: (root / _PAGES / name / "copyright").read_text() for name in names}
     written = (f"{'=' * 80}\n{name}\n{'=' * 80}\n{text}\n" for name, text in sorted(texts.items()))
     (workshop.folder / COPYRIGHT).write_text("".join(written))
     (workshop.folder / GPL).write_text((root / _COMMON / GPL).read_text())
