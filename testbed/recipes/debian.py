@@ -130,7 +130,7 @@ class _Source:
 
     def fetch(self, package: LockedPackage) -> bytes:
         """Return the .deb of the first archive that has it. Raises TcplabError."""
-        said: dict[str, str] = {}
+        refusals: dict[str, str] = {}
         for root in self.roots:
             if root not in self.silent:
                 try:
@@ -138,13 +138,13 @@ class _Source:
                 except SilentServer as error:
                     self.silent[root] = str(error)
                 except FetchError as error:
-                    said[root] = str(error)
-        reasons = {**self.silent, **said}
-        told = "; ".join(f"{root}: {reason}" for root, reason in reasons.items())
+                    refusals[root] = str(error)
+        every = {**self.silent, **refusals}
+        reasons = "; ".join(f"{root}: {reason}" for root, reason in every.items())
         if len(self.silent) == len(self.roots):
-            raise TcplabError(f"No mirror of Debian answers ({told}).", _OFFLINE)
+            raise TcplabError(f"No mirror of Debian answers ({reasons}).", _OFFLINE)
         raise TcplabError(
-            f"No mirror here has {package.name} {package.version} ({told}).", _NO_PAST
+            f"No mirror here has {package.name} {package.version} ({reasons}).", _NO_PAST
         )
 
     def _of(self, address: str, sha256: str) -> bytes:
