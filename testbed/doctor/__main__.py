@@ -22,8 +22,8 @@ from testbed.recipes import cache
 from testbed.virtual.choice import allowed_sandbox
 from topologies.foundation.errors import TcplabError
 
-BUILD_SPACE, RUN_SPACE = 4_000_000_000, 300_000_000
-"""Bytes that building the lab takes, and a run."""
+BUILD_SPACE, FIRST_SPACE, RUN_SPACE = 4_000_000_000, 700_000_000, 300_000_000
+"""Bytes that building a kernel takes, a first run, and a later one."""
 
 Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 
@@ -46,8 +46,9 @@ def _lab(_machine: ExaminedMachine) -> Finding:
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
-    built = None not in map(cache.manifest_of, parts())
-    return timing.free_disk(machine, str(cache.folder()), RUN_SPACE if built else BUILD_SPACE)
+    absent = [recipe.name for recipe in parts() if not cache.manifest_of(recipe)]
+    needed = BUILD_SPACE if "kernel" in absent else FIRST_SPACE if absent else RUN_SPACE
+    return timing.free_disk(machine, str(cache.folder()), needed)
 
 
 CHECKS: tuple[Check, ...] = (
