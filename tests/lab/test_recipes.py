@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import re
 import subprocess
 from dataclasses import replace
@@ -24,6 +25,7 @@ from testbed.lab.tools import recipe as tools
 from testbed.recipes import apt, building, cache, debian
 from testbed.recipes.building import BuildReport, LineReport, Workshop
 from topologies.foundation.errors import CommandError, TcplabError
+from topologies.foundation.untrusted import digest_of
 
 
 @pytest.fixture
@@ -194,6 +196,17 @@ def test_fetched_programs_take_no_library_of_this_machine(program: str) -> None:
     command.insert(1, "--list")
     taken = re.findall(r"=> (\S+)", output_of(command))
     assert taken and {str(Path(library).parent) for library in taken} == {str(folder)}
+
+
+@pytest.mark.long
+def test_the_same_packages_give_the_same_image_whatever_the_umask(workshop: Workshop) -> None:
+    usual = cache.ready(image.image_recipe(), BuildReport()).files[image.IMAGE]
+    before = os.umask(0o077)
+    try:
+        image.build_image(workshop)
+    finally:
+        os.umask(before)
+    assert digest_of(workshop.folder / image.IMAGE) == usual
 
 
 def test_the_image_holds_what_the_testbed_uses() -> None:

@@ -100,7 +100,8 @@ def build_image(workshop: Workshop) -> Facts:
     configure(root)
     compile_python(root)
     patient = cache.ready(patient_recipe(), workshop.report).folder / PATIENT
-    (root / "usr/lib/tcplab").mkdir(mode=0o755)
+    (root / "usr/lib/tcplab").mkdir()
+    (root / "usr/lib/tcplab").chmod(0o755)
     shutil.copy(patient, root / "usr/lib/tcplab")
     squash = fetched_command(SQUASH, workshop.report)
     workshop.report.step("Squashing the image")
@@ -155,7 +156,7 @@ def compile_python(root: Path) -> None:
     site = root / _PYTHON / "sitecustomize.py"
     target = site.readlink()
     site.unlink()
-    shutil.copyfile(root / str(target).lstrip("/"), site)
+    shutil.copy(root / str(target).lstrip("/"), site)  # with its mode, which the compiled one gets
     libraries = root / "usr/lib/x86_64-linux-gnu"
     start: list[str | Path] = [libraries / LOADER, "--inhibit-cache", "--library-path", libraries]
     python = [*start, root / "usr/bin/python3.11", *COMPILE_PYTHON, root]
