@@ -20,8 +20,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-import pip as pip_of_this_python
-
 from testbed import VERSION
 from testbed.host.naming import CODE
 from testbed.host.processes import output_of
@@ -33,6 +31,10 @@ STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED
 def called(command: Sequence[str | Path], place: Path, **environment: str) -> str:
     """Run a program in the folder `place` and return its output. Raises CommandError."""
     return output_of(command, place, STEADY | environment)
+
+
+PIP = Path(sys.prefix, "pip.whl/pip")
+"""Of a checkout's environment (testbed.lab.environment): Python starts the folder in the wheel."""
 
 
 def python_module(name: str, *arguments: str | Path) -> list[str | Path]:
@@ -115,11 +117,10 @@ def make_archive(tree: Path, work: Path) -> Path:
 
 
 def install_libraries(python: Path, work: Path) -> None:
-    """Install the locked libraries with the archive's own Python, by this one's pip."""
+    """Install the locked libraries with the archive's own Python, by the checkout's pip."""
     packages = python / PACKAGES
     options = ["--only-binary", ":all:", "--require-hashes", "--no-compile", "--no-deps"]
-    pip = str(Path(pip_of_this_python.__file__).parent)
-    program = [str(python / "bin/python3"), "-B", pip, "install"]
+    program = [str(python / "bin/python3"), "-B", str(PIP), "install"]
     called([*program, *options, "--target", str(packages), "--requirement", str(LOCK)], work)
     for pattern in _UNUSED:
         for unused in list(packages.glob(pattern)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from testbed.recipes.cache import BROUGHT_BY, MANIFEST, Entry
 from testbed.recipes.engine import released_environment
 from testbed.recipes.prebuilt import PREBUILT
 from testbed.release import notices
-from testbed.release.archive import called, python_module
+from testbed.release.archive import PIP, called, python_module
 from topologies.foundation.errors import TcplabError
 
 LARGEST = 100_000_000
@@ -122,7 +123,7 @@ def _of_code(work: Path) -> Path:
     shutil.copytree(CODE, source, ignore=shutil.ignore_patterns(*_NOT_SOURCE), symlinks=True)
     environment = released_environment(source) | {"CARGO_TARGET_DIR": str(work / "target")}
     options = ["--no-deps", "--no-build-isolation", "--wheel-dir", str(work / "code")]
-    called(python_module("pip", "wheel", *options, source), work, **environment)
+    called([sys.executable, "-P", PIP, "wheel", *options, source], work, **environment)
     return next((work / "code").glob("*.whl"))
 
 

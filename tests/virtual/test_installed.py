@@ -16,6 +16,7 @@ import pytest
 from testbed.lab.ready import lab
 from testbed.recipes.building import BuildReport
 from testbed.release import notices
+from testbed.release.archive import PIP
 from testbed.release.make import wheels_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +45,7 @@ def installed(index: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     for library in libraries():
         (others / library.name).symlink_to(library)
     (packages / "others.pth").write_text(f"{others}\n")
-    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin/python"), "install"]
+    pip = [str(place / "bin/python"), str(PIP), "install"]
     options = ["--quiet", "--no-index", "--no-compile", "--find-links", str(index)]
     subprocess.run([*pip, *options, "tcplab"], check=True)
     for name in ("sh", "chmod", "rm"):
