@@ -8,6 +8,8 @@ from collections import Counter
 import hypothesis
 import pytest
 
+from testbed.host.packages import MissingTools, install_missing
+
 # No example fails because the machine is slow.
 hypothesis.settings.register_profile("any_machine", deadline=None)
 hypothesis.settings.load_profile("any_machine")
@@ -42,7 +44,11 @@ def _first_line(message: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "long: takes a quarter of a minute or more; needs --long")
+    for line in (
+        "long: takes a quarter of a minute or more; needs --long",
+        "needs(program, ...): starts processes that need programs of the distribution",
+    ):
+        config.addinivalue_line("markers", line)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,6 +59,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("long") and not item.config.getoption("--long"):
         pytest.skip("It takes a quarter of a minute or more: --long")
+    for marker in item.iter_markers("needs"):
+        install_missing(marker.args)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    """Skip a test whose programs are not installed; with --long, for submissions, it fails."""
+    if call.excinfo and isinstance(call.excinfo.value, MissingTools):
+        reason = str(call.excinfo.value)
+        if not item.config.getoption("--long"):
+            call.excinfo = pytest.CallInfo.from_call(lambda: pytest.skip(reason), "call").excinfo
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -59,10 +59,15 @@ MORE_TESTS = {
     "mmdebstrap": "mmdebstrap",
     "shellcheck": "shellcheck",
     "vagrant": "vagrant",
+    "bwrap": "bubblewrap",
 }
 """Only root, who tests submissions, is offered these."""
 
 TOOLS = {**TEST, **MORE_TESTS, **NATIVE, **PACKETDRILL, **ENGINE}
+
+
+class MissingTools(TcplabError):
+    """An absence of programs, or of files, which packages of the distribution have."""
 
 
 def present(tool: str) -> bool:
@@ -83,7 +88,7 @@ def install_command(packages: Iterable[str]) -> str:
 
 
 def install_missing(tools: Iterable[str]) -> None:
-    """Install the packages of missing tools if the user agrees. Raises TcplabError without them."""
+    """Install the packages of missing tools if the user agrees. Raises MissingTools otherwise."""
     absent = [tool for tool in tools if not present(tool)]
     if not absent:
         return
@@ -91,10 +96,10 @@ def install_missing(tools: Iterable[str]) -> None:
     problem = f"Missing here: {', '.join(absent)}."
     if not (CODE / "provision.sh").exists() or not shutil.which("apt-get", path=PATH):
         names = f"In Debian these packages have them: {' '.join(wanted)}."
-        raise TcplabError(problem, f"Install them with the system's tools. {names}")
+        raise MissingTools(problem, f"Install them with the system's tools. {names}")
     if not wanted or not _is_agreed(wanted):
         remedy = f"Install them: {install_command(wanted)}, or start with ./tcplab --yes."
-        raise TcplabError(problem, remedy)
+        raise MissingTools(problem, remedy)
     _install(wanted)
 
 
