@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -25,9 +24,6 @@ SENT_TWICE = [
     (1.9, 40000, 5001, FIRST, 1000),
     (2.0, 40000, 5001, FIRST + 2000, 1000),
 ]
-needs_tcptrace = pytest.mark.skipif(
-    shutil.which("tcptrace") is None, reason="tcptrace is not installed"
-)
 
 
 @pytest.fixture
@@ -104,7 +100,6 @@ def test_of_several_connections_the_largest_counts_and_the_others_are_told(
     assert "there are 2 connections at port 5001, not one" in problems[0]
 
 
-@needs_tcptrace
 def test_tcptrace_agrees_on_a_known_retransmission(build_capture: Build, tmp_path: Path) -> None:
     path = tmp_path / "known.pcap"
     path.write_bytes(build_capture(SENT_TWICE))
@@ -118,7 +113,6 @@ def test_tcptrace_agrees_on_a_known_retransmission(build_capture: Build, tmp_pat
     assert [row[name] for name in names] == ["1", "1000", "3000", "1"]
 
 
-@needs_tcptrace
 @pytest.mark.parametrize("host", ["h1", "h2"])
 @pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
 def test_the_values_are_tcptraces_in_a_real_capture(
@@ -157,7 +151,6 @@ def test_what_is_no_capture_is_one_problem(content: bytes, end: Read) -> None:
     assert "h1-eth0.pcap" in problems[0]
 
 
-@needs_tcptrace
 def test_tcptrace_failing_is_one_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "text.pcap"
     path.write_text("this is no capture\n" * 10)
@@ -165,15 +158,6 @@ def test_tcptrace_failing_is_one_clear_error(tmp_path: Path) -> None:
         tcptrace.long_report(path)
 
 
-def test_missing_tcptrace_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TcplabError, match="sudo apt-get install tcptrace"):
-        tcptrace.long_report(tmp_path / "any.pcap")
-
-
-@needs_tcptrace
 def test_a_tcptracerc_in_the_callers_home_changes_nothing(
     build_capture: Build, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,10 +14,6 @@ from tests.analysis.captures import MadeCapture
 from tests.analysis.conversations import by_chance
 from tests.tools import tcptrace
 from tests.tools.agreement import compare
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("tcptrace") is None, reason="tcptrace is not installed"
-)
 
 
 def transfer(count: int = 40) -> MadeCapture:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -266,7 +265,6 @@ def test_connections_beyond_the_largest_are_left_out_and_said(
     assert "./tcplab analyze FILE --connection N --out FOLDER draws others." in note
 
 
-@pytest.mark.skipif(shutil.which("tcptrace") is None, reason="tcptrace is not installed")
 @pytest.mark.parametrize("condition", ["sack_on", "sack_off"])
 def test_the_lines_are_tcptraces(condition: str, tmp_path: Path) -> None:
     """Compares the lines of a real capture.

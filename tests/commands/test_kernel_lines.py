@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from testbed.guest.job_entry import EVENTS
+from testbed.host.packages import COMPILER, install_missing
 from testbed.jobs.following import CONSOLE
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
 from testbed.modules import backtrace, crash
@@ -49,8 +49,7 @@ def program(tmp_path: Path) -> Path:
     place.mkdir(parents=True)
     (place / "made.c").write_text(SOURCE)
     options = ["-O1", "-g", "-fno-inline", "-fno-ipa-sra", "-no-pie"]
-    if not shutil.which("gcc"):
-        pytest.skip("no gcc here: sudo apt-get install gcc libc6-dev")
+    install_missing(COMPILER)
     command = ["gcc", *options, "-o", tmp_path / "program", place / "made.c"]
     subprocess.run(command, check=True)
     return tmp_path / "program"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.recipes import cache
 from tests.documentation.typed_commands import ROOT, Step, steps, words_alone
 
@@ -28,6 +29,7 @@ WIDE = "120"
 SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
 OTHER_KERNELS = {"kernels.md", "researcher.md"}
 LONG = OTHER_KERNELS | {"developer.md", "networks.md"}
+NEEDS = {"congestion-control.md": KERNEL_TOOLS, "programs.md": ("curl",)}
 PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.harness.cli.main "$@"\n'
 
 
@@ -83,9 +85,14 @@ def do(step: Step, place: Path, is_exact: bool) -> None:
     assert not (is_exact and missing), f"The page shows {missing}, but this came:\n{told}"
 
 
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    needs = [pytest.mark.needs(*NEEDS[page.name])] if page.name in NEEDS else []
+    return [*needs, *([pytest.mark.long] if page.name in LONG else [])]
+
+
 @pytest.mark.parametrize(
     "page",
-    [pytest.param(page, marks=[pytest.mark.long] if page.name in LONG else []) for page in PAGES],
+    [pytest.param(page, marks=marks(page)) for page in PAGES],
     ids=lambda page: page.name,
 )
 def test_a_page_can_be_followed(page: Path, checkout: Path, pytestconfig: pytest.Config) -> None:

@@ -14,10 +14,11 @@ from labs.grading import class_grading, grade
 from labs.student.hand_in import pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
+from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from tests.labs.conftest import COURSE
 from tests.virtual.hostile_modules import FILES, FORGERY, source
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.needs(*KERNEL_TOOLS)]
 CRASH = ("u32 before = tcp_snd_cwnd(tp);", "u32 before = *(volatile u32 *)8;")
 HOSTILE = {
     "linking": (FILES[:1], "system call of this computer"),

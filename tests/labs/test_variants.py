@@ -12,6 +12,8 @@ from labs.definition.forecast import read_rule, share_of
 from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED
 from labs.instructor.preview import run_variants, unanswered
 from labs.measuring.measures import Runs
+from testbed.host.packages import install_missing
+from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from tests.labs.kinds_of_students import tried, unevenness
 
 MOST_UNEVEN = 5.0
@@ -42,6 +44,7 @@ def test_variants_show_the_claim_and_are_even(
     name: str, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
     """One of each lab takes a minute or two; fifty, `--variants 50`, take hours."""
+    install_missing(KERNEL_TOOLS if name == "own_congestion_control" else ())
     variants = pytestconfig.getoption("--variants")
     found = run_variants(catalogue.find(name), variants, tmp_path, workers=1)
     drawn = [runs.variant.values for runs in found.carried]

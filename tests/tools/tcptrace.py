@@ -8,11 +8,11 @@ zero-padded. Its errors are in analysis/flows/columns.csv.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from testbed.host.packages import COMPARISON, install_missing
 from topologies.foundation.errors import CommandError, TcplabError
 
 LONG_REPORT = ("-n", "-l", "-r", "-W", "--csv")
@@ -35,10 +35,8 @@ def run(capture: Path, folder: Path, *more: str) -> str:
 
     Raises TcplabError if tcptrace is missing, hangs or fails.
     """
-    program = shutil.which("tcptrace")
-    if program is None:
-        raise TcplabError("tcptrace is not installed.", "sudo apt-get install tcptrace")
-    command = [program, *LONG_REPORT, *more, str(capture.resolve())]
+    install_missing(COMPARISON)
+    command = ["tcptrace", *LONG_REPORT, *more, str(capture.resolve())]
     environment = {"HOME": str(folder), "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
     try:
         done = subprocess.run(

@@ -29,6 +29,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from testbed.host.packages import COMPILER, install_missing
 from testbed.host.scratch import scratch
 from testbed.jobs.archive import job_file
 from testbed.jobs.following import Limits, started
@@ -151,6 +152,7 @@ class Attacked:
 
 def attacker(folder: Path) -> Path:
     """The compiled program, for every user to run."""
+    install_missing(COMPILER)
     program = folder / "attacker"
     command = ["gcc", "-O2", "-Wall", "-Wextra", "-static-pie", "-o", str(program)]
     subprocess.run([*command, str(HERE / "attacker.c")], check=True)

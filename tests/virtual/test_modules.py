@@ -15,13 +15,14 @@ from experiments.harness.cli.commands import tcplab
 from experiments.harness.running.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.jobs.following import Limits
+from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import built
 from tests.virtual.conftest import digests, read
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.units import Duration
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.needs(*KERNEL_TOOLS)]
 ROOT = Path(__file__).resolve().parents[2]
 EXP = ROOT / "experiments/custom_cc/exp.c"
 _ENOUGH = 20.0

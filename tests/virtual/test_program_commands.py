@@ -73,6 +73,7 @@ def test_programs_of_another_system_run_in_its_tree(
     assert wrong.returncode == 2 and "no system" in wrong.stderr
 
 
+@pytest.mark.needs("curl")
 def test_exec_opens_a_page_with_the_captures(ready_lab, project: Path) -> None:
     words = ["exec", "--open", "--server", SERVE, "--", "curl", "-sS", "http://h2/page"]
     done = tcplab(project, *words)
@@ -80,6 +81,7 @@ def test_exec_opens_a_page_with_the_captures(ready_lab, project: Path) -> None:
     assert "h1-eth0" in (project / ".tcplab/exec/graphs.html").read_text()
 
 
+@pytest.mark.needs("curl")
 def test_commands_are_typed_into_hosts(ready_lab, project: Path) -> None:
     done = tcplab(project, "shell", "--delay", "20ms", typed=TYPED)
     assert done.returncode == 0, done.stderr

@@ -234,6 +234,7 @@ def execute(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.needs("curl")
 def test_exec_ends_with_the_status_of_the_command(ready_lab, project: Path) -> None:
     (project / "page").write_text("hello\n")
     serve = f"{sys.executable} -m http.server 80"
@@ -259,7 +260,8 @@ def test_answers(network):
 def test_fails(network):
     h1, h2 = network.two_hosts(delay="20ms")
     network.link.down(for_="1500ms")
-    h1.run(["sh", "-c", "curl http://10.0.0.2/; echo the last words; false"])
+    print_and_connect = "print('the last words', flush=True); create_connection(('10.0.0.2', 80))"
+    h1.run([sys.executable, "-c", f"from socket import create_connection; {print_and_connect}"])
 """
 
 

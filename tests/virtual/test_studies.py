@@ -20,6 +20,7 @@ from experiments.harness.running.session import RunRequest, carry_out
 from experiments.harness.sweep.measure import carry_captured
 from experiments.harness.sweep.python import sweep
 from experiments.spec import CONGESTION_CONTROLS
+from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
 from topologies.disciplines import disciplines
 
@@ -185,6 +186,7 @@ def test_a_delay_line_holds_so_many_packets_at_once(ready_lab: Lab, tmp_path: Pa
     assert short < 2400 * 1.1 < 8000 < long
 
 
+@pytest.mark.needs(*KERNEL_TOOLS)
 def test_only_the_way_to_the_receiver_loses_under_a_module(ready_lab: Lab, tmp_path: Path) -> None:
     table = run(
         "custom_cc",
