@@ -31,7 +31,7 @@ from topologies.foundation.untrusted import digest_of
 @pytest.fixture
 def workshop(tmp_path: Path, report: Any) -> Workshop:
     (tmp_path / "work").mkdir()
-    return Workshop(tmp_path / "work", tmp_path / "log", report)
+    return tools.sealed(Workshop(tmp_path / "work", tmp_path / "log", report))
 
 
 @pytest.mark.parametrize("series", all_series())
@@ -139,6 +139,7 @@ def test_series_are_compared_as_numbers(package: str, expected: tuple[int, ...])
     assert kernel_source.numbers_of(package) == expected
 
 
+@pytest.mark.needs("patch")
 def test_a_patch_that_does_not_fit_is_one_clear_error(workshop: Workshop) -> None:
     (workshop.folder / "tree/arch/um").mkdir(parents=True)
     (workshop.folder / "tree/arch/um/Kconfig").write_text("something else\n")

@@ -20,6 +20,7 @@ import pytest
 from testbed.doctor import system
 from testbed.lab import parts
 from testbed.lab.ready import lab
+from testbed.lab.tools.recipe import bubblewrap_command
 from testbed.recipes import cache, prebuilt
 from testbed.recipes.building import BuildReport
 from testbed.recipes.cache import Recipe
@@ -243,7 +244,8 @@ def test_the_python_of_an_archive_needs_nothing_of_the_machine(tmp_path: Path) -
     loader = ["/python/lib/ld-linux-x86-64.so.2", "--inhibit-cache", "--library-path"]
     loader += ["/python/lib", "--argv0", "/python/bin/python3", "/python/bin/python3.11", "-I"]
     code = "import ssl, sqlite3, ctypes, lzma, bz2, readline, uuid, sys; print(sys.prefix)"
-    root = ["bwrap", "--unshare-all", "--clearenv", "--ro-bind", tmp_path / "python", "/python"]
+    root = [*bubblewrap_command(), "--unshare-all", "--clearenv"]
+    root += ["--ro-bind", str(tmp_path / "python"), "/python"]
     done = subprocess.run([*root, "--", *loader, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("/python\n", "")
 

@@ -15,6 +15,7 @@ from experiments.harness.cli.commands import tcplab
 from experiments.harness.cli.packetdrill import described, follow
 from testbed.lab.packetdrill import recipe as recipe
 from testbed.lab.packetdrill.recipe import PinnedCommit
+from testbed.lab.tools.recipe import sealed
 from testbed.packetdrill import runs as script_runs
 from testbed.packetdrill.job import OUTCOMES
 from testbed.packetdrill.runs import (
@@ -215,7 +216,7 @@ def test_a_source_that_cannot_be_had_is_said_in_a_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "work").mkdir()
-    workshop = Workshop(tmp_path / "work", tmp_path / "log", BuildReport())
+    workshop = sealed(Workshop(tmp_path / "work", tmp_path / "log", BuildReport()))
     (tmp_path / "some.tar").write_text("no archive")
     said = {"none": "neither a clone nor a tarball", "some.tar": "does not give packetdrill"}
     for named, message in said.items():
@@ -236,7 +237,7 @@ def test_a_clone_gives_the_pinned_commit(tmp_path: Path, monkeypatch: pytest.Mon
         subprocess.run([*git, "commit", "-q", "-m", content], check=True)
     monkeypatch.setattr(recipe, "pinned_commit", lambda: PinnedCommit("", "HEAD~1", ""))
     monkeypatch.setenv(recipe.NAMED_SOURCE, str(tmp_path / "clone"))
-    recipe._obtain(Workshop(tmp_path / "work", tmp_path / "log", BuildReport()))
+    recipe._obtain(sealed(Workshop(tmp_path / "work", tmp_path / "log", BuildReport())))
     assert (tmp_path / "work/source/code.c").read_text() == "pinned"
 
 

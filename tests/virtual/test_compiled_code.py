@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.lab.tools.recipe import bubblewrap_command
 from testbed.recipes import cache
-from testbed.virtual import run
+from testbed.virtual import run, sandbox
 from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
@@ -37,7 +38,8 @@ def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> No
 def test_without_a_cache_to_write_to_it_is_compiled_for_the_process(
     ready_lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = run.compiled_code(ready_lab).read_bytes()
+    kept, bubblewrap = run.compiled_code(ready_lab).read_bytes(), bubblewrap_command()
+    monkeypatch.setattr(sandbox, "bubblewrap_command", lambda: bubblewrap)
     monkeypatch.setattr(cache, "folder", lambda: Path("/proc/1/none"))
     own = run.compiled_code(ready_lab)
     assert own == run.compiled_code(ready_lab)

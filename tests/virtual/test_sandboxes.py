@@ -90,6 +90,7 @@ def test_where_the_number_of_user_namespaces_is_zero(
     assert run.digests == usual
 
 
+@pytest.mark.needs("bwrap")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can install a program set-uid")
 def test_a_set_uid_bubblewrap_is_not_used(elsewhere: Callable[..., RunElsewhere], usual) -> None:
     """It refuses to bound the sizes of a guest's folders (bwrap(1), --size)."""
@@ -151,7 +152,8 @@ def test_a_bare_root_without_shared_memory_and_home(
     """No /dev/shm, no home, and all is read-only but a temporary folder and the run."""
     devices = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts")
     bound = [word for name in devices for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")]
-    root = ["bwrap", "--ro-bind", "/", "/", "--tmpfs", "/dev", *bound, "--proc", "/proc"]
+    root = [*tools.bubblewrap_command(), "--ro-bind", "/", "/"]
+    root += ["--tmpfs", "/dev", *bound, "--proc", "/proc"]
     root += ["--bind", "/var/tmp", "/var/tmp", "--perms", "1777", "--tmpfs", "/mnt"]
     become = ["setpriv", "--reuid", str(UNKNOWN), "--regid", str(UNKNOWN), "--clear-groups"]
     before = [*root, *become, *(refusing(*filtered) if filtered else [])]
