@@ -103,5 +103,6 @@ def _of_ours(words: list[str]) -> Iterator[list[str]]:
         words = words[words.index(PROGRAM) + 1 :]
         ends = [at for at, word in enumerate(words) if word in _SEPARATORS]
         own = words[: min(ends, default=len(words))]
+        own = own[own[:1] == ["--yes"] :]  # the launcher takes it
         if own and own[0] not in _OF_THE_LAUNCHER:
             yield own
