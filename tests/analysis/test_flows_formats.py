@@ -316,10 +316,10 @@ def test_an_engine_that_is_not_compiled_is_one_clear_error(
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr("testbed.recipes.prebuilt.PREBUILT", tmp_path)
     cargo = tmp_path / "cargo"
-    cargo.write_text("#!/bin/sh\necho no crates >&2\nexit 101\n")
+    cargo.write_text("#!/bin/sh\necho no network >&2\nexit 101\n")
     cargo.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TcplabError, match=r"no crates(.|\n)*Check that cargo"):
+    with pytest.raises(TcplabError, match=r"no network(.|\n)*Check that cargo"):
         flows.load_engine.__wrapped__()
 
 
