@@ -66,6 +66,10 @@ MORE_TESTS = {
 TOOLS = {**TEST, **MORE_TESTS, **NATIVE, **PACKETDRILL, **ENGINE}
 
 
+MISSING = "Missing here:"
+"""By which the output of a command tells that it lacked a package."""
+
+
 class MissingTools(TcplabError):
     """An absence of programs, or of files, which packages of the distribution have."""
 
@@ -93,7 +97,7 @@ def install_missing(tools: Iterable[str]) -> None:
     if not absent:
         return
     wanted = of_tools(absent)
-    problem = f"Missing here: {', '.join(absent)}."
+    problem = f"{MISSING} {', '.join(absent)}."
     if not (CODE / "provision.sh").exists() or not shutil.which("apt-get", path=PATH):
         names = f"In Debian these packages have them: {' '.join(wanted)}."
         raise MissingTools(problem, f"Install them with the system's tools. {names}")

@@ -237,6 +237,9 @@ def main(place: str, lock: str, state: str, *words: str) -> None:
         make_ready(Environment(Path(place)), lock, state)
     except TcplabError as error:
         sys.exit(f"tcplab: {error}")
+    except KeyboardInterrupt:
+        _say("stopped. Start again; what is whole is kept.")
+        sys.exit(130)
     except OSError as error:
         sys.exit(f"tcplab: {place} cannot be made: {error.strerror}: {error.filename}.")
 

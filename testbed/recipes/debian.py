@@ -39,8 +39,8 @@ _DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "data.tar": bytes,
 }
 _OFFLINE = (
-    "Connect this computer to a network, or name a mirror that it reaches in TCPLAB_MIRROR. A"
-    " release needs none: `tcplab image import FILE`."
+    "Connect this computer to a network, or name a mirror that it reaches in TCPLAB_MIRROR. The"
+    " archive of a release needs none (docs/start/installing.md)."
 )
 _NO_PAST = (
     "Name another archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"

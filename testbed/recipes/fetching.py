@@ -36,7 +36,7 @@ class Fetcher:
     def get(self, url: str) -> bytes:
         """Return the content. Raises FetchError."""
         if (kind := urlsplit(url).scheme) not in ("http", "https"):
-            raise SilentServer(f"{kind}: is not fetched from")
+            raise SilentServer(f"{kind or 'a path'} is no address of a server")
         for _ in range(_MOST_MOVES):
             try:
                 status, location, content = self._asked(urlsplit(url))
@@ -86,7 +86,8 @@ class Fetcher:
         try:
             connections[key].connect()
         except (OSError, HTTPException) as error:
-            raise SilentServer(str(error)) from error
+            way = f", by the proxy {proxy.hostname}:{proxy.port}" if proxy else ""
+            raise SilentServer(f"{error}{way}") from error
         return connections[key], True
 
 

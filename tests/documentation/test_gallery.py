@@ -49,6 +49,15 @@ def test_a_picture_is_made_once(name: str) -> None:
     assert all(f"$ {command}" in page for command in picture.commands)
 
 
+def test_a_picture_that_lacks_a_compiler_is_left_out_with_its_packages() -> None:
+    command = "echo 'Error: Missing here: gcc. Install it.' >&2; exit 1"
+    picture = GalleryPicture("own", "An own control", "", (command,), "own.png")
+    said: list[str] = []
+    assert made([picture], PROGRAM, said.append) == {}
+    assert said == ["An own control", "left out. Missing here: gcc. Install it."]
+    assert f"$ {command}" in gallery_page([picture], [])
+
+
 @pytest.mark.browser
 @pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 def test_only_the_graphs_of_a_picture_are_seen(tmp_path: Path) -> None:

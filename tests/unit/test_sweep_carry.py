@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def test_each_point_keeps_its_series(tmp_path: Path) -> None:
         for loss in ("1%", "5%")
         for seed in "12"
     ]
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
         connection.execute("alter table points drop column series")
         connection.execute("pragma user_version = 2")
     engine = Engine(made)
@@ -277,7 +278,7 @@ def test_a_damaged_memory_is_one_sentence(tmp_path: Path) -> None:
 
 
 def test_a_newer_memory_is_refused(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / FILE) as connection:
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
         connection.execute("pragma user_version = 99")
     connection.close()
     with pytest.raises(TcplabError, match="newer tcplab"), results(tmp_path):

@@ -22,10 +22,11 @@ import msgspec
 
 from experiments.harness.documentation.reference import rendered
 from testbed.host.naming import CODE
+from testbed.host.packages import MISSING
 from testbed.jobs.archive import fingerprint, fingerprint_of
 from testbed.recipes.cache import folder
 from testbed.release.archive import called
-from topologies.foundation.errors import TcplabError
+from topologies.foundation.errors import CommandError, TcplabError
 
 PLACE = CODE / "docs/gallery"
 _TEXTS = (
@@ -83,17 +84,31 @@ def made(
 ) -> dict[str, Path]:
     """Return the files of pictures by their names in the site, after drawing the missing ones.
 
-    `program` starts the commands; `report` gets the title of each new picture. Raises CommandError
-    if a command fails, TcplabError without the file or a graph.
+    `program` starts the commands; `report` gets the title of each new picture. One that needs a
+    compiler which is not here is left out. Raises CommandError if a command fails otherwise,
+    TcplabError without the file or a graph.
     """
     files = {}
     for picture in wanted:
         kept = kept_folder() / f"{picture.key}{Path(picture.file).suffix}"
         if not kept.exists():
             report(picture.title)
-            _draw(picture, program, kept)
+            if lack := _lack(picture, program, kept):
+                report(f"left out. {lack}")
+                continue
         files[f"gallery/{picture.name}{kept.suffix}"] = kept
     return files
+
+
+def _lack(picture: GalleryPicture, program: Sequence[str], kept: Path) -> str:
+    """Draw a picture, or return which packages of this machine it lacks."""
+    try:
+        _draw(picture, program, kept)
+    except CommandError as error:
+        if MISSING not in error.output:
+            raise
+        return MISSING + error.output.partition(MISSING)[2].partition("\n")[0]
+    return ""
 
 
 def _draw(picture: GalleryPicture, program: Sequence[str], kept: Path) -> None:
