@@ -15,6 +15,7 @@ from pathlib import Path
 
 from testbed.host.processes import output_of
 from testbed.lab.tools.recipe import LOADER, SQUASH, fetched_command, sealed
+from testbed.lab.tools.recipe import LOCK as TOOLS_LOCK
 from testbed.recipes import cache
 from testbed.recipes.building import Workshop, need_space
 from testbed.recipes.cache import Facts, Recipe
@@ -72,7 +73,7 @@ SQUASHED = ("root", IMAGE, *_OPTIONS.split())
 
 def image_recipe() -> Recipe:
     """Return the recipe for the image and the list of the packages in it."""
-    files = tuple(HERE / name for name in ("packages.lock", "patient.c"))
+    files = (LOCK, HERE / "patient.c", TOOLS_LOCK)
     made = (sorted(LINKS.items()), sorted(TEXTS.items()), ACCOUNTS, COMPILE_PYTHON)
     steps = (LEFT_OUT, MERGED, *made, COMPILE, SQUASHED)
     return Recipe("image", files, (IMAGE, PACKAGES), build_image, steps=steps)
