@@ -17,7 +17,7 @@ from typing import Any, Literal
 from msgspec import Struct, to_builtins
 
 from experiments.harness.definition.grid import Combination
-from experiments.harness.running.seed import carry_seed, limits_for, memory_for
+from experiments.harness.running.seed import carry_seed, limits_for
 from experiments.harness.sweep.measure import carry_point
 from experiments.harness.sweep.point import Origin, Point, Record, origin
 from experiments.harness.sweep.store import PointStore
@@ -29,6 +29,7 @@ from testbed.engine.tasks import Task
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Progress
 from testbed.lab.ready import Lab
+from testbed.virtual.sandbox import MEMORY_FOLDER, own_folders
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 
@@ -77,8 +78,10 @@ def carry_kept(
 
 
 def _allowance(data: Any, wall_seconds: float) -> Allowance:
-    memory = memory_for(from_data(ExperimentSpec, data)) << 20
-    return Allowance(wall_seconds + _READING, memory + _MORE, max(Allowance.file, memory))
+    limits = limits_for(from_data(ExperimentSpec, data), wall_seconds)
+    # Without namespaces the guest's memory is a file that counts.
+    file = max(Allowance.file, own_folders(limits)[MEMORY_FOLDER])
+    return Allowance(wall_seconds + _READING, (limits.memory_mib << 20) + _MORE, file)
 
 
 def _kept(

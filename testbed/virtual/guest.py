@@ -35,7 +35,7 @@ from testbed.jobs.following import (
 from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.line import NUMBER, GuestLine, LineClosed, LineSilent, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
-from testbed.virtual.sandbox import Sandbox
+from testbed.virtual.sandbox import MEMORY_FOLDER, Sandbox, own_folders
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import entries, remove
 
@@ -274,7 +274,7 @@ def require_limits(limits: Limits) -> None:
     memory = limits.memory_mib << 20
     for name, number, needed, option in (
         ("address space in bytes", resource.RLIMIT_AS, memory + ADDRESSES_BESIDE, "-v"),
-        ("file size in bytes", resource.RLIMIT_FSIZE, memory, "-f"),
+        ("file size in bytes", resource.RLIMIT_FSIZE, own_folders(limits)[MEMORY_FOLDER], "-f"),
         ("private memory in bytes", resource.RLIMIT_DATA, PRIVATE_MEMORY, "-d"),
         ("open files", resource.RLIMIT_NOFILE, DESCRIPTORS, "-n"),
     ):

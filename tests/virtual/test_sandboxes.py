@@ -8,18 +8,23 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 
 import pytest
 
+from experiments.harness.running.seed import limits_for
 from experiments.spec import ExperimentSpec
+from labs.measuring import references
 from testbed.jobs.following import Limits
 from testbed.lab.tools import recipe as tools
 from testbed.virtual import choice
+from testbed.virtual.guest import require_limits
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
+from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
@@ -203,3 +208,16 @@ def _reads(process: Path, folder: Path) -> bool:
         return bytes(folder) in (process / "cmdline").read_bytes()
     except (OSError, ValueError):
         return False
+
+
+@pytest.mark.parametrize("short_of", [0, 1])
+def test_a_repeated_run_of_a_lab_may_have_its_memory_as_a_file(
+    short_sack: ExperimentSpec, monkeypatch: pytest.MonkeyPatch, short_of: int
+) -> None:
+    """Without namespaces: a class that was graded in a container ended with SIGXFSZ."""
+    most = references._allowance(to_data(short_sack), 60.0).file - short_of
+    unlimited = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+    of_files = {resource.RLIMIT_FSIZE: (most, most)}
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: of_files.get(kind, unlimited))
+    with pytest.raises(TcplabError, match="file size") if short_of else nullcontext():
+        require_limits(limits_for(short_sack, 60.0))
