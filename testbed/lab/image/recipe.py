@@ -2,7 +2,7 @@
 read-only file.
 
 The packages are those of packages.lock, whatever a mirror has by now, and the same packages give
-the same bytes: no script of a package runs, `configured` does what they would, all times are 0 and
+the same bytes: no script of a package runs, `configure` does what they would, all times are 0 and
 all owners root. Only the release itself is used, not its updates and security suites: a guest is
 never reached from outside, and an image should not differ from week to week. It needs no privilege,
 no namespace and no program of this machine.
@@ -14,8 +14,8 @@ import shutil
 from pathlib import Path
 
 from testbed.host.processes import output_of
-from testbed.lab.tools.recipe import LOADER, SQUASH, fetched_command, sealed
 from testbed.lab.tools.recipe import LOCK as TOOLS_LOCK
+from testbed.lab.tools.recipe import SQUASH, by_loader, fetched_command, sealed
 from testbed.recipes import cache
 from testbed.recipes.building import Workshop, need_space
 from testbed.recipes.cache import Facts, Recipe
@@ -158,9 +158,8 @@ def compile_python(root: Path) -> None:
     target = site.readlink()
     site.unlink()
     shutil.copy(root / str(target).lstrip("/"), site)  # with its mode, which the compiled one gets
-    libraries = root / "usr/lib/x86_64-linux-gnu"
-    start: list[str | Path] = [libraries / LOADER, "--inhibit-cache", "--library-path", libraries]
-    python = [*start, root / "usr/bin/python3.11", *COMPILE_PYTHON, root]
-    output_of([*python, root / _PYTHON, root / "usr/lib/python3"], umask=0o022)
+    python = by_loader(root / "usr/lib/x86_64-linux-gnu", root / "usr/bin/python3.11")
+    compiled = (root / _PYTHON, root / "usr/lib/python3")
+    output_of([*python, *COMPILE_PYTHON, root, *compiled], umask=0o022)
     site.unlink()
     site.symlink_to(target)

@@ -54,7 +54,8 @@ def build_tools(workshop: Workshop) -> Facts:
 
 def fetched_command(program: str, report: BuildReport) -> list[str]:
     """Return the command of one of these programs, fetched if need be. Raises TcplabError."""
-    return _by_its_loader(cache.ready(tools_recipe(), report).folder, program)
+    folder = cache.ready(tools_recipe(), report).folder
+    return by_loader(folder, folder / program)
 
 
 def bubblewrap_command() -> list[str]:
@@ -66,7 +67,7 @@ def bubblewrap_command() -> list[str]:
     if own := shutil.which(BUBBLEWRAP):
         return [own]
     if (fetched := tools_recipe().place).exists():
-        return _by_its_loader(fetched, BUBBLEWRAP)
+        return by_loader(fetched, fetched / BUBBLEWRAP)
     raise TcplabError(
         "bubblewrap, which makes the sandbox of a guest, is not here.",
         "Fetch it: ./tcplab image build, or install the package bubblewrap.",
@@ -81,6 +82,7 @@ def sealed(workshop: Workshop, *tools: str) -> Workshop:
     return replace(workshop, bubblewrap=tuple(bubblewrap_command()))
 
 
-def _by_its_loader(folder: Path, program: str) -> list[str]:
-    loader = [str(folder / LOADER), "--inhibit-cache", "--library-path", str(folder)]
-    return [*loader, str(folder / program)]
+def by_loader(libraries: Path, program: Path) -> list[str]:
+    """Return the command that starts a program with the C library of a folder (ld.so(8))."""
+    loader = [str(libraries / LOADER), "--inhibit-cache", "--library-path", str(libraries)]
+    return [*loader, str(program)]
