@@ -70,6 +70,7 @@ static const struct call calls[] = {
 	ANY(exit), ANY(exit_group), CALL(execveat, IS(0, KERNEL), IS(4, AT_EMPTY_PATH)),
 	CALL(socketpair, IS(0, AF_UNIX), BITS(1, ~(unsigned int)SOCKET_FLAGS, SOCK_STREAM), IS(2, 0)),
 	ANY(dup2), CALL(dup3, ONLY(2, O_CLOEXEC)), CALL(prctl, IS(0, PR_SET_NAME)),
+	CALL(prctl, IS(0, PR_SET_TSC), IS(1, PR_TSC_SIGSEGV)) /* programs read virtual time: forbid_tsc */,
 	CALL(prctl, IS(0, PR_SET_PDEATHSIG), IS(1, SIGKILL)), CALL(prctl, IS(0, PR_SET_NO_NEW_PRIVS), IS(1, 1)),
 	CALL(prctl, IS(0, PR_SET_SECCOMP), IS(1, SECCOMP_MODE_FILTER)),
 	CALL(seccomp, IS(0, SECCOMP_SET_MODE_FILTER), ONLY(1, SECCOMP_FILTER_FLAG_TSYNC)),
