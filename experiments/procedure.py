@@ -21,10 +21,16 @@ from experiments.spec import SNAPLEN, Condition, ExperimentSpec
 from experiments.transfers import READY, check_alive, hosts_of, receive_kib, transfer
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
-from testbed.guest.namespaces import HOST_SYSCTLS, permit_algorithms_of
+from testbed.guest.namespaces import HOST_SYSCTLS, network_namespace, permit_algorithms_of
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.programs import all_ended_afterwards, wait_for
-from testbed.guest.socket_sampling import sampled, sampling_interval
+from testbed.guest.programs import all_ended_afterwards, wait_for, waited_for
+from testbed.guest.socket_sampling import (
+    CONNECTED,
+    TIME_WAIT,
+    sampled,
+    sampling_interval,
+    tcp_sockets,
+)
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import Port
@@ -35,6 +41,7 @@ _FOR_C_LIBRARIES = "3.2-lab-"
 # Seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s).
 _BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
+_ORPHANED = 3600.0  # seconds that a connection may live on whose program was killed
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -45,6 +52,7 @@ def perform(data: Any, job: JobContext) -> None:
     """
     spec: ExperimentSpec = from_data(ExperimentSpec, data)
     job.enter("building the network")
+    job.line.network()
     with (
         cabled_network(
             spec.topology,
@@ -55,24 +63,29 @@ def perform(data: Any, job: JobContext) -> None:
         ) as live,
         all_ended_afterwards() as captures,
     ):
-        if job.ahead:
+        if job.ahead and spec.told_later:
             _start_captures(spec, live, _folder(spec.conditions[0], job), captures, job)
-        spec = from_data(ExperimentSpec, job.awaited(data))
-        live.topology = spec.topology
-        live.shape()
-        live.reorder()
-        _carry_out(spec, live, job, captures)
+        for number, order in enumerate(job.orders(data)):
+            if number:
+                live.restore()
+            _carry_out(from_data(ExperimentSpec, order), live, job, captures)
 
 
 def _carry_out(
     spec: ExperimentSpec, live: LiveNetwork, job: JobContext, captures: list[Popen[bytes]]
 ) -> None:
     """All conditions, one after the other."""
+    live.topology = spec.topology
+    _reach_links(spec, live, job)
+    live.shape()
+    live.reorder()
     with loaded(spec.modules, job) as modules:
         _write(job.work / "environment.json", _environment(spec, live, job) | {"modules": modules})
         job.deliver("environment.json")
-        for condition in spec.conditions:
+        for number, condition in enumerate(spec.conditions):
             job.enter(condition.label)
+            if number:
+                _reach_links(spec, live, job)
             if job.virtual:
                 permit_algorithms_of(condition.sysctls)
             try:
@@ -82,6 +95,22 @@ def _carry_out(
         if modules:  # no host may hold what is about to be unloaded
             for host in hosts_of(spec):
                 live.set_sysctls(host, HOST_SYSCTLS)
+
+
+def _reach_links(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> None:
+    """Cross the start line of links, in virtual time when no connection of before is left."""
+    hosts = hosts_of(spec)
+    if job.virtual and not waited_for(lambda: not _have_connections(hosts, live), _ORPHANED, 1.0):
+        raise TcplabError("A connection of the last condition does not end.", "Shorten it.")
+    job.start_links()
+
+
+def _have_connections(hosts: list[str], live: LiveNetwork) -> bool:
+    for host in hosts:
+        with network_namespace(live.pid(host)):
+            if tcp_sockets(CONNECTED | TIME_WAIT):
+                return True
+    return False
 
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
@@ -118,14 +147,11 @@ def _measure(
     reordered = live.reorderings()
     warnings: list[str] = []
     try:
-        with (
-            _capturing(spec, live, folder, captures, warnings, job),
-            _sampling(spec, live, folder, job),
-        ):
-            warnings += transfer(spec, live, folder, job)
+        with _capturing(spec, live, folder, captures, warnings, job):
+            warnings += transfer(spec, live, folder, job, _sampling(spec, live, folder, job))
     finally:
         after = _readout(live, hosts)
-        _write(folder / "counters.json", {"before": before[0], "after": after[0]})
+        _write(folder / "counters.json", _since(before[0], after[0]))
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})
         if reordered:
             _write(folder / "reordering.json", {"before": reordered, "after": live.reorderings()})
@@ -155,6 +181,18 @@ def _ways(spec: ExperimentSpec) -> list[tuple[str, str]]:
     """Return every pair of hosts between which packets go, both ways."""
     ends = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
     return [way for pair in ends for way in (pair, pair[::-1])]
+
+
+def _since(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Return what hosts counted, from nought: what was before has no place in a result."""
+    grown = {
+        host: {name: value - before[host].get(name, 0) for name, value in counters.items()}
+        for host, counters in after.items()
+    }
+    return {
+        "before": {host: dict.fromkeys(each, 0) for host, each in grown.items()},
+        "after": grown,
+    }
 
 
 def _readout(live: LiveNetwork, hosts: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:

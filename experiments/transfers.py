@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen
 from typing import Any
@@ -42,19 +42,28 @@ _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was sile
 _RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
 
 
-def transfer(spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext) -> list[str]:
+def transfer(
+    spec: ExperimentSpec,
+    live: LiveNetwork,
+    folder: Path,
+    job: JobContext,
+    sampling: AbstractContextManager[None],
+) -> list[str]:
     """Run all flows, each from its start: wait for servers, for clients to end, and for buffers.
 
+    Sockets are sampled from the start line on, which all cross when the servers listen.
     What has not arrived when patience ends is cut off; the sentences that say so are returned.
     """
     patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
     cut: list[str] = []
-    with all_ended_afterwards() as processes:
+    with ExitStack() as watched, all_ended_afterwards() as processes:
         bulk = [flow for flow in spec.flows if not flow.traffic]
         for flow in bulk:
             processes.append(_start_server(flow, spec, live, folder, job))
         servers = list(zip(bulk, processes, strict=True))
         wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
+        job.start_flows()
+        watched.enter_context(sampling)
         flows, begin = sorted(bulk, key=lambda flow: flow.start), time.monotonic()
         if job.ahead:
             print(f"{BEGUN}{time.time()}")

@@ -52,6 +52,7 @@ class DrivenSpec:
 def perform(data: Any, job: JobContext) -> None:
     """Build the network that `data` describes, and obey orders until one says to end."""
     spec: DrivenSpec = from_data(DrivenSpec, data)
+    job.line.network()
     hosts = {name: address_of(spec.topology, name) for name in spec.topology.named("host")}
     ways = [(one, other) for one in hosts for other in hosts if one != other]
     # Go, Node and the JVM reserve far more memory than they use.
@@ -66,8 +67,10 @@ def perform(data: Any, job: JobContext) -> None:
         for host in hosts:
             make_root(host, live.pid(host), spec.folders)
             live.set_sysctls(host, {**_LOOPBACK, **dict(spec.sysctls)})
+        job.start_links()
         with captured(live, job, spec.captures) as captures:
             live.shape()
+            job.start_flows()
             network = DrivenNetwork(live, job, captures)
             try:
                 network.obey(OrderLine())

@@ -6,6 +6,7 @@ archive. This module, and all that a job imports, needs the standard library and
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import importlib
 import json
@@ -13,28 +14,33 @@ import os
 import shutil
 import time
 import traceback
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from zipimport import zipimporter
 
+from testbed.guest.orders import DEVICE, WAITING, OrderLine
 from testbed.guest.programs import Stop, in_background
-from testbed.guest.switches import start_open_vswitch
+from testbed.guest.start_line import StartLine
+from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.foundation.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"
 """Folder of the archive with the files that a job brings along."""
 ORDER = "order.json"
-"""The attached file with the order of a guest whose kernel takes none later."""
+"""The attached file with the order of a guest whose kernel takes none later. An order is an object:
+`data` is what to do, `seed` that of its start line, and the `last` one ends the guest."""
 BEGUN, SAMPLE = "begun ", "sample "
 """What a guest that was started ahead prints: before the time when its flows begin (seconds since
 1970); before each sample of a sender's sockets."""
 _APPENDED = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_SYNC | os.O_CLOEXEC
 _PIECE = 1 << 20  # bytes
 _TICK = 1.0  # seconds between two events that tell the time of the job's clock
+_PR_SET_TIMERSLACK = 29  # include/uapi/linux/prctl.h
 
 
 @dataclass
@@ -44,7 +50,7 @@ class JobContext:
     `virtual` says that time is virtual; `preload` is a library that makes tcpdump and iperf cheap
     there (patient.c). Without `open_vswitch` the kernel has none, and switches are its own bridges.
     A job that was started `ahead` learns later what it is to do, and prints samples while it takes
-    them. It came in the `archive`.
+    them. It came in the `archive`. Its packets depend on what follows its start `line`.
     """
 
     work: Path
@@ -54,13 +60,50 @@ class JobContext:
     open_vswitch: bool = True
     ahead: bool = False
     archive: Path = Path()
+    line: StartLine = field(default_factory=lambda: StartLine(0, 0))
     phase: str = "starting"
-    _started: float = field(default_factory=time.monotonic)
+    _measured: float = 0.0
+    _flows_began: float | None = None
+    _ticker: ExitStack = field(default_factory=ExitStack)
 
     @property
     def patience(self) -> dict[str, str]:
         """The environment of programs that are to make fewer calls of their kernel."""
         return {"LD_PRELOAD": str(self.preload)} if self.preload else {}
+
+    @contextmanager
+    def ticking(self) -> Iterator[None]:
+        """Tell the progress bar the time, second by second, during the block."""
+        with self._ticker:
+            self._tick()
+            yield
+
+    def _tick(self) -> None:
+        def work(stop: Stop) -> None:
+            while not stop.wait(_TICK):
+                self.tell()
+
+        self._ticker.enter_context(in_background("progress", work))
+
+    def start_links(self) -> None:
+        """Cross the line before links are shaped; the switches know all ways by now."""
+        if self.virtual and self.open_vswitch:
+            stop_open_vswitch()
+        self._measured, self._flows_began = self.elapsed, None
+        self.line.links()
+
+    def start_flows(self) -> None:
+        """Cross the line before the first flow, at which the job's seconds begin too."""
+        self._ticker.close()
+        self.line.flows()
+        self._flows_began = time.monotonic()
+        self._tick()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds in which flows went on, without those that pass until a start line."""
+        began = self._flows_began
+        return self._measured + (time.monotonic() - began if began is not None else 0.0)
 
     def enter(self, phase: str) -> None:
         """Report the current phase; it is shown next to the progress bar."""
@@ -69,7 +112,7 @@ class JobContext:
 
     def tell(self) -> None:
         """Append an event for the progress bar; the host sees it on return."""
-        event = {"phase": self.phase, "elapsed": round(time.monotonic() - self._started, 3)}
+        event = {"phase": self.phase, "elapsed": round(self.elapsed, 3)}
         os.write(self._events, json.dumps(event).encode() + b"\n")
 
     @cached_property
@@ -77,19 +120,36 @@ class JobContext:
         """A descriptor that is open until the job ends: there is an event each second."""
         return os.open(self.delivery / EVENTS, _APPENDED)
 
-    def awaited(self, data: Any) -> Any:
-        """Return what to do: `data`, or if the guest was started ahead, what is ordered then.
+    def orders(self, data: Any) -> Iterator[Any]:
+        """Yield what to do: `data`, or if the guest was started ahead, one order after the other.
 
         To wait for an order takes no virtual time (testbed.guest.orders). A kernel of an older
         series takes none: its guests have the order in their archive.
         """
         if not self.ahead:
-            return data
-        from testbed.guest.orders import DEVICE, WAITING, OrderLine  # one more would move packets
+            yield data
+        elif not DEVICE.exists():
+            yield json.loads(self.attached(ORDER))["data"]
+        else:
+            yield from self._ordered(OrderLine())
 
-        if not DEVICE.exists():
-            return json.loads(self.attached(ORDER))
-        return OrderLine().next(WAITING)
+    def _ordered(self, orders: OrderLine) -> Iterator[Any]:
+        message = WAITING
+        while order := orders.next(message):
+            self.line = StartLine(order["seed"], self.line.clock)
+            self._measured, self._flows_began = 0.0, None
+            yield order["data"]
+            if order["last"]:
+                return
+            os.close(self._events)  # the program outside takes the file away
+            del self._events
+            message = self.ended({"ok": True})
+
+    def ended(self, result: dict[str, Any]) -> dict[str, Any]:
+        """Leave how the job, or an order of it, ended; return that."""
+        whole = result | {"elapsed": self.elapsed}
+        (self.delivery / RESULT).write_text(json.dumps(whole))
+        return whole
 
     def attached(self, name: str) -> bytes:
         """Return a file that came with the job. Raises KeyError if there is none of that name."""
@@ -121,14 +181,14 @@ def copy_out(source: str | Path, target: str | Path) -> None:
 def main(arguments: list[str]) -> int:
     """Run the job in an archive's job.json: `job.pyz DELIVERY WORK virtual|native`."""
     gc.disable()  # when it runs depends on all code, and what it frees moves packets
+    # Programs inherit it: a sleep that may end 50 us late ends with the timer of somebody else.
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     archive, delivery, work = map(Path, arguments[:3])
     clock = arguments[3]
     work.mkdir(parents=True, exist_ok=True)
     job = JobContext(work, delivery, clock == "virtual", _preload(clock), archive=archive)
     result = _attempt(job)
-    (delivery / RESULT).write_text(
-        json.dumps(result | {"elapsed": time.monotonic() - job._started})
-    )
+    job.ended(result)
     return 0 if result["ok"] else 1
 
 
@@ -142,11 +202,12 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         order = json.loads(_from(job.archive, "job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
+        job.line = StartLine(order.get("seed", 0), order.get("clock", 0))
         if "disciplines" in order:
             from topologies import disciplines
 
             disciplines.OFFERED.update(order["disciplines"])
-        with _ticking(job):
+        with job.ticking():
             if job.open_vswitch:
                 start_open_vswitch()
             importlib.import_module(order["module"]).perform(order["data"], job)
@@ -170,13 +231,3 @@ def _from(archive: Path, member: str) -> bytes:
         return zipimporter(str(archive)).get_data(f"{archive}/{member}")
     except OSError:
         raise KeyError(f"{archive} has no {member}") from None
-
-
-def _ticking(job: JobContext) -> AbstractContextManager[None]:
-    """Tell the progress bar the time, second by second."""
-
-    def work(stop: Stop) -> None:
-        while not stop.wait(_TICK):
-            job.tell()
-
-    return in_background("progress", work)

@@ -61,6 +61,10 @@ def set_sysctl(name: str, value: str) -> str:
         os.close(descriptor)
 
 
+def get_sysctl(name: str) -> str:
+    return " ".join(Path(_sysctl_file(name)).read_text().split())
+
+
 def has_sysctl(name: str) -> bool:
     return os.path.exists(_sysctl_file(name))
 

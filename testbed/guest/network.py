@@ -27,6 +27,7 @@ from testbed.guest.namespaces import (
     NEIGHBOURS,
     ROUTER_SYSCTLS,
     SWITCH_SYSCTLS,
+    get_sysctl,
     has_sysctl,
     network_namespace,
     set_sysctl,
@@ -69,6 +70,9 @@ class LiveNetwork:
     rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
     shared_sysctls: set[str] = field(default_factory=set)
     absent_sysctls: set[str] = field(default_factory=set)
+    _found: dict[tuple[str, str], str] = field(default_factory=dict)
+    _windows: set[str] = field(default_factory=set)
+    _own_settings: int = 0
 
     def pid(self, node: str) -> int:
         """Return the process whose network namespace the node lives in."""
@@ -104,6 +108,9 @@ class LiveNetwork:
         for one that the kernel has not, unless that is the baseline's.
         """
         with network_namespace(self.pid(node)):
+            for name in values.keys() - HOST_SYSCTLS.keys():
+                if has_sysctl(name):
+                    self._found.setdefault((node, name), get_sysctl(name))
             settings = {name: _set(node, name, value) for name, value in values.items()}
         for name in [name for name, actual in settings.items() if actual is None]:
             settings[name] = self._set_for_all(name, values[name])
@@ -124,12 +131,27 @@ class LiveNetwork:
         """Set initcwnd of all routes of a host, or the kernel's own; the routes as read back."""
         lines = (_INITIAL.sub("", line) for line in self._routes(host))
         asked = f" initcwnd {window}" if window else ""
+        self._windows.add(host)
         self.batch(host, ["ip"], (f"route change {line}{asked}" for line in lines))
         return self._routes(host)
 
     def _routes(self, host: str) -> list[str]:
         lines = self.output(host, ["ip", "route", "show"]).splitlines()
         return [line.strip() for line in lines]
+
+    def restore(self) -> None:
+        """Take away what an experiment set beyond the network itself, before the next one."""
+        shaped = {node: [name for name, _ in ports] for node, ports in self._shaped().items()}
+        for each in self.topology.reordering:
+            shaped.setdefault(each.host, []).append(f"{each.host}-eth0")
+        for node, names in shaped.items():
+            with network_namespace(self.pid(node)):
+                rtnetlink.apply(map(rtnetlink.without_qdiscs, dict.fromkeys(names)))
+        for host in self._windows:
+            self.set_initial_window(host, None)
+        for (node, name), value in self._found.items():
+            self.set_sysctls(node, {name: value})
+        del self.settings[self._own_settings :]
 
     def counters(self, node: str) -> dict[str, int]:
         """Return the node's own TCP, UDP and IP counters, named as nstat(8) names them."""
@@ -267,6 +289,7 @@ class LiveNetwork:
                 if self.topology.mtu != ETHERNET:
                     self.settings.append(set_mtu(port.name, self.topology.mtu))
                 self.settings += set_offloads(port.name, self.topology.segmentation == "on")
+        self._own_settings = len(self.settings)
 
 
 @contextmanager

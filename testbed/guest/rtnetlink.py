@@ -199,7 +199,7 @@ def attribute(kind: int, value: bytes) -> bytes:
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + b"\0" * (-len(value) % 4)
 
 
-_NEW_QDISC, _GET_QDISC = 36, 38
+_NEW_QDISC, _DELETE_QDISC, _GET_QDISC = 36, 37, 38
 _ROOT = 0xFFFFFFFF  # TC_H_ROOT
 _TC_KIND, _OPTIONS = 1, 2  # TCA_KIND, TCA_OPTIONS
 _TC_MESSAGE = struct.Struct("=BxxxiIII")  # struct tcmsg: family, interface, handle, parent, info
@@ -215,6 +215,12 @@ def _qdiscs() -> Iterator[tuple[TcHead, dict[int, bytes]]]:
         request = _TC_MESSAGE.pack(0, 0, 0, 0, 0)
         for answer in dump(control, _GET_QDISC, request, "the kernel lists no qdiscs"):
             yield _TC_MESSAGE.unpack_from(answer), attributes(answer[_TC_MESSAGE.size :])
+
+
+def without_qdiscs(interface: str) -> NetlinkRequest:
+    """Return the request that removes what was set at an interface's root."""
+    head = _TC_MESSAGE.pack(0, socket.if_nametoindex(interface), 0, _ROOT, 0)
+    return NetlinkRequest(f"qdisc del dev {interface} root", _DELETE_QDISC, head, flags=0)
 
 
 def rewindings(interfaces: list[str]) -> list[NetlinkRequest | None]:

@@ -31,7 +31,7 @@ _STATES = (
     *("", "ESTAB", "SYN-SENT", "SYN-RECV", "FIN-WAIT-1", "FIN-WAIT-2", "TIME-WAIT", "UNCONN"),
     *("CLOSE-WAIT", "LAST-ACK", "LISTEN", "CLOSING"),
 )
-LISTEN = 1 << _STATES.index("LISTEN")
+LISTEN, TIME_WAIT = (1 << _STATES.index(name) for name in ("LISTEN", "TIME-WAIT"))
 CONNECTED = sum(
     1 << number
     for number, name in enumerate(_STATES)

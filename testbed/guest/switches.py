@@ -13,6 +13,8 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
+import signal
 import socket
 import struct
 import time
@@ -28,6 +30,7 @@ from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import TopologySpec
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
+_DAEMONS = ("ovsdb-server", "ovs-vswitchd")
 _SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 # Seconds of uptime. Before 10, ovs-vswitchd counts no CPU, takes no handler thread and drops all
 # upcalls.
@@ -48,8 +51,14 @@ def start_open_vswitch() -> None:
     _RUN.mkdir(parents=True, exist_ok=True)
     database, control = _RUN / "conf.db", _RUN / "db.sock"
     database.write_bytes(_record(_SCHEMA.read_text()) + _record(json.dumps(_configuration())))
-    _start("ovsdb-server", str(database), f"--remote=punix:{control}")
-    _start("ovs-vswitchd", f"unix:{control}")
+    _start(_DAEMONS[0], str(database), f"--remote=punix:{control}")
+    _start(_DAEMONS[1], f"unix:{control}")
+
+
+def stop_open_vswitch() -> None:
+    """Stop its daemons for good: they wake up at times that depend on the past."""
+    for daemon in _DAEMONS:
+        os.kill(int((_RUN / f"{daemon}.pid").read_text()), signal.SIGSTOP)
 
 
 def _configuration() -> dict[str, object]:

@@ -177,16 +177,16 @@ _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sy
 
 
 def job_archive(
-    module: str, data: Any, files: Mapping[str, bytes] | None = None, **kernel: bool
+    module: str, data: Any, files: Mapping[str, bytes] | None = None, **facts: int
 ) -> bytes:
     """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`.
 
-    The job finds `files` by their names as `job.attached(name)`. `kernel` is what its kernel has or
-    lacks (testbed.guest.job_entry).
+    The job finds `files` by their names as `job.attached(name)`. `facts` are those that its context
+    is made of, such as the seed (testbed.guest.job_entry).
     """
-    order: dict[str, Any] = {"module": module, "data": data, **kernel}
+    order: dict[str, Any] = {"module": module, "data": data, **facts}
     own = Path(*module.split(".")).with_suffix(".py")
-    waits = kernel.get("ahead") and module.endswith(".procedure")  # for any network
+    waits = facts.get("ahead") and module.endswith(".procedure")  # for any network
     late = _late() if waits or _needs_late(data) else {}
     members = _packages_of(own) | _code() | late | _own_code(module, own)
     for name, plugin in registered(DISCIPLINES).items():

@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -144,23 +144,28 @@ class FollowedJob:
     def looks(self) -> Iterator[ProcessUsage]:
         """Yield what it takes now, again and again until its end. Raises WallLimit."""
         while not wait_until_ended(self.process, _POLL):
-            if time.monotonic() - self.begun > self.limits.wall_seconds:
-                raise WallLimit(
-                    f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time:"
-                    " perhaps a program spins.",
-                    f"Look at {LOG} in the run's folder; raise the limit with --limit.",
-                )
-            self._read_events()
-            latest = taken_by(self.process.pid)
-            yield latest
-            self.taken = ProcessUsage(
-                max(self.taken.cpu, latest.cpu), max(self.taken.peak, latest.peak)
-            )
+            yield self.look()
         self._read_events()
 
-    def end(self) -> JobEnd:
-        """Return how it ended, after its last look."""
-        return JobEnd(self.process.returncode, time.monotonic() - self.begun, self.taken)
+    def look(self) -> ProcessUsage:
+        """Return what it takes now, and read what it tells. Raises WallLimit."""
+        if time.monotonic() - self.begun > self.limits.wall_seconds:
+            raise WallLimit(
+                f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time:"
+                " perhaps a program spins.",
+                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
+            )
+        self._read_events()
+        latest = taken_by(self.process.pid)
+        self.taken = ProcessUsage(
+            max(self.taken.cpu, latest.cpu), max(self.taken.peak, latest.peak)
+        )
+        return latest
+
+    def end(self, before: float = 0.0) -> JobEnd:
+        """Return how it ended, after its last look; `before` are processor seconds of before."""
+        taken = replace(self.taken, cpu=self.taken.cpu - before)
+        return JobEnd(self.process.returncode or 0, time.monotonic() - self.begun, taken)
 
     def _read_events(self) -> None:
         """Read new events, of which the last complete one counts."""

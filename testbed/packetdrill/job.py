@@ -55,8 +55,10 @@ def perform(data: Any, job: JobContext) -> None:
     _load_tunnel(job)
     for case in data["cases"]:
         job.enter(case["name"])
+        job.line.network()
         _new_network()
         with _settings(case["settings"]), _captured(case["capture"], job):
+            job.start_flows()
             outcome = _run(case, folder, start, data["seconds"])
         with (job.delivery / OUTCOMES).open("a") as outcomes:
             outcomes.write(json.dumps({"name": case["name"], **outcome}) + "\n")

@@ -9,6 +9,7 @@ ended, the folder is checked once before it is read: strange entries are removed
 
 from __future__ import annotations
 
+import math
 import os
 import resource
 import stat
@@ -58,16 +59,7 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
     Meanwhile no other user can enter it. Raises TcplabError if the guest left what no run leaves,
     or if another user left a file; that is removed.
     """
-    if user:
-        os.chown(folder, *user)
-        if folder.stat().st_uid != user[0]:
-            raise TcplabError(
-                f"{folder} is on a file system without owners.",
-                "Use --out with a folder on a disk.",
-            )
-    folder.chmod(0o700)
-    # On a file system without owners every file has the folder's.
-    owners = {os.geteuid(), folder.stat().st_uid}
+    owners = give(folder, user)
     try:
         yield
     except TcplabError as error:
@@ -77,6 +69,25 @@ def adopted(folder: Path, user: tuple[int, int] | None) -> Iterator[None]:
     except BaseException:
         _take_back(folder, owners)
         raise
+    take_back(folder, owners)
+
+
+def give(folder: Path, user: tuple[int, int] | None) -> set[int]:
+    """Give the folder to a guest's user, if there is one; return who may own files in it."""
+    if user:
+        os.chown(folder, *user)
+        if folder.stat().st_uid != user[0]:
+            raise TcplabError(
+                f"{folder} is on a file system without owners.",
+                "Use --out with a folder on a disk.",
+            )
+    folder.chmod(0o700)
+    # On a file system without owners every file has the folder's.
+    return {os.geteuid(), folder.stat().st_uid}
+
+
+def take_back(folder: Path, owners: set[int]) -> None:
+    """Take the folder and its content back. Raises TcplabError for what no run leaves."""
     if strange := _take_back(folder, owners):
         raise _left(strange)
 
@@ -128,7 +139,8 @@ if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
 ADDRESSES_BESIDE, PRIVATE_MEMORY, DESCRIPTORS = 64 << 20, 32 << 20, 8193
-_EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which every guest starts
+EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which flows begin in every guest
+_BEFORE = 1000_000_000_000  # nanoseconds that it starts earlier, to prepare
 
 
 @dataclass(frozen=True)
@@ -155,6 +167,27 @@ class RunningGuest:
             raise
         progress(job.phase, job.elapsed)
         return job.end()
+
+    def carry(self, order: Any, progress: Progress) -> JobEnd:
+        """Order something, and follow it until it is done. Raises TcplabError as `follow`."""
+        assert self.line
+        job = FollowedJob(self.process, self.bounds.out, self.bounds.limits)
+        before = taken_by(self.process.pid).cpu
+        self.order(order)
+
+        def look() -> None:
+            self.bounds.check(job.look())
+            progress(job.phase, job.elapsed)
+
+        try:
+            self.line.receive(math.inf, look)
+        except LineClosed:
+            self.ended()
+        except WallLimit:
+            self.processes.stop_kernel()
+            raise
+        look()
+        return job.end(before)
 
     def order(self, order: Any) -> None:
         """Tell it what to do. Raises TcplabError if it has ended."""
@@ -204,8 +237,8 @@ class GuestSettings:
 
     A guest that `takes_orders` has a line. Its programs see `folders` of this computer, by
     place, read-only.
-    `clock` is its time at the start, in nanoseconds since 1970. With `computing` the processor's
-    time is virtual time too, and the run is not repeatable.
+    `clock` is its time at the start line, in nanoseconds since 1970. With `computing` the
+    processor's time is virtual time too, and the run is not repeatable.
     """
 
     lab: Lab
@@ -218,7 +251,7 @@ class GuestSettings:
     loud: bool = False
     takes_orders: bool = False
     folders: Mapping[str, Path] = field(default_factory=dict)
-    clock: int = _EPOCH
+    clock: int = EPOCH
     computing: bool = False
 
 
@@ -268,6 +301,11 @@ def lacking(lab: Lab) -> dict[str, bool]:
     return {} if lab.open_vswitch else {"open_vswitch": False}
 
 
+def line_of(seed: int, clock: int = EPOCH) -> dict[str, int]:
+    """Return what a job's start line is made of (testbed.guest.start_line)."""
+    return {"seed": seed, "clock": clock}
+
+
 def require_limits(limits: Limits) -> None:
     """Raises TcplabError if this process may not have what the guest's kernel needs."""
     # Limits that `confine` cannot raise (testbed/lab/kernel/confine.c), with ulimit's options.
@@ -288,11 +326,11 @@ def require_limits(limits: Limits) -> None:
 
 
 def _kernel(settings: GuestSettings) -> list[str]:
-    """Return the kernel's words, in which only the seed varies: they feed its random pool."""
+    """Return the kernel's words, without the seed: that is drawn from at the start line."""
     lab, memory = settings.lab, settings.limits.memory_mib
     travels = lab.time_travel and not settings.real_time
     way = "time-travel" if settings.computing else "time-travel=inf-cpu"
-    clock = f"{way} time-travel-start={settings.clock}" if travels else ""
+    clock = f"{way} time-travel-start={settings.clock - _BEFORE}" if travels else ""
     seccomp, volume = (
         "seccomp=on" if lab.seccomp else "",
         "loglevel=7" if settings.loud else "quiet",
@@ -300,7 +338,7 @@ def _kernel(settings: GuestSettings) -> list[str]:
     orders = f"orders={NUMBER}" if settings.takes_orders else ""
     words = (
         f"/lab/linux mem={memory}M root=none rootfstype=hostfs rootflags=/ ro init=/init"
-        f" hostfs=/lab seed={settings.seed} {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab"
+        f" hostfs=/lab seed=1 {clock} norandmaps {seccomp} uml_dir=/tmp/ umid=lab"
         f" con=null con0=null console=stderr0 stderr=1 {volume} {orders}"
     )
     return words.split()

@@ -18,7 +18,7 @@ from testbed.jobs.archive import code_digest, job_archive, travelling_modules
 from testbed.jobs.following import Limits, Progress, Usage, usage_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.virtual.guest import GuestSettings, guest, lacking
+from testbed.virtual.guest import GuestSettings, guest, lacking, line_of
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
@@ -102,7 +102,8 @@ def run_in_guest(
     Raises TcplabError with the guest's own message if it fails, is stopped or dies; what it had
     delivered by then stays in `out`.
     """
-    code, archive = compiled_code(lab), job_archive(module, data, files, **lacking(lab))
+    code = compiled_code(lab)
+    archive = job_archive(module, data, files, **line_of(seed), **lacking(lab))
     options, limits = (real_time, sandbox, loud), limits or Limits()
     with claimed_processor() as processor:
         settings = GuestSettings(lab, seed, out, limits, processor, *options)

@@ -1,0 +1,59 @@
+"""The start line: from it on, packets depend on spec, seed and kernel, not on what was before.
+
+How long a guest prepares, and how many random numbers that takes, depends on all code that it runs.
+At the line virtual time is one fixed instant, and the kernel draws its randomness anew
+(testbed/lab/kernel/versions, start-line.patch). Kernels in real time have no such device; there
+nothing happens.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+DEVICE = Path("/dev/start_line")
+FAR, NEAR = 65_536_000_000, 16_384_000_000
+"""Nanoseconds since the boot: links are made at a multiple of the first, flows begin at the next
+one of the second. A jiffy is 1 ms, so the kernel's wheel of timers is always in the same place."""
+_NETWORK, _LINKS, _FLOWS = range(3)
+
+
+@dataclass(frozen=True)
+class StartLine:
+    """The lines of a job, each with random numbers of its own.
+
+    `clock` is the time when flows begin, in nanoseconds since 1970: always the same, so ports,
+    sequence numbers and time stamps of two conditions are equal.
+    """
+
+    seed: int
+    clock: int
+
+    def network(self) -> None:
+        """Before hosts are made, whose random numbers no seed changes."""
+        _write(0, _NETWORK, 0)
+
+    def links(self) -> None:
+        """Before links are shaped: what was before has ended, and queues draw their secrets."""
+        _write(self.seed, _LINKS, FAR)
+
+    def flows(self) -> None:
+        """When all is ready for the first packet."""
+        if _write(self.seed, _FLOWS, NEAR):
+            time.clock_settime_ns(time.CLOCK_REALTIME, self.clock)
+
+
+def _write(seed: int, label: int, period: int) -> bool:
+    """Draw anew, at once or at the next multiple of `period`; return whether the kernel can."""
+    try:
+        device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        instant = (int(os.read(device, 32)) // period + 1) * period if period else 0
+        os.write(device, f"{seed} {label} {instant}".encode())
+    finally:
+        os.close(device)
+    return True
