@@ -18,6 +18,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from testbed.lab.ready import Lab
+from testbed.virtual.kept import keeping_guests
 from topologies.foundation.errors import TcplabError
 
 
@@ -129,7 +130,8 @@ def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """Provide an engine of `slots` parallel guests on this machine; all are ended afterwards."""
     engine = _ThreadEngine(lab, slots, listener)
     try:
-        yield engine
+        with keeping_guests():
+            yield engine
     finally:
         engine.stop.set()
 

@@ -18,7 +18,7 @@ from testbed.guest.orders import WAITING
 from testbed.host.capacity import claimed_processor
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import Limits, Progress, Usage, usage_of
-from testbed.virtual.guest import GuestSettings, RunningGuest, guest, lacking
+from testbed.virtual.guest import GuestSettings, RunningGuest, guest, lacking, line_of
 from testbed.virtual.run import compiled_code
 from topologies.foundation.errors import TcplabError
 
@@ -44,15 +44,20 @@ def run_told_later(
         if lab.takes_orders:
             place = (lab, module, known, seed, out, limits, processor)
             with guest_ahead(*place, loud=loud) as running:
-                running.order(order)
+                running.order(ordered(order, seed))
                 ended = running.follow(progress)
         else:
             settings = GuestSettings(lab, seed, out, limits, processor, loud=loud)
-            files = {ORDER: json.dumps(order).encode()}
-            archive = job_archive(module, known, files, ahead=True, **lacking(lab))
+            files = {ORDER: json.dumps(ordered(order, seed)).encode()}
+            archive = job_archive(module, known, files, ahead=True, **line_of(seed), **lacking(lab))
             with guest(settings, compiled_code(lab), archive) as running:
                 ended = running.follow(progress)
     return usage_of(ended, out)
+
+
+def ordered(order: Any, seed: int, last: bool = True) -> dict[str, Any]:
+    """Return the message that orders this of a guest, which after the `last` one ends."""
+    return {"data": order, "seed": seed, "last": last}
 
 
 @contextmanager
@@ -71,7 +76,7 @@ def guest_ahead(
     Raises TcplabError.
     """
     settings = GuestSettings(lab, seed, out, limits, processor, loud=loud, takes_orders=True)
-    archive = job_archive(module, known, None, ahead=True, **lacking(lab))
+    archive = job_archive(module, known, None, ahead=True, **line_of(seed), **lacking(lab))
     with guest(settings, compiled_code(lab), archive) as running:
         if running.first_message("A guest", _PATIENCE) != WAITING:
             raise TcplabError("The guest did not say that it waits.", "Run it again.")

@@ -12,7 +12,7 @@ from experiments.harness.running.seed import PROCEDURE, known_before, limits_for
 from testbed.host.scratch import scratch
 from testbed.jobs.following import Limits
 from testbed.lab.ready import Lab
-from testbed.virtual.ahead import guest_ahead
+from testbed.virtual.ahead import guest_ahead, ordered
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError
 
@@ -77,7 +77,7 @@ class WaitingGuest(threading.Thread):
             self.ready.set()
             self._told.wait()
             self._go_on("", 0.0)
-            guest.order(self._order)
+            guest.order(ordered(self._order, self.seed))
             guest.follow(self._go_on)
 
     def _go_on(self, _phase: str, _elapsed: float) -> None:

@@ -19,6 +19,7 @@ from testbed.native.changes import KernelNeeds
 from testbed.native.realtime import REALTIME
 from testbed.native.run import run_natively
 from testbed.virtual.ahead import run_told_later
+from testbed.virtual.kept import run_in_kept_guest
 from testbed.virtual.run import run_in_guest
 from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
@@ -152,6 +153,9 @@ def carry_seed(
             return run_told_later(
                 on, PROCEDURE, known, order, seed, place, progress, limits, loud=loud
             )
+        if not loud and _is_kept(spec, on):
+            known = to_data(replace(known_before(spec), told_later=False))
+            return run_in_kept_guest(on, PROCEDURE, known, order, seed, place, progress, limits)
         files = attached(modules if on is lab else build_all(spec.modules, on))
         return run_in_guest(on, PROCEDURE, order, seed, place, progress, limits, files, loud=loud)
 
@@ -164,6 +168,15 @@ def carry_seed(
         raise explained(error, out, modules, lab.choice) from None
     note_draws(out, values)
     return usage
+
+
+def _is_kept(spec: ExperimentSpec, lab: Lab) -> bool:
+    """Return whether a guest may carry several seeds.
+
+    Code of others and programs of users, to which absolute time is known, have one of their own.
+    """
+    strange = spec.modules or any(flow.program for flow in spec.flows)
+    return lab.takes_orders and not lab.choice.digest and not strange
 
 
 def known_before(spec: ExperimentSpec) -> ExperimentSpec:

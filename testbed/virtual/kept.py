@@ -1,0 +1,147 @@
+"""Guests that carry one seed after the other: booting and building the network is half a run.
+
+The start line makes the packets of a seed the same in a guest that has carried others
+(testbed.guest.start_line). A guest is kept by the thread that started it, for orders of the same
+network, and killed when the thread wants another or `keeping_guests` ends. Between two orders it
+rests, and what it left in its folder is checked as at the end of a guest.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from testbed.guest.job_entry import LOG
+from testbed.host.capacity import claimed_processor
+from testbed.host.scratch import scratch
+from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, usage_of
+from testbed.virtual.ahead import guest_ahead, ordered
+from testbed.virtual.choice import ordinary_user
+from testbed.virtual.guest import RunningGuest, give, take_back
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
+
+_GROWING = (CONSOLE, LOG)  # files that the guest holds open
+
+
+@dataclass
+class _KeptGuest:
+    """A guest that waits for orders on the network `key`, and how much of its logs is known."""
+
+    key: str
+    running: RunningGuest
+    folder: Path
+    known: dict[str, int] = field(default_factory=dict)
+
+    def carry(self, order: Any, out: Path, progress: Progress) -> Usage:
+        """Carry an order out, with its results in `out`. Raises TcplabError, and is of no use."""
+        try:
+            ended = self.running.carry(order, progress)
+        finally:
+            take_back(self.folder, give(self.folder, ordinary_user()))
+            self._hand_out(out)
+        give(self.folder, ordinary_user())
+        return usage_of(ended, out)
+
+    def _hand_out(self, out: Path) -> None:
+        for file in sorted(self.folder.iterdir()):
+            if file.name not in _GROWING:
+                shutil.move(file, out / file.name)
+                continue
+            content = file.read_bytes()[self.known.get(file.name, 0) :]
+            self.known[file.name] = self.known.get(file.name, 0) + len(content)
+            (out / file.name).write_bytes(content)
+
+
+class _Keeper:
+    """The guests of all threads, one each."""
+
+    def __init__(self) -> None:
+        self._own = threading.local()
+        self._all: list[ExitStack] = []
+
+    def carry(
+        self,
+        lab: Lab,
+        module: str,
+        known: Any,
+        order: Any,
+        seed: int,
+        out: Path,
+        progress: Progress,
+        limits: Limits,
+    ) -> Usage:
+        key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
+        guest = getattr(self._own, "guest", None)
+        if guest is None or guest.key != key:
+            self.forget()
+            guest = self._own.guest = self._started(key, lab, module, known, limits)
+        try:
+            return guest.carry(ordered(order, seed, last=False), out, progress)
+        except BaseException:
+            self.forget()
+            raise
+
+    def _started(self, key: str, lab: Lab, module: str, known: Any, limits: Limits) -> _KeptGuest:
+        with ExitStack() as starting:
+            folder = starting.enter_context(scratch())
+            processor = starting.enter_context(claimed_processor())
+            running = starting.enter_context(
+                guest_ahead(lab, module, known, 0, folder, limits, processor)
+            )
+            self._own.stack = starting.pop_all()
+        self._all.append(self._own.stack)
+        return _KeptGuest(key, running, folder)
+
+    def forget(self) -> None:
+        """End the thread's guest, if it has one."""
+        self._own.guest = None
+        if stack := getattr(self._own, "stack", None):
+            self._own.stack = None
+            self._all.remove(stack)
+            stack.close()
+
+    def end(self) -> None:
+        """End the guests of all threads."""
+        with ExitStack() as all_of_them:
+            for stack in self._all:
+                all_of_them.push(stack)
+
+
+_keepers: list[_Keeper] = []
+
+
+@contextmanager
+def keeping_guests() -> Iterator[None]:
+    """Keep guests during the block; the threads that carry orders have ended by its end."""
+    keeper = _Keeper()
+    _keepers.append(keeper)
+    try:
+        yield
+    finally:
+        _keepers.remove(keeper)
+        keeper.end()
+
+
+def run_in_kept_guest(
+    lab: Lab,
+    module: str,
+    known: Any,
+    order: Any,
+    seed: int,
+    out: Path,
+    progress: Progress,
+    limits: Limits,
+) -> Usage:
+    """Carry out an order in a guest that knows `known`, kept if guests are. Raises TcplabError."""
+    if _keepers:
+        return _keepers[-1].carry(lab, module, known, order, seed, out, progress, limits)
+    with keeping_guests():
+        return _keepers[-1].carry(lab, module, known, order, seed, out, progress, limits)
