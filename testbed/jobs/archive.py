@@ -28,7 +28,6 @@ from typing import IO, Any
 from testbed.guest.job_entry import ATTACHED
 from testbed.host.naming import CODE, PACKAGES, as_in_checkout
 from topologies.disciplines import GROUP as DISCIPLINES
-from topologies.disciplines import LATER_NAMES
 from topologies.foundation.plugins import registered
 
 _ONE_PARSER = Lock()
@@ -158,21 +157,9 @@ _CODE = (
     "testbed/__init__.py",
     "testbed/guest/*.py",
     "experiments/__init__.py",
-    "experiments/spec.py",
-    "experiments/procedure.py",
-    "experiments/transfers.py",
-    "experiments/proof.py",
+    "experiments/[!_]*.py",
 )
 """What travels into guests, which is more than most jobs import."""
-_LATE = (
-    "experiments/exchanges.py",
-    "experiments/flow_programs.py",
-    "testbed/guest/strangers.py",
-    "topologies/discipline_parameters.py",
-    "topologies/later_disciplines.py",
-    "topologies/loss_model.py",
-)
-"""What travels only with data that needs it: each file more moves the packets of all jobs."""
 _START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
 
 
@@ -186,9 +173,7 @@ def job_archive(
     """
     order: dict[str, Any] = {"module": module, "data": data, **facts}
     own = Path(*module.split(".")).with_suffix(".py")
-    waits = facts.get("ahead") and module.endswith(".procedure")  # for any network
-    late = _late() if waits or _needs_late(data) else {}
-    members = _packages_of(own) | _code() | late | _own_code(module, own)
+    members = _packages_of(own) | _code() | _own_code(module, own)
     for name, plugin in registered(DISCIPLINES).items():
         order.setdefault("disciplines", {})[name] = plugin.entry.value
         other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
@@ -216,26 +201,11 @@ def _packages_of(module: Path) -> dict[str, bytes]:
 @cache
 def code_digest() -> str:
     """Return the fingerprint of the code that travels: another may send packets at other times."""
-    return fingerprint_of(_code() | _late())
+    return fingerprint_of(_code())
 
 
 def _travelling_files() -> tuple[Path, ...]:
-    files = {file for pattern in _CODE for file in CODE.glob(pattern)}
-    return tuple(sorted(files - {CODE / name for name in _LATE}))
-
-
-@cache
-def _late() -> dict[str, bytes]:
-    return _contents(CODE / name for name in _LATE)
-
-
-def _needs_late(data: Any) -> bool:
-    """Return whether a spec's data has a discipline, parameters, bursts, traffic or programs."""
-    if isinstance(data, dict):
-        named = any(map(data.get, ("settings", "exchanges", "gemodel", "program")))
-        later = data.get("discipline") in LATER_NAMES
-        return named or later or any(map(_needs_late, data.values()))
-    return isinstance(data, list | tuple) and any(map(_needs_late, data))
+    return tuple(sorted(file for pattern in _CODE for file in CODE.glob(pattern)))
 
 
 def travelling_modules() -> list[str]:

@@ -22,11 +22,7 @@ OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
     "topologies",
     "testbed/guest",
-    "experiments/__init__.py",
-    "experiments/spec.py",
-    "experiments/procedure.py",
-    "experiments/transfers.py",
-    "experiments/proof.py",
+    *sorted(f"experiments/{file.name}" for file in (ROOT / "experiments").glob("[!_]*.py")),
 ]
 
 MEASURING = (

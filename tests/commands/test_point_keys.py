@@ -93,24 +93,10 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
     travelling -= {"topologies/foundation/plugins/__init__.py"}  # a guest looks for no packages
-    travelling -= {"experiments/traffic.py"}  # nor does it draw
     assert {"experiments/proof.py", "topologies/foundation/units.py"} <= travelling
-    needing = {"rightward": {"discipline": "dualpi2"}}
-    sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, needing)))
+    sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
     assert travelling <= set(sent.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
-
-
-def test_late_modules_travel_only_where_they_are_needed() -> None:
-    def late(data: Any) -> set[str]:
-        sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, data)))
-        return {name for name in sent.namelist() if "later" in name or "parameters" in name}
-
-    assert late({"links": [{"rightward": {"discipline": "codel", "settings": []}}]}) == set()
-    assert late({"links": [{"rightward": {"settings": [["target", "5ms"]]}}]}) == {
-        "topologies/discipline_parameters.py",
-        "topologies/later_disciplines.py",
-    }
 
 
 def test_code_that_is_edited_while_a_sweep_goes_on_travels_into_no_guest(
