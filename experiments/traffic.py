@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from experiments.spec import Exchange, Flow
-from topologies.discipline_parameters import named
 from topologies.foundation.errors import UsageError
+from topologies.foundation.names import named
 from topologies.foundation.units import Count, Duration, Quantity, Rate, Size
 
 _MOST = 20_000  # exchanges of a flow

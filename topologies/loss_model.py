@@ -1,15 +1,12 @@
-"""Losses in bursts: the Gilbert-Elliott model of netem (gemodel of tc-netem(8)).
-
-A guest imports it only if a network has such losses.
-"""
+"""Losses in bursts: the Gilbert-Elliott model of netem (gemodel of tc-netem(8))."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
 
-from topologies.discipline_parameters import named
 from topologies.foundation.errors import UsageError
+from topologies.foundation.names import named
 from topologies.foundation.units import WHOLE, Share
 
 _DEFAULTS = {"p": "", "r": "", "1-h": "100%", "1-k": "0%"}

@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from topologies.disciplines import discipline
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
-
-if TYPE_CHECKING:
-    from topologies.loss_model import GilbertElliott
+from topologies.loss_model import GilbertElliott, gemodel
 
 NodeKind = Literal["host", "switch", "router"]
 
@@ -65,11 +63,7 @@ class Channel:
     @property
     def bursts(self) -> GilbertElliott | None:
         """The model of `gemodel`, if there is one."""
-        if not self.gemodel:
-            return None
-        from topologies.loss_model import gemodel  # late: an import moves packets
-
-        return gemodel(self.gemodel)
+        return gemodel(self.gemodel) if self.gemodel else None
 
     @property
     def mean_loss(self) -> Share:
@@ -103,9 +97,7 @@ class Channel:
         if self.settings:
             checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
             object.__setattr__(self, "settings", tuple(checked))
-            from topologies.discipline_parameters import require_partners  # late: moves packets
-
-            require_partners(managed, dict(self.settings))
+            managed.require_partners(dict(self.settings))
             managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
         if self.gemodel:
             self._check_gemodel()

@@ -13,7 +13,8 @@ from msgspec import Struct, field
 from analysis.records import socket_samples
 from analysis.records.json_reader import ParsedFile, Problems, Record, parse
 from analysis.records.socket_samples import SocketSample
-from topologies.disciplines import Discipline, of_kind
+from topologies.disciplines import of_kind
+from topologies.disciplines.base import Discipline
 from topologies.foundation import untrusted
 
 _COUNTED_SINCE = {"TcpExtTCPTimeouts": (5, 1)}

@@ -153,6 +153,7 @@ def _all_files() -> list[Path]:
 
 _CODE = (
     "topologies/*.py",
+    "topologies/disciplines/*.py",
     "topologies/foundation/*.py",
     "testbed/__init__.py",
     "testbed/guest/*.py",

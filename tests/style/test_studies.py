@@ -30,8 +30,7 @@ OTHER_MEANINGS = {
     "analysis/analyze/causes.py": "reordering: a cause",
     "analysis/analyze/facts.py": "sack: a kind of retransmission",
     "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
-    "topologies/discipline_parameters.py": "pacing: a parameter of fq",
-    "topologies/disciplines.py": "pacing: an option of fq that tc reads back",
+    "topologies/disciplines/fair.py": "pacing: a parameter of fq, which tc reads back",
 }
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from analysis.records.trial_files import CakeTin, Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
-from topologies.discipline_parameters import Choice
 from topologies.disciplines import discipline, disciplines, of_kind
+from topologies.disciplines.parameters import Choice
 from topologies.foundation.errors import UsageError
 from topologies.foundation.units import Packets, Rate
 from topologies.topology_spec import Channel

@@ -11,8 +11,9 @@ import pytest
 
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.jobs.following import Usage
-from topologies.discipline_parameters import Choice, Setting
-from topologies.disciplines import Discipline, disciplines
+from topologies.disciplines import disciplines
+from topologies.disciplines.base import Discipline
+from topologies.disciplines.parameters import Choice, Setting
 from topologies.foundation.units import Duration, Packets, Rate, Share, Size
 from topologies.topology_spec import Channel, Link, Node, TopologySpec
 

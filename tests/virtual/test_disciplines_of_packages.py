@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]
-HEAD_DROP = """from topologies.disciplines import Discipline
+HEAD_DROP = """from topologies.disciplines.base import Discipline
 
 
 class HeadDrop(Discipline):

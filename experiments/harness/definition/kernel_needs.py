@@ -18,8 +18,8 @@ from experiments.spec import (
 from testbed.guest.namespaces import CONGESTION_CONTROL
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
-from topologies.discipline_parameters import close_to
 from topologies.foundation.errors import UsageError
+from topologies.foundation.names import close_to
 
 MODULES, REAL_TIME = "modules", "real time"
 """Needs of a spec with modules, and of a shell."""

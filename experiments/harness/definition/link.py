@@ -15,10 +15,11 @@ from typing import Any
 
 from experiments.harness.definition.trace import PACKAGED, with_trace
 from experiments.spec import ExperimentSpec
-from topologies.discipline_parameters import close_to
-from topologies.disciplines import Discipline, discipline, disciplines
+from topologies.disciplines import discipline, disciplines
+from topologies.disciplines.base import Discipline
 from topologies.foundation.data import from_data
 from topologies.foundation.errors import UsageError
+from topologies.foundation.names import close_to
 from topologies.topology_spec import Channel, Link
 
 PREFIX = "link."
