@@ -9,13 +9,13 @@ import os
 from pathlib import Path
 
 from experiments.spec import ExperimentSpec, Flow
-from experiments.transfers import READY, RESULT
 from testbed.guest.job_entry import JobContext
 from testbed.guest.network import LiveNetwork
-from testbed.guest.programs import waited_for
+from testbed.guest.programs import READY, waited_for
 from testbed.guest.strangers import Stranger
 from topologies.addresses import address_of
 
+RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _PYTHON = ("/usr/bin/python3", "-B")
 _CLIENTS = 1 << 16
 """Users of clients begin here; the user of a server is its port."""

@@ -18,12 +18,12 @@ from typing import Any
 
 from experiments.proof import ROUTES, evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
-from experiments.transfers import READY, check_alive, hosts_of, receive_kib, transfer
+from experiments.transfers import check_alive, hosts_of, receive_kib, transfer
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
 from testbed.guest.namespaces import HOST_SYSCTLS, network_namespace, permit_algorithms_of
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.programs import all_ended_afterwards, wait_for, waited_for
+from testbed.guest.programs import READY, all_ended_afterwards, wait_for, waited_for
 from testbed.guest.socket_sampling import (
     CONNECTED,
     TIME_WAIT,

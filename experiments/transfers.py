@@ -13,12 +13,14 @@ from pathlib import Path
 from subprocess import Popen
 from typing import Any
 
+from experiments.flow_programs import RESULT, client_command, compare, server_command
 from experiments.proof import CHANGES
 from experiments.spec import ExperimentSpec, Flow
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import (
+    READY,
     Stop,
     all_ended_afterwards,
     in_background,
@@ -31,11 +33,9 @@ from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
 from topologies.addresses import address_of
 from topologies.foundation.errors import TcplabError
 
-READY = 10.0  # seconds a server or capture may take to be ready
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
-RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
 _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
 # KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
 # which patient.c does not wait.
@@ -125,7 +125,7 @@ def _applications(
     """Meanwhile, run the traffic of applications, if there is any."""
     if not any(flow.traffic for flow in spec.flows):
         return nullcontext()
-    from experiments.exchanges import Application, work  # late: an import moves packets
+    from experiments.exchanges import Application, work  # late: few runs need asyncio, of 3 MB
 
     made = [Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
     return in_background("applications", lambda stop: work(made, begin, stop))
@@ -166,8 +166,6 @@ def _start_server(
 ) -> Popen[bytes]:
     output = folder / f"{flow.name}.server.txt"
     if flow.program:
-        from experiments.flow_programs import server_command  # late: an import moves packets
-
         return live.start(flow.receiver, server_command(flow, live, job), output, {})
     batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
     if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
@@ -187,8 +185,6 @@ def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[st
     flows = [flow for flow in spec.flows if flow.program]
     if not flows:
         return []
-    from experiments.flow_programs import compare
-
     return [sentence for flow in flows if (sentence := compare(flow, folder, job))]
 
 
@@ -234,8 +230,6 @@ def _start_client(
     environment = job.patience if flow.protocol == "tcp" else {}
     output = folder / f"{flow.name}.client.txt"
     if flow.program:
-        from experiments.flow_programs import client_command
-
         return live.start(flow.sender, client_command(flow, spec, live, job), output, {})
     return live.start(flow.sender, ["iperf", *arguments], output, environment)
 

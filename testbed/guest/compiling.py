@@ -7,6 +7,7 @@ compiles for guests, and every computer has the same bytes.
 from __future__ import annotations
 
 import marshal
+import site
 import sys
 from importlib import import_module
 from importlib.util import MAGIC_NUMBER
@@ -32,8 +33,6 @@ start["begin"]({modules!r}, {size}, {path!r})
 
 def perform(names: Any, job: JobContext) -> None:
     """Import the modules `names`, and deliver the code of all that are then there."""
-    import site
-
     site.main()  # guests start Python without it; Mininet is in its folder
     for name in names:
         import_module(name)

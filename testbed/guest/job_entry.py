@@ -26,6 +26,7 @@ from testbed.guest.orders import DEVICE, WAITING, OrderLine
 from testbed.guest.programs import Stop, in_background
 from testbed.guest.start_line import StartLine
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
+from topologies.disciplines import OFFERED
 from topologies.foundation.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
@@ -203,10 +204,7 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
         job.line = StartLine(order.get("seed", 0), order.get("clock", 0))
-        if "disciplines" in order:
-            from topologies import disciplines
-
-            disciplines.OFFERED.update(order["disciplines"])
+        OFFERED.update(order.get("disciplines", {}))
         with job.ticking():
             if job.open_vswitch:
                 start_open_vswitch()

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from topologies.foundation.errors import CommandError, TcplabError, is_absent
 
+READY = 10.0  # seconds a server or capture may take to be ready
 _GRACE = 10.0  # seconds between asking a program to end and killing it
 _LOOK = 0.05  # seconds between two looks whether a program has ended, if nothing tells
 
