@@ -253,7 +253,7 @@ def pcap(*packets: bytes) -> bytes:
     ("theirs", "packet", "cut", "what"),
     [
         (pcap(b"aaaa", b"bbbb", b"cccc"), None, False, ""),
-        (pcap(b"aaaa", b"bbXb", b"cccc"), 2, False, "the packet is another"),
+        (pcap(b"aaaa", b"bbXb", b"cccc"), 2, False, "another from byte 3 on (Ethernet"),
         (pcap(b"aaaa", b"bbbb"), 3, True, "it ends there"),
         (pcap(b"aaaa", b"bbbb", b"cccc")[:-2], 3, True, "it ends there"),
         (pcap(b"aaaa", b"bbbb", b"cccc", b"dddd"), 4, False, "goes on"),

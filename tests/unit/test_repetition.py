@@ -90,7 +90,8 @@ def test_the_first_packet_that_differs_is_named_and_the_repetition_kept(
     (run / "raw" / name).write_bytes(pcap(other))
     comparison = repeat(to_repeat(run), LAB, Listener())
     assert [difference.sentence for difference in comparison.captures] == [
-        f"{name} differs from packet 4 on, 3.000 s after its first: the packet is another"
+        f"{name} differs from packet 4 on, 3.000 s after its first: the packet is another from byte"
+        " 1 on (Ethernet destination, Ethernet source, Ethernet type, payload)"
     ]
     assert comparison.kept == run.with_name("run-repeated-1")
     assert (comparison.kept / "raw" / name).read_bytes() == pcap(PACKETS)

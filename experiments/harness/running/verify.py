@@ -14,6 +14,7 @@ from pathlib import Path
 from shutil import move
 from typing import Any
 
+from experiments.harness.running import packet_fields
 from experiments.harness.running.request import RunRequest
 from experiments.harness.running.seed import limits_for
 from experiments.harness.running.session import carried
@@ -279,7 +280,9 @@ def _first(name: str, expected: bytes, given: bytes) -> Difference:
         if own == other:
             continue
         if own and other:
-            what = "the time is another" if own[1] == other[1] else "the packet is another"
+            what = "the time is another"
+            if own[1] != other[1]:
+                what = f"the packet is another {packet_fields.difference(own[1], other[1])}"
             return Difference(name, number, round(own[0] - start, 6), False, what)
         seconds = round((own[0] if own else start) - start, 6)
         cut = expected.startswith(given)
