@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.programs import plugin as plugin
     from experiments.programs.public import testing as testing
     from experiments.programs.start import network as network
+    from experiments.programs.twice import twice as twice
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow

@@ -8,11 +8,11 @@ from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.running.verify import Difference, differences
 from experiments.programs.link import channel
 from experiments.programs.network import Host, Network
 from experiments.programs.start import Aloud, NetworkOptions, options_and_link, started
 from experiments.programs.story import story
+from experiments.programs.twice import AGAIN, differences
 from testbed.host.scratch import scratch
 from topologies.foundation.errors import UsageError
 from topologies.topology_spec import TopologySpec
@@ -73,25 +73,17 @@ class NetworkFixture:
             raise AttributeError(f"There is no {name}: call two_hosts() or build() first.")
         return getattr(self.network, name)
 
-    def again(self) -> dict[str, str]:
-        """End the network, so that the test can run once more; return what was printed."""
+    def again(self) -> None:
+        """End the network, so that the test can run once more."""
         self._running.close()
-        outputs = self._outputs()
-        self._place, self.network = self._scratch / "again", None
-        return outputs
+        self._place, self.network = self._scratch / AGAIN, None
 
-    def differences(self, before: dict[str, str]) -> list[str]:
-        """Return what differs from the first time, in sentences. Ends the network."""
+    def differences(self, first: Network) -> list[str]:
+        """End the network, and return its differences from the first as sentences."""
         self._running.close()
-        first = self._scratch / "run"
-        names = sorted(file.name for file in first.glob("*.pcap"))
-        found = [Difference(**row) for row in differences(str(first), str(self._place), names)]
-        found.sort(key=lambda difference: difference.seconds)
-        now = self._outputs()
-        texts = [_first_line(name, before[name], now.get(name, "")) for name in before]
-        return [f"{difference.sentence}." for difference in found] + [
-            text for text in texts if text
-        ]
+        if self.network is None:
+            return ["A network was started once only."]
+        return differences(first, self.network)
 
     def _outputs(self) -> dict[str, str]:
         programs = self.network.programs.values() if self.network else ()
@@ -118,14 +110,3 @@ class NetworkFixture:
         if not self.network:
             return [("tcplab_seed", self.seed)]
         return [("tcplab_seed", self.seed), ("virtual_seconds", round(self.network.now, 6))]
-
-
-def _first_line(name: str, before: str, now: str) -> str:
-    """Return the first line of a program's output that differs, in a sentence, if any does."""
-    if before == now:
-        return ""
-    pairs = zip(f"{before}\n".splitlines(), f"{now}\n".splitlines(), strict=False)
-    for number, (old, new) in enumerate(pairs, 1):
-        if old != new:
-            return f"{name}: line {number} was {old[:80]!r} and is {new[:80]!r}."
-    return f"{name}: one output is longer."

@@ -94,11 +94,12 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """Run a test with a network twice, if that is asked for."""
     result = yield
     fixture = pyfuncitem.stash.get(_FIXTURES, None)
-    if fixture and fixture.network and pyfuncitem.config.getoption("--tcplab-twice"):
-        before = fixture.again()
+    first = fixture.network if fixture else None
+    if fixture and first and pyfuncitem.config.getoption("--tcplab-twice"):
+        fixture.again()
         wanted = pyfuncitem._fixtureinfo.argnames
         pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in wanted})
-        if texts := fixture.differences(before):
+        if texts := fixture.differences(first):
             pytest.fail("\n".join(["The second time differs.", *texts]), pytrace=False)
     return result
 

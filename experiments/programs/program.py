@@ -51,17 +51,17 @@ class Program:
     argv: tuple[str, ...]
     status: int | None = None
     ended: float | None = None
-    _printed: dict[str, bytearray] = field(
+    printed: dict[str, bytearray] = field(
         default_factory=lambda: {"stdout": bytearray(), "stderr": bytearray()}
     )
 
     @property
     def stdout(self) -> str:
-        return self._printed["stdout"].decode(errors="replace")
+        return self.printed["stdout"].decode(errors="replace")
 
     @property
     def stderr(self) -> str:
-        return self._printed["stderr"].decode(errors="replace")
+        return self.printed["stderr"].decode(errors="replace")
 
     def wait(
         self, timeout: str | float = _WAITS, meanwhile: Callable[[], None] = lambda: None
@@ -99,7 +99,7 @@ class Program:
         """Return the error with what it printed last."""
         now = self.network.now_ns / SECOND
         words = [f"{self.host}: {shlex.join(self.argv)} {what}, at {now:.6f} s."]
-        words += [f"{name}: {getattr(self, name)[-_TAIL:]}" for name in self._printed]
+        words += [f"{name}: {getattr(self, name)[-_TAIL:]}" for name in self.printed]
         return ProgramFailed("\n".join([*words, *self.lack()]))
 
     def lack(self) -> list[str]:
@@ -113,7 +113,7 @@ class Program:
 
     def hear(self, news: dict[str, Any]) -> None:
         """Take what a reply says of it."""
-        for name, printed in self._printed.items():
+        for name, printed in self.printed.items():
             printed += str(news[name]).encode("latin-1")
         if news["ended_at"] is not None:
             self.status, self.ended = int(news["status"]), news["ended_at"] / SECOND

@@ -178,6 +178,13 @@ def test_an_outage_has_a_beginning_and_a_length(text: str) -> None:
         execute.make_context("exec", ["--down", text, "true"])
 
 
+def test_computing_of_this_computer_is_not_run_twice(tmp_path: Path) -> None:
+    options = ["--twice", "--cpu", "host", "--out", str(tmp_path / "out"), "true"]
+    with pytest.raises(UsageError, match="no run repeats another"):
+        execute.main(options, standalone_mode=False)
+    assert not (tmp_path / "out").exists()
+
+
 PLUGIN_TESTS = """
 import pytest
 

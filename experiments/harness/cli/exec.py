@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import shutil
 import sys
 import time
 import webbrowser
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,6 +22,7 @@ from experiments.programs.capture import write_page
 from experiments.programs.network import Network
 from experiments.programs.program import Program, ProgramFailed
 from experiments.programs.start import CLOCK, NetworkOptions, started
+from experiments.programs.twice import AGAIN, compared, require_virtual
 from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
@@ -29,6 +32,7 @@ from topologies.two_hosts import two_hosts
 _OUT = Path(".tcplab/exec")
 _SERVER_STARTS = "30s"
 _TIMED_OUT = 124  # as timeout(1)
+_EQUAL = "the second run is equal: captures, output and exit status."
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,9 @@ class _Words(click.ParamType[list[str]]):
     show_default=True,
     help="With `host` computing takes virtual time, so no run repeats another.",
 )
+@click.option(
+    "--twice", "is_twice", is_flag=True, help="Run it again with the seed, and name what differs."
+)
 @click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
 @click.option(
     "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
@@ -116,6 +123,7 @@ def execute(
     folders: tuple[Path, ...],
     root: Path | None,
     cpu: Literal["free", "host"],
+    is_twice: bool,
     opens: bool,
     out: Path,
     kernel: str | None,
@@ -124,27 +132,46 @@ def execute(
     """Run your client and server over a bad network, in virtual time.
 
     COMMAND runs in host h1, the server in h2. Both see this computer's programs and this folder,
-    read-only. Exits with the status of COMMAND.
+    read-only. Exits with the status of COMMAND, or 1 if --twice finds a difference.
     """
     options = NetworkOptions(
         folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL, cpu=cpu
     )
+    if is_twice:
+        require_virtual(cpu)
     begun = time.monotonic()
     _clear(out)
     require_writable(out)
     channel = ExecLink(**link).channel()  # type: ignore[arg-type]
-    with started(two_hosts(channel), seed, out, options) as network:
+    runs: list[tuple[Network, int]] = []
+
+    def start(place: Path) -> AbstractContextManager[Network]:
+        return started(two_hosts(channel), seed, place, options)
+
+    def run(network: Network) -> None:
         if loopback:
             network.order("loopback", host="h1", values=to_data(channel))
-        status = _carried_out(network, command, server, outages, str(timeout))
-        now, reason = network.now, network.unrepeatable
-    wall = time.monotonic() - begun
-    click.echo(f"tcplab: {now:.6f} s in {wall:.1f} s, seed {seed}, captures in {out}", err=True)
-    if reason:
-        click.echo(f"tcplab: this run is not repeatable: {reason}.", err=True)
+        asked = (command, server, outages, str(timeout))
+        runs.append((network, _carried_out(network, *asked, aloud=not runs)))
+
+    found: list[str] = []
+    if is_twice:
+        found = compared(run, start, out)
+    else:
+        with start(out) as running:
+            run(running)
+    network, status = runs[0]
+    took = f"{network.now:.6f} s in {time.monotonic() - begun:.1f} s"
+    _say(f"{took}, seed {seed}, captures in {out}")
+    if network.unrepeatable:
+        _say(f"this run is not repeatable: {network.unrepeatable}.")
+    if is_twice:
+        _say("the second run differs." if found else _EQUAL)
+    for difference in found:
+        _say(difference)
     if opens:
         _open(out, shlex.join(command))
-    sys.exit(status)
+    sys.exit(status or bool(found))
 
 
 execute.params += link_options(ExecLink)
@@ -156,8 +183,9 @@ def _carried_out(
     server: list[str] | None,
     outages: tuple[tuple[Duration, Duration], ...],
     timeout: str,
+    aloud: bool,
 ) -> int:
-    """Run both programs, print what they printed, and return the status of the command."""
+    """Run both programs, print the command's output if `aloud`, and return its status."""
     serving = network.h2.start(server) if server else None
     if serving and not network.h2.listens(None, _SERVER_STARTS):
         problem = str(serving.failed("does not listen")).rstrip()
@@ -165,15 +193,20 @@ def _carried_out(
     for at, lasts in outages:
         network.link.down(at=str(at), for_=str(lasts))
     program = network.h1.start(command)
-    show = _printer(program)
+    show = _printer(program) if aloud else (lambda: None)
     show()
     try:
         program.wait(timeout, show)
     except ProgramFailed as error:
-        click.echo(f"tcplab: {str(error).splitlines()[0]}", err=True)
-    for sentence in program.lack():
-        click.echo(f"tcplab: {sentence}", err=True)
+        if aloud:
+            _say(str(error).splitlines()[0])
+    for sentence in program.lack() if aloud else ():
+        _say(sentence)
     return _TIMED_OUT if program.status is None else program.status
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"tcplab: {sentence}", err=True)
 
 
 def _printer(program: Program) -> Callable[[], None]:
@@ -195,14 +228,16 @@ def _open(out: Path, title: str) -> None:
     page = write_page(out, title)
     click.echo(page, err=True)
     if not webbrowser.open(page.resolve().as_uri()):
-        click.echo("tcplab: no browser could be started: open that file in one.", err=True)
+        _say("no browser could be started: open that file in one.")
 
 
 def _clear(out: Path) -> None:
     """Remove the captures of the last time. Raises UsageError for a folder of anything else."""
     if not out.exists():
         return
-    known = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json", "graphs.html")
-    if strange := [file for file in out.iterdir() if not any(map(file.match, known))]:
+    names = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json", "graphs.html")
+    known = (*names, f"{out.name}/{AGAIN}")
+    files = itertools.chain(out.iterdir(), (out / AGAIN).glob("*"))
+    if strange := [file for file in files if not any(map(file.match, known))]:
         raise UsageError(f"{strange[0]} is in the way.", "Choose another --out.")
     shutil.rmtree(out)
