@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from experiments.programs import hardware_random
 from testbed.guest.host_root import HostFolders
 from testbed.host.naming import CODE
 from testbed.virtual.choice import ordinary_user
@@ -131,7 +132,8 @@ def _tree(root: Path, others: Sequence[Path]) -> VisibleFolders:
 def environment(foreign: object = None) -> dict[str, str]:
     """Return the environment of programs: fixed, but for the interpreter's folder if not `foreign`.
 
-    The last variable keeps the loader of programs from looking for this processor's features.
+    The last variables keep the loader of programs from looking for this processor's features, and
+    libraries from its random numbers.
     """
     return {
         "PATH": _PATH if foreign else f"{Path(sys.prefix) / 'bin'}:{_PATH}",
@@ -145,6 +147,7 @@ def environment(foreign: object = None) -> dict[str, str]:
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-POPCNT,-AVX512CD",
+        **hardware_random.ENVIRONMENT,
     }
 
 

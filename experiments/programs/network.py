@@ -14,6 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.capture import HostCapture
 from experiments.programs.folders import VisibleFolders
+from experiments.programs.hardware_random import doubt
 from experiments.programs.link import NetworkLink, channel, during
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
 from testbed.jobs.following import CONSOLE, usage_of
@@ -63,8 +64,11 @@ class Host:
         UsageError for a program of this computer that hosts do not see.
         """
         words = tuple(map(str, argv))
+        folder = str(cwd or self.network.project)
+        variables = {**self.network.environment, **(env or {})}
         if self.network.folders and words:
             self.network.folders.require(Path(words[0]))
+            self.network.look_at(words[0], variables.get("PATH", ""), folder)
         program = Program(self.network, len(self.network.programs), self.name, words)
         # Before the order: a short program has ended when the guest rests again.
         self.network.programs[program.number] = program
@@ -72,8 +76,8 @@ class Host:
             "start",
             host=self.name,
             argv=list(words),
-            environment=list({**self.network.environment, **(env or {})}.items()),
-            folder=str(cwd or self.network.project),
+            environment=list(variables.items()),
+            folder=folder,
             user=user[0],
             group=user[1],
             input=input,
@@ -172,6 +176,7 @@ class Network:
     steps: list[Step] = field(default_factory=list)
     over: str = ""
     """Why it takes no more orders; empty if it does."""
+    _doubts: dict[tuple[str, ...], str] = field(default_factory=dict)
     _orders: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     @property
@@ -248,6 +253,16 @@ class Network:
         lines = untrusted.tail(self.out, CONSOLE, 1 << 16).splitlines()
         said = (line.partition(_SPINS) for line in lines)
         return next((words for _time, sign, words in said if sign), "")
+
+    @property
+    def doubts(self) -> list[str]:
+        """Reasons why another run may differ: programs that can read the processor's numbers."""
+        return [reason for reason in dict.fromkeys(self._doubts.values()) if reason]
+
+    def look_at(self, word: str, path: str, folder: str) -> None:
+        """Look once whether a program of this computer is a reason for doubt."""
+        if (key := (word, path, folder)) not in self._doubts:
+            self._doubts[key] = doubt(word, path, self.project / folder)
 
     def end(self) -> None:
         """Kill the programs, and wait for the captures; then no more orders are taken."""

@@ -39,6 +39,8 @@ def _lines(network: Network) -> Iterator[str]:
         yield network.over
     if network.unrepeatable:
         yield f"Not repeatable: {network.unrepeatable}."
+    for reason in network.doubts:
+        yield f"May not repeat: {reason}."
 
 
 def _at(nanoseconds: int, text: str) -> str:

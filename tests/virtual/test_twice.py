@@ -62,6 +62,7 @@ def test_a_program_with_the_processors_random_numbers_differs_and_is_named(
 ) -> None:
     done = execute(project, "--twice", "--", "./mine")
     assert done.returncode == 1
+    assert f"may not repeat: {project}/mine can read the processor's random" in done.stderr
     assert "the second run differs." in done.stderr
     assert "1. h1: ./mine: line 1 of stdout was" in done.stderr
 
@@ -88,3 +89,4 @@ def test_the_plugin_fails_a_test_that_differs(ready_lab, project: Path) -> None:
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert "1 failed" in done.stdout and "The second time differs." in done.stdout
     assert "1. h1: ./mine: line 1 of stdout was" in done.stdout
+    assert "May not repeat: " in done.stdout

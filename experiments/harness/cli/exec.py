@@ -165,6 +165,8 @@ def execute(
     _say(f"{took}, seed {seed}, captures in {out}")
     if network.unrepeatable:
         _say(f"this run is not repeatable: {network.unrepeatable}.")
+    for reason in network.doubts:
+        _say(f"this run may not repeat: {reason}.")
     if is_twice:
         _say("the second run differs." if found else _EQUAL)
     for difference in found:
