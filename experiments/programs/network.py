@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,8 +28,9 @@ from topologies.topology_spec import TopologySpec
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_SPINS = "tcplab: "
-"""What the kernel's sentence about a program that spins begins with."""
+_KERNEL, _SPINS = "tcplab: ", " spins, "
+"""Beginning of the lab kernel's own sentences, and part of the one about a program that spins."""
+_WAITED = re.compile(r"(.+) waited in a loop for time, (\d+) times, which moved it by (\d+) us")
 
 
 @dataclass(frozen=True)
@@ -250,9 +252,24 @@ class Network:
         """Reason why another run differs: a program that spins, cpu="host"; or empty."""
         if self.computing:
             return 'computing took time of this computer (cpu="host")'
+        return next((words for words in self._kernel_said() if _SPINS in words), "")
+
+    @property
+    def waits(self) -> list[str]:
+        """Programs that waited for time in loops, in sentences; known when the network has ended.
+
+        The kernel moved virtual time for them, the same in each run.
+        """
+        found = filter(None, map(_WAITED.fullmatch, self._kernel_said()))
+        return [
+            f"{name} waited for time in a loop {'once' if count == '1' else f'{count} times'},"
+            f" which moved it by {int(moved) / 1e6:g} s"
+            for name, count, moved in (match.groups() for match in found)
+        ]
+
+    def _kernel_said(self) -> list[str]:
         lines = untrusted.tail(self.out, CONSOLE, 1 << 16).splitlines()
-        said = (line.partition(_SPINS) for line in lines)
-        return next((words for _time, sign, words in said if sign), "")
+        return [words for _, sign, words in (line.partition(_KERNEL) for line in lines) if sign]
 
     @property
     def doubts(self) -> list[str]:

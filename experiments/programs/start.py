@@ -21,7 +21,7 @@ from testbed.jobs.archive import job_archive
 from testbed.jobs.following import Limits
 from testbed.lab.kernel.version import DEFAULT
 from testbed.lab.ready import Lab
-from testbed.virtual.guest import GuestSettings, guest, line_of
+from testbed.virtual.guest import GuestSettings, guest
 from testbed.virtual.run import compiled_code
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.data import to_data
@@ -129,12 +129,11 @@ def _running(
     with aloud():
         ready = _lab(options.kernel)
     archive = job_archive(
-        _JOB, to_data(spec), None, ahead=True, open_vswitch=False, **line_of(seed, clock)
+        _JOB, to_data(spec), None, ahead=True, open_vswitch=False, seed=seed, clock=clock
     )
     with claimed_processor() as processor:
         settings = GuestSettings(
             ready,
-            seed,
             out,
             Limits(wall_seconds=_FOREVER, memory_mib=options.memory_mib),
             processor,

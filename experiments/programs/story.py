@@ -39,6 +39,7 @@ def _lines(network: Network) -> Iterator[str]:
         yield network.over
     if network.unrepeatable:
         yield f"Not repeatable: {network.unrepeatable}."
+    yield from (f"{wait}." for wait in network.waits)
     for reason in network.doubts:
         yield f"May not repeat: {reason}."
 

@@ -16,7 +16,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -130,21 +130,24 @@ class JobContext:
         if not self.ahead:
             yield data
         elif not DEVICE.exists():
-            yield json.loads(self.attached(ORDER))["data"]
+            yield self._take(json.loads(self.attached(ORDER)))
         else:
             yield from self._ordered(OrderLine())
 
     def _ordered(self, orders: OrderLine) -> Iterator[Any]:
         message = WAITING
         while order := orders.next(message):
-            self.line = StartLine(order["seed"], self.line.clock)
-            self._measured, self._flows_began = 0.0, None
-            yield order["data"]
+            yield self._take(order)
             if order["last"]:
                 return
             os.close(self._events)  # the program outside takes the file away
             del self._events
             message = self.ended({"ok": True})
+
+    def _take(self, order: dict[str, Any]) -> Any:
+        self.line = replace(self.line, seed=order["seed"])
+        self._measured, self._flows_began = 0.0, None
+        return order["data"]
 
     def ended(self, result: dict[str, Any]) -> dict[str, Any]:
         """Leave how the job, or an order of it, ended; return that."""

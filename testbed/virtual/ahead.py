@@ -18,7 +18,7 @@ from testbed.guest.orders import WAITING
 from testbed.host.capacity import claimed_processor
 from testbed.jobs.archive import job_archive
 from testbed.jobs.following import Limits, Progress, Usage, usage_of
-from testbed.virtual.guest import GuestSettings, RunningGuest, guest, lacking, line_of
+from testbed.virtual.guest import EPOCH, GuestSettings, RunningGuest, guest, lacking
 from testbed.virtual.run import compiled_code
 from topologies.foundation.errors import TcplabError
 
@@ -42,14 +42,14 @@ def run_told_later(
     """Run a guest as those started ahead, but order it at once. Raises TcplabError."""
     with claimed_processor() as processor:
         if lab.takes_orders:
-            place = (lab, module, known, seed, out, limits, processor)
+            place = (lab, module, known, out, limits, processor)
             with guest_ahead(*place, loud=loud) as running:
                 running.order(ordered(order, seed))
                 ended = running.follow(progress)
         else:
-            settings = GuestSettings(lab, seed, out, limits, processor, loud=loud)
+            settings = GuestSettings(lab, out, limits, processor, loud=loud)
             files = {ORDER: json.dumps(ordered(order, seed)).encode()}
-            archive = job_archive(module, known, files, ahead=True, **line_of(seed), **lacking(lab))
+            archive = job_archive(module, known, files, ahead=True, clock=EPOCH, **lacking(lab))
             with guest(settings, compiled_code(lab), archive) as running:
                 ended = running.follow(progress)
     return usage_of(ended, out)
@@ -65,7 +65,6 @@ def guest_ahead(
     lab: Lab,
     module: str,
     known: Any,
-    seed: int,
     out: Path,
     limits: Limits,
     processor: int | None,
@@ -75,8 +74,8 @@ def guest_ahead(
 
     Raises TcplabError.
     """
-    settings = GuestSettings(lab, seed, out, limits, processor, loud=loud, takes_orders=True)
-    archive = job_archive(module, known, None, ahead=True, **line_of(seed), **lacking(lab))
+    settings = GuestSettings(lab, out, limits, processor, loud=loud, takes_orders=True)
+    archive = job_archive(module, known, None, ahead=True, clock=EPOCH, **lacking(lab))
     with guest(settings, compiled_code(lab), archive) as running:
         if running.first_message("A guest", _PATIENCE) != WAITING:
             raise TcplabError("The guest did not say that it waits.", "Run it again.")

@@ -242,7 +242,6 @@ class GuestSettings:
     """
 
     lab: Lab
-    seed: int
     out: Path
     limits: Limits
     processor: int | None
@@ -299,11 +298,6 @@ def guest(settings: GuestSettings, code: Path, archive: bytes) -> Iterator[Runni
 def lacking(lab: Lab) -> dict[str, bool]:
     """Return the features that the guest lacks; empty, so that no packet moves, if it has all."""
     return {} if lab.open_vswitch else {"open_vswitch": False}
-
-
-def line_of(seed: int, clock: int = EPOCH) -> dict[str, int]:
-    """Return what a job's start line is made of (testbed.guest.start_line)."""
-    return {"seed": seed, "clock": clock}
 
 
 def require_limits(limits: Limits) -> None:

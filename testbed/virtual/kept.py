@@ -94,7 +94,7 @@ class _Keeper:
             folder = starting.enter_context(scratch())
             processor = starting.enter_context(claimed_processor())
             running = starting.enter_context(
-                guest_ahead(lab, module, known, 0, folder, limits, processor)
+                guest_ahead(lab, module, known, folder, limits, processor)
             )
             self._own.stack = starting.pop_all()
         self._all.append(self._own.stack)

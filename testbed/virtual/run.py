@@ -18,7 +18,7 @@ from testbed.jobs.archive import code_digest, job_archive, travelling_modules
 from testbed.jobs.following import Limits, Progress, Usage, usage_of
 from testbed.recipes import cache
 from testbed.recipes.building import BuildReport, Workshop
-from testbed.virtual.guest import GuestSettings, guest, lacking, line_of
+from testbed.virtual.guest import EPOCH, GuestSettings, guest, lacking
 from testbed.virtual.sandbox import Sandbox
 from topologies.foundation.errors import TcplabError
 from topologies.foundation.untrusted import digest_of
@@ -73,7 +73,7 @@ def _compile(lab: Lab, folder: Path) -> None:
     out.mkdir()
     with (
         claimed_processor() as processor,
-        guest(GuestSettings(lab, 0, out, Limits(), processor), program, archive) as running,
+        guest(GuestSettings(lab, out, Limits(), processor), program, archive) as running,
     ):
         ended = running.follow(lambda *_: None)
     usage_of(ended, out)
@@ -103,10 +103,10 @@ def run_in_guest(
     delivered by then stays in `out`.
     """
     code = compiled_code(lab)
-    archive = job_archive(module, data, files, **line_of(seed), **lacking(lab))
+    archive = job_archive(module, data, files, seed=seed, clock=EPOCH, **lacking(lab))
     options, limits = (real_time, sandbox, loud), limits or Limits()
     with claimed_processor() as processor:
-        settings = GuestSettings(lab, seed, out, limits, processor, *options)
+        settings = GuestSettings(lab, out, limits, processor, *options)
         with guest(settings, code, archive) as running:
             ended = running.follow(progress)
     return usage_of(ended, out)

@@ -24,9 +24,8 @@ class MadeGuest(threading.Thread):
 
     booted: list[MadeGuest]
 
-    def __init__(self, _lab: Lab, seed: int, _limits: Limits, _processor: int | None) -> None:
+    def __init__(self, _lab: Lab, _limits: Limits, _processor: int | None) -> None:
         super().__init__(daemon=True)
-        self.seed = seed
         self.ready, self.over = threading.Event(), threading.Event()
         self.booted.append(self)
 
@@ -70,10 +69,10 @@ def test_none_boots_between_runs_until_all_are_taken(
         fill(booted, SIZE)
         monkeypatch.setattr(guests, "_QUIET", 3600.0)
         for number in range(SIZE - 1):
-            assert waiting.take(1, LIMITS) is booted[number]  # type: ignore[comparison-overlap]
+            assert waiting.take(LIMITS) is booted[number]  # type: ignore[comparison-overlap]
             waiting.fill_soon()
         assert waiting._next_guest() is None and len(booted) == SIZE
-        waiting.take(1, LIMITS)
+        waiting.take(LIMITS)
         waiting.fill_soon()
         wait_until(lambda: len(booted) == SIZE + 1)
 
@@ -84,19 +83,10 @@ def test_none_boots_while_a_run_goes_on(
     with pool() as waiting:
         fill(booted, SIZE)
         monkeypatch.setattr(guests, "_QUIET", 0.0)
-        waiting.take(1, LIMITS)
+        waiting.take(LIMITS)
         assert waiting._next_guest() is None and len(booted) == SIZE
         waiting.fill_soon()
         wait_until(lambda: len(booted) == SIZE + 1)
-
-
-def test_another_seed_ends_the_guests_of_the_last(booted: list[MadeGuest]) -> None:
-    with pool() as waiting:
-        fill(booted, SIZE)
-        assert waiting.take(2, LIMITS).seed == 2
-        assert all(guest.over.is_set() for guest in booted[:SIZE])
-        waiting.fill_soon()
-        wait_until(lambda: len(booted) > SIZE + 1 and booted[-1].seed == 2)
 
 
 def test_a_guest_that_cannot_start_counts_as_no_run(
@@ -108,8 +98,8 @@ def test_a_guest_that_cannot_start_counts_as_no_run(
         monkeypatch.setattr(guests, "_QUIET", 0.0)
         with monkeypatch.context() as refusing, pytest.raises(RuntimeError):
             refusing.setattr(guests, "WaitingGuest", _refused)
-            waiting.take(2, LIMITS)
-        waiting.take(2, LIMITS)
+            waiting.take(LIMITS)
+        waiting.take(LIMITS)
         waiting.fill_soon()
         wait_until(lambda: len(booted) == SIZE + 2)
         booted[-1].ready.set()

@@ -17,14 +17,14 @@ from experiments.harness.play.settings import PlaySettings
 from experiments.harness.running.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.processes import taken_by
 from testbed.virtual import guest as started
-from testbed.virtual.ahead import guest_ahead
+from testbed.virtual.ahead import guest_ahead, ordered
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import digests
 from topologies.foundation.data import to_data
 
 pytestmark = pytest.mark.virtual
 EPOCH = 1_700_000_000.0
-"""When every guest starts, in seconds since 1970."""
+"""When the flows of every guest begin, in seconds since 1970."""
 SETTINGS = PlaySettings.from_data(
     {"bw": "3mbit", "loss": "1%", "flows": "cubic+bbr@1s", "duration": "3s", "seed": "5"}
 )
@@ -48,9 +48,9 @@ def waited(ready_lab, out: Path, seconds: float) -> dict[str, str]:
     """The captures of a guest that knows nothing of the settings for so many seconds."""
     spec = SETTINGS.spec()
     known, limits = to_data(known_before(PlaySettings().spec())), limits_for(spec, 300.0)
-    with guest_ahead(ready_lab, PROCEDURE, known, 5, out, limits, None) as guest:
+    with guest_ahead(ready_lab, PROCEDURE, known, out, limits, None) as guest:
         time.sleep(seconds)
-        guest.order(to_data(spec.for_guest()))
+        guest.order(ordered(to_data(spec.for_guest()), 5))
         guest.follow(lambda *_: None)
     return captures(out)
 
@@ -74,7 +74,7 @@ def test_and_in_the_sandbox_without_namespaces(
 def test_while_it_waits_it_takes_no_processor_time(ready_lab, tmp_path: Path) -> None:
     spec = SETTINGS.spec()
     known, limits = to_data(known_before(spec)), limits_for(spec, 300.0)
-    with guest_ahead(ready_lab, PROCEDURE, known, 5, tmp_path, limits, None) as guest:
+    with guest_ahead(ready_lab, PROCEDURE, known, tmp_path, limits, None) as guest:
         first = guest.process.pid
         before = taken_by(first).cpu
         time.sleep(2)

@@ -165,6 +165,8 @@ def execute(
     _say(f"{took}, seed {seed}, captures in {out}")
     if network.unrepeatable:
         _say(f"this run is not repeatable: {network.unrepeatable}.")
+    for wait in network.waits:
+        _say(f"{wait}.")
     for reason in network.doubts:
         _say(f"this run may not repeat: {reason}.")
     if is_twice:

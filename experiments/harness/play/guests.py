@@ -32,9 +32,8 @@ class WaitingGuest(threading.Thread):
     (PR_SET_PDEATHSIG of prctl(2)).
     """
 
-    def __init__(self, lab: Lab, seed: int, limits: Limits, processor: int | None) -> None:
-        super().__init__(name=f"guest of seed {seed}", daemon=True)
-        self.seed = seed
+    def __init__(self, lab: Lab, limits: Limits, processor: int | None) -> None:
+        super().__init__(name="guest", daemon=True)
         self.folder = Path()
         self.ready, self.over = threading.Event(), threading.Event()
         self.error: TcplabError | None = None
@@ -58,9 +57,9 @@ class WaitingGuest(threading.Thread):
             self.ready.set()
             self.over.set()
 
-    def tell(self, order: Any) -> None:
+    def tell(self, order: Any, seed: int) -> None:
         """Order a measurement."""
-        self._order = order
+        self._order = ordered(order, seed)
         self._told.set()
 
     def end(self) -> None:
@@ -72,12 +71,12 @@ class WaitingGuest(threading.Thread):
     def _carry_out(self) -> None:
         known = to_data(known_before(PlaySettings().spec()))
         with guest_ahead(
-            self._lab, PROCEDURE, known, self.seed, self.folder, self._limits, self._processor
+            self._lab, PROCEDURE, known, self.folder, self._limits, self._processor
         ) as guest:
             self.ready.set()
             self._told.wait()
             self._go_on("", 0.0)
-            guest.order(ordered(self._order, self.seed))
+            guest.order(self._order)
             guest.follow(self._go_on)
 
     def _go_on(self, _phase: str, _elapsed: float) -> None:
@@ -86,7 +85,7 @@ class WaitingGuest(threading.Thread):
 
 
 class GuestPool:
-    """Guests that wait, booted with the seed that was requested last.
+    """Guests that wait, each for any seed.
 
     One boots at a time, and none while a run goes on or soon after, unless all are taken: a dragged
     slider keeps the processors for its runs. A context manager, which ends all its guests.
@@ -98,7 +97,7 @@ class GuestPool:
         self._guests: list[WaitingGuest] = []
         self._all: list[WaitingGuest] = []
         self._lock = threading.Lock()
-        self._seed, self._started, self._used = 1, 0, float("-inf")
+        self._started, self._used = 0, float("-inf")
         self._playing = 0
         self._closed, self._taken = threading.Event(), threading.Event()
         self._filler = threading.Thread(target=self._keep_full, name="guests", daemon=True)
@@ -118,26 +117,21 @@ class GuestPool:
             guest.join()
         self._filler.join()
 
-    def take(self, seed: int, limits: Limits) -> WaitingGuest:
-        """Return a guest of that seed: the one that waits longest, or a new one, not yet ready.
+    def take(self, limits: Limits) -> WaitingGuest:
+        """Return the guest that waits longest, or a new one, not yet ready.
 
         Each needs its `fill_soon`.
         """
         with self._lock:
-            if seed != self._seed:
-                self._seed = seed
-                for guest in self._guests:
-                    guest.end()
-                self._guests = []
             is_fit = bool(self._guests) and limits.memory_mib == self._limits.memory_mib
-            guest = self._guests.pop(0) if is_fit else self._boot(seed, limits)
+            guest = self._guests.pop(0) if is_fit else self._boot(limits)
             self._playing += 1
             return guest
 
-    def boot(self, seed: int, limits: Limits) -> WaitingGuest:
+    def boot(self, limits: Limits) -> WaitingGuest:
         """Boot a new guest, not yet ready."""
         with self._lock:
-            return self._boot(seed, limits)
+            return self._boot(limits)
 
     def fill_soon(self) -> None:
         """End a run: boot the missing guests after a pause, or at once if none is left."""
@@ -162,16 +156,16 @@ class GuestPool:
             is_time = is_quiet or not self._guests
             if self._closed.is_set() or not self._is_short() or not is_time:
                 return None
-            self._guests.append(self._boot(self._seed, self._limits))
+            self._guests.append(self._boot(self._limits))
             return self._guests[-1]
 
     def _is_short(self) -> bool:
         return len(self._guests) < self._size
 
-    def _boot(self, seed: int, limits: Limits) -> WaitingGuest:
+    def _boot(self, limits: Limits) -> WaitingGuest:
         processor = self._processors[self._started % len(self._processors)]
         self._started += 1
-        guest = WaitingGuest(self._lab, seed, limits, processor)
+        guest = WaitingGuest(self._lab, limits, processor)
         guest.start()
         self._all = [*filter(WaitingGuest.is_alive, self._all), guest]
         return guest

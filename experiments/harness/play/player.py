@@ -85,7 +85,7 @@ class Player:
         """
         watch = _Watch(ended)
         with ExitStack() as stack:
-            guest = self._pool.take(settings.seed, _limits(settings))
+            guest = self._pool.take(_limits(settings))
             stack.callback(self._pool.fill_soon)
             stack.callback(guest.end)
             return _carried_out(settings, guest, hear, watch)
@@ -102,9 +102,11 @@ class Player:
 
         def rates_of(seed: int) -> Frame:
             frames: list[Frame | PlayEvent] = []
-            guest = self._pool.boot(seed, _limits(settings))
+            guest = self._pool.boot(_limits(settings))
             try:
-                _carried_out(settings, guest, frames.append, _Watch(ended))
+                _carried_out(
+                    dataclasses.replace(settings, seed=seed), guest, frames.append, _Watch(ended)
+                )
             finally:
                 guest.end()
             return next(f for f in frames if isinstance(f, Frame) and f.kind == "rates")
@@ -203,7 +205,7 @@ def _carried_out(
 ) -> PlayOutcome:
     watch.until(guest.ready)
     watch.lap("guest")
-    guest.tell(to_data(settings.spec().for_guest()))
+    guest.tell(to_data(settings.spec().for_guest()), settings.seed)
     heard = _Samples(guest, hear)
     for _ in watch.looks(guest):
         heard.again()
