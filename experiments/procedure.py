@@ -41,7 +41,7 @@ _FOR_C_LIBRARIES = "3.2-lab-"
 # Seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s).
 _BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
-_ORPHANED = 3600.0  # seconds that a connection may live on whose program was killed
+_ORPHANED, _LOOK = 3600.0, 10.0  # seconds: of a connection without a program, between two looks
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -100,7 +100,7 @@ def _carry_out(
 def _reach_links(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> None:
     """Cross the start line of links, in virtual time when no connection of before is left."""
     hosts = hosts_of(spec)
-    if job.virtual and not waited_for(lambda: not _have_connections(hosts, live), _ORPHANED, 1.0):
+    if job.virtual and not waited_for(lambda: not _have_connections(hosts, live), _ORPHANED, _LOOK):
         raise TcplabError("A connection of the last condition does not end.", "Shorten it.")
     job.start_links()
 
@@ -150,6 +150,7 @@ def _measure(
         with _capturing(spec, live, folder, captures, warnings, job):
             warnings += transfer(spec, live, folder, job, _sampling(spec, live, folder, job))
     finally:
+        job.end_flows()
         after = _readout(live, hosts)
         _write(folder / "counters.json", _since(before[0], after[0]))
         _write(folder / "qdiscs.json", {"before": before[1], "after": after[1]})

@@ -90,7 +90,6 @@ class JobContext:
         """Cross the line before links are shaped; the switches know all ways by now."""
         if self.virtual and self.open_vswitch:
             stop_open_vswitch()
-        self._measured, self._flows_began = self.elapsed, None
         self.line.links()
 
     def start_flows(self) -> None:
@@ -99,6 +98,10 @@ class JobContext:
         self.line.flows()
         self._flows_began = time.monotonic()
         self._tick()
+
+    def end_flows(self) -> None:
+        """Stop counting: what follows prepares the next line."""
+        self._measured, self._flows_began = self.elapsed, None
 
     @property
     def elapsed(self) -> float:

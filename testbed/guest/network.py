@@ -33,6 +33,7 @@ from testbed.guest.namespaces import (
     set_sysctl,
 )
 from testbed.guest.programs import run
+from testbed.guest.qdisc_reader import QdiscReader
 from testbed.guest.rtnetlink import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
@@ -73,6 +74,7 @@ class LiveNetwork:
     _found: dict[tuple[str, str], str] = field(default_factory=dict)
     _windows: set[str] = field(default_factory=set)
     _own_settings: int = 0
+    _readers: dict[tuple[str, tuple[str, ...]], QdiscReader] = field(default_factory=dict)
 
     def pid(self, node: str) -> int:
         """Return the process whose network namespace the node lives in."""
@@ -197,13 +199,24 @@ class LiveNetwork:
     def _qdisc_rows(self, node: str) -> list[dict[str, Any]]:
         channels = [port.channel for port in self.topology.ports if port.channel]
         detailed = ["-d"] if any(channel.settings for channel in channels) else []
-        text = self.output(node, ["tc", "-s", *detailed, "-j", "qdisc", "show"])
+        text = self._reader(node, ("-s", *detailed)).show()
         managed = {discipline(channel.discipline) for channel in channels}
         others = {each.kind for each in managed if each.attributes}
         if not others:
             return shaping.qdisc_rows(text)
         with network_namespace(self.pid(node)):
             return shaping.qdisc_rows(text, others)
+
+    def _reader(self, node: str, options: tuple[str, ...]) -> QdiscReader:
+        if (node, options) not in self._readers:
+            with network_namespace(self.pid(node)):
+                self._readers[node, options] = QdiscReader(options)
+        return self._readers[node, options]
+
+    def close(self) -> None:
+        """End the programs that were asked for qdiscs."""
+        for reader in self._readers.values():
+            reader.close()
 
     def shape(self) -> None:
         """Give every port its channel, and check what the kernel made of it."""
@@ -337,6 +350,7 @@ def cabled_network(
             switches.send_first_packet(topology, live.pid, source, target)
         yield live
     finally:
+        live.close()
         if not disposable:
             nodes.take_down(live.mininet)
 

@@ -27,12 +27,16 @@ def run(command: list[str], text: str = "") -> str:
     except OSError as error:
         if not is_absent(error):
             raise
-        raise TcplabError(
-            f"{command[0]} is not installed.", f"Install it: sudo apt-get install {command[0]}"
-        ) from None
+        raise not_installed(command[0]) from None
     if done.returncode != 0:
         raise CommandError(" ".join(command), done.returncode, done.stderr + done.stdout)
     return done.stdout
+
+
+def not_installed(program: str) -> TcplabError:
+    return TcplabError(
+        f"{program} is not installed.", f"Install it: sudo apt-get install {program}"
+    )
 
 
 def wait_for(what: str, ready: Callable[[], bool], timeout: float, interval: float = 0.01) -> None:
