@@ -188,7 +188,8 @@ def copy_out(source: str | Path, target: str | Path) -> None:
 def main(arguments: list[str]) -> int:
     """Run the job in an archive's job.json: `job.pyz DELIVERY WORK virtual|native`."""
     gc.disable()  # when it runs depends on all code, and what it frees moves packets
-    # Programs inherit it: a sleep that may end 50 us late ends with the timer of somebody else.
+    # Programs inherit it: a sleep that may end 50 us late ends with the timer of somebody else, and
+    # poll(2) a thousandth late (fs/select.c).
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
     archive, delivery, work = map(Path, arguments[:3])
     clock = arguments[3]

@@ -303,6 +303,7 @@ class LiveNetwork:
                     self.settings.append(set_mtu(port.name, self.topology.mtu))
                 self.settings += set_offloads(port.name, self.topology.segmentation == "on")
         self._own_settings = len(self.settings)
+        self._found.clear()  # to restore is to have the network itself again
 
 
 @contextmanager
