@@ -79,7 +79,7 @@ class Application:
         await asyncio.sleep(max(0.0, instant - time.monotonic()))
 
     def _now(self) -> float:
-        return time.monotonic() - self.start
+        return round(time.monotonic() - self.start, 9)
 
     async def _send_all(self) -> None:
         connections: dict[int, list[tuple[int, Exchange]]] = {}

@@ -107,7 +107,7 @@ def _changing(
             if stop.wait(max(0.0, begin + change.at.seconds - time.monotonic())):
                 return
             before = live.change(change.port, change.channel)
-            elapsed = time.monotonic() - begin
+            elapsed = round(time.monotonic() - begin, 9)
             rows.append({"port": change.port, "elapsed": elapsed, "before": before})
 
     with in_background("changes", work):

@@ -107,7 +107,8 @@ class JobContext:
     def elapsed(self) -> float:
         """Seconds in which flows went on, without those that pass until a start line."""
         began = self._flows_began
-        return self._measured + (time.monotonic() - began if began is not None else 0.0)
+        since = time.monotonic() - began if began is not None else 0.0
+        return round(self._measured + since, 9)
 
     def enter(self, phase: str) -> None:
         """Report the current phase; it is shown next to the progress bar."""
