@@ -1,9 +1,9 @@
 """The start line: from it on, packets depend on spec, seed and kernel, not on what was before.
 
 How long a guest prepares, and how many random numbers that takes, depends on all code that it runs.
-At the line virtual time is one fixed instant, and the kernel draws its randomness anew
-(testbed/lab/kernel/versions, start-line.patch). Kernels in real time have no such device; there
-nothing happens.
+At the line virtual time is one fixed instant, and the kernel's random numbers begin again from the
+seed (testbed/lab/kernel/patches/start-line.patch). In real time there is no such device, and a line
+does no more than its name says.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class StartLine:
     clock: int
 
     def network(self) -> None:
-        """Before hosts are made, whose random numbers no seed changes."""
+        """Cross the line before hosts are made, whose random numbers no seed changes."""
         _write(0, _NETWORK, 0)
 
     def links(self) -> None:
-        """Before links are shaped: what was before has ended, and queues draw their secrets."""
+        """Cross the line before links are shaped, at which queues draw their secrets."""
         _write(self.seed, _LINKS, FAR)
 
     def flows(self) -> None:
-        """When all is ready for the first packet."""
+        """Cross the line when all is ready for the first packet."""
         if _write(self.seed, _FLOWS, NEAR):
             time.clock_settime_ns(time.CLOCK_REALTIME, self.clock)
 
 
 def _write(seed: int, label: int, period: int) -> bool:
-    """Draw anew, at once or at the next multiple of `period`; return whether the kernel can."""
+    """Begin again, at once or at the next multiple of `period`; return whether there is a line."""
     try:
         device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
