@@ -146,6 +146,7 @@ class JobContext:
                 return
             os.close(self._events)  # the program outside takes the file away
             del self._events
+            gc.collect()
             message = self.ended({"ok": True})
 
     def _take(self, order: dict[str, Any]) -> Any:
@@ -188,7 +189,7 @@ def copy_out(source: str | Path, target: str | Path) -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the job in an archive's job.json: `job.pyz DELIVERY WORK virtual|native`."""
-    gc.disable()  # when it runs depends on all code, and what it frees moves packets
+    gc.disable()  # it would run between packets
     # Programs inherit it: a sleep that may end 50 us late ends with the timer of somebody else, and
     # poll(2) a thousandth late (fs/select.c).
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)

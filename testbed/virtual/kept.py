@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from testbed.lab.ready import Lab
 
 _GROWING = (CONSOLE, LOG)  # files that the guest holds open
+_MOST_ORDERS = 50  # then its memory is filled with what it kept
+_SHARE = 0.2  # of the processor time after which its kernel would be ended, as for one run
 
 
 @dataclass
@@ -39,6 +41,13 @@ class _KeptGuest:
     running: RunningGuest
     folder: Path
     known: dict[str, int] = field(default_factory=dict)
+    orders: int = 0
+    cpu_seconds: float = 0.0
+
+    def is_spent(self) -> bool:
+        """Return whether it has carried so much that another one has to follow."""
+        most = _SHARE * self.running.bounds.limits.wall_seconds
+        return self.orders >= _MOST_ORDERS or self.cpu_seconds > most
 
     def carry(self, order: Any, out: Path, progress: Progress) -> Usage:
         """Carry an order out, with its results in `out`. Raises TcplabError, and is of no use."""
@@ -48,6 +57,8 @@ class _KeptGuest:
             take_back(self.folder, give(self.folder, ordinary_user()))
             self._hand_out(out)
         give(self.folder, ordinary_user())
+        self.orders += 1
+        self.cpu_seconds += ended.taken.cpu
         return usage_of(ended, out)
 
     def _hand_out(self, out: Path) -> None:
@@ -80,7 +91,7 @@ class _Keeper:
     ) -> Usage:
         key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
         guest = getattr(self._own, "guest", None)
-        if guest is None or guest.key != key:
+        if guest is None or guest.key != key or guest.is_spent():
             self.forget()
             guest = self._own.guest = self._started(key, lab, module, known, limits)
         try:

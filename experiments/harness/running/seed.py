@@ -82,8 +82,7 @@ def _largest(spec: ExperimentSpec, sysctl: str) -> int:
 def memory_for(spec: ExperimentSpec) -> int:
     """Return the MiB that a guest is given.
 
-    In steps, since the kernel mixes the size into its randomness: what is captured changes no
-    packet below a step.
+    In steps, so that a guest serves many settings.
     """
     return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
 
