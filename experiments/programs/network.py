@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,19 +17,16 @@ from experiments.programs.folders import VisibleFolders
 from experiments.programs.hardware_random import doubt
 from experiments.programs.link import NetworkLink, channel, during
 from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
-from testbed.jobs.following import CONSOLE, usage_of
+from testbed.jobs import loops
+from testbed.jobs.following import usage_of
 from testbed.virtual.guest import RunningGuest
 from testbed.virtual.line import LineSilent
-from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
 from topologies.foundation.errors import TcplabError, UsageError
 from topologies.topology_spec import TopologySpec
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_KERNEL, _SPINS = "tcplab: ", " spins, "
-"""Beginning of the lab kernel's own sentences, and part of the one about a program that spins."""
-_WAITED = re.compile(r"(.+) waited in a loop for time, (\d+) times, which moved it by (\d+) us")
 
 
 @dataclass(frozen=True)
@@ -252,24 +248,12 @@ class Network:
         """Reason why another run differs: a program that spins, cpu="host"; or empty."""
         if self.computing:
             return 'computing took time of this computer (cpu="host")'
-        return next((words for words in self._kernel_said() if _SPINS in words), "")
+        return loops.spin(self.out)
 
     @property
     def waits(self) -> list[str]:
-        """Programs that waited for time in loops, in sentences; known when the network has ended.
-
-        The kernel moved virtual time for them, the same in each run.
-        """
-        found = filter(None, map(_WAITED.fullmatch, self._kernel_said()))
-        return [
-            f"{name} waited for time in a loop {'once' if count == '1' else f'{count} times'},"
-            f" which moved it by {int(moved) / 1e6:g} s"
-            for name, count, moved in (match.groups() for match in found)
-        ]
-
-    def _kernel_said(self) -> list[str]:
-        lines = untrusted.tail(self.out, CONSOLE, 1 << 16).splitlines()
-        return [words for _, sign, words in (line.partition(_KERNEL) for line in lines) if sign]
+        """Programs that waited for time in loops, in sentences; known after the end."""
+        return loops.waits(self.out)
 
     @property
     def doubts(self) -> list[str]:

@@ -10,6 +10,7 @@ from experiments.harness.definition.kernel_needs import without_what_always_hold
 from experiments.harness.running.draws import drawn, note_draws
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
+from testbed.jobs import loops
 from testbed.jobs.following import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
 from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
@@ -107,10 +108,14 @@ class SeedVerdict:
 def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
     """Read evidence.json of each condition in `raw`: failed proofs, transfers that were cut off.
 
-    And realtime.json of a native run: how late its timers were.
+    And realtime.json of a native run: how late its timers were; and what a guest's kernel says of
+    programs that waited without a sleep.
     """
     failures: list[str] = []
     warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
+    warnings += [
+        f"Seed {seed}: {words}." for words in (*loops.waits(raw), loops.spin(raw)) if words
+    ]
     for condition in spec.conditions:
         place = f"Seed {seed}, {condition.label}:"
         try:
