@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from experiments.spec import ExperimentSpec
+from testbed.jobs.following import Limits
 from tests.virtual.conftest import digests
 from topologies.foundation.data import to_data
 
@@ -55,6 +56,11 @@ def test_root_and_an_ordinary_user_see_the_same_packets(
     in_guest, short_sack: ExperimentSpec, elsewhere
 ) -> None:
     assert elsewhere({}, 65534, "/").digests == digests(in_guest(short_sack)[0])
+
+
+def test_memory_changes_nothing(in_guest, short_sack: ExperimentSpec) -> None:
+    more = Limits(300.0, memory_mib=2560)
+    assert digests(in_guest(short_sack, limits=more)[0]) == digests(in_guest(short_sack)[0])
 
 
 def test_processor_features_change_nothing(in_guest, short_sack: ExperimentSpec) -> None:
