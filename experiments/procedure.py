@@ -7,7 +7,6 @@ Mininet only. What it writes is described in docs/run-directory.md.
 from __future__ import annotations
 
 import json
-import platform
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -35,9 +34,8 @@ from topologies.foundation.data import from_data
 from topologies.foundation.errors import TcplabError
 from topologies.topology_spec import Port
 
-# What Linux 2.6.32 of the lab puts before its release, for C libraries (versions/2.6.32). Reading
-# /proc/sys/kernel/osrelease instead would move the packets of every kernel.
-_FOR_C_LIBRARIES = "3.2-lab-"
+# uname(2) of Linux 2.6.32 of the lab has another, for C libraries (versions/2.6.32).
+_RELEASE = Path("/proc/sys/kernel/osrelease")
 # Seconds after which the kernel has handed tcpdump every packet (libpcap's buffer timeout is 1 s).
 _BLOCK = 1.2
 _CAPTURE_BUFFER = 8192  # KiB
@@ -115,7 +113,7 @@ def _have_connections(hosts: list[str], live: LiveNetwork) -> bool:
 
 def _environment(spec: ExperimentSpec, live: LiveNetwork, job: JobContext) -> dict[str, Any]:
     return {
-        "kernel": f"{platform.system()} {platform.release().removeprefix(_FOR_C_LIBRARIES)}",
+        "kernel": f"Linux {_RELEASE.read_text().strip()}",
         "clock": "virtual" if job.virtual else "real",
         "receiver_preload": job.preload is not None,
         "receiver_kib": receive_kib(len(spec.flows)) if job.preload else None,

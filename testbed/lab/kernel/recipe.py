@@ -12,8 +12,7 @@ machine.
 
 packetdrill needs the kernel's scripts, since TCP's packets differ between versions. Before 6.12
 there are none, and the file is an empty archive. It also needs the tunnel's driver, a module that
-only guests with packetdrill load: built in, it would move memory and random numbers, and with them
-the packets of every experiment (measured).
+only guests with packetdrill load.
 """
 
 from __future__ import annotations
