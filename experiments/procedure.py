@@ -17,7 +17,13 @@ from typing import Any
 
 from experiments.proof import ROUTES, evidence
 from experiments.spec import SNAPLEN, Condition, ExperimentSpec
-from experiments.transfers import check_alive, hosts_of, receive_kib, transfer
+from experiments.transfers import (
+    check_alive,
+    hosts_of,
+    load_modules_for,
+    receive_kib,
+    transfer,
+)
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import loaded
 from testbed.guest.namespaces import HOST_SYSCTLS, network_namespace, permit_algorithms_of
@@ -74,6 +80,7 @@ def _carry_out(
 ) -> None:
     """All conditions, one after the other."""
     live.topology = spec.topology
+    load_modules_for(spec)
     _reach_links(spec, live, job)
     live.shape()
     live.reorder()
@@ -281,7 +288,7 @@ def _sampling(
     senders = sorted({flow.sender for flow in spec.flows})
     hosts = senders if spec.told_later else hosts_of(spec)
     files = {live.pid(host): folder / f"{host}.sockets.jsonl" for host in hosts}
-    return sampled(files, _sampling_interval(spec), job.ahead)
+    return sampled(files, _sampling_interval(spec), spec.told_later)
 
 
 def _sampling_interval(spec: ExperimentSpec) -> float:

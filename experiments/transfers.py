@@ -5,6 +5,7 @@ Runs with experiments.procedure, in the guest or natively.
 
 from __future__ import annotations
 
+import importlib
 import json
 import time
 from collections.abc import Iterator
@@ -36,6 +37,7 @@ from topologies.foundation.errors import TcplabError
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
+_EXCHANGES = "experiments.exchanges"
 _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
 # KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
 # which patient.c does not wait.
@@ -65,7 +67,7 @@ def transfer(
         job.start_flows()
         watched.enter_context(sampling)
         flows, begin = sorted(bulk, key=lambda flow: flow.start), time.monotonic()
-        if job.ahead:
+        if spec.told_later:
             print(f"{BEGUN}{time.time()}")
         with _changing(spec, live, folder, begin), _applications(spec, live, folder, begin):
             for flow in flows:
@@ -84,6 +86,12 @@ def transfer(
             )
         cut += _wrong_bytes(spec, folder, job)
     return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
+
+
+def load_modules_for(spec: ExperimentSpec) -> None:
+    """Import before the start line what few runs need: asyncio takes 3 MB."""
+    if _has_applications(spec):
+        importlib.import_module(_EXCHANGES)
 
 
 def _sleep_until(instant: float) -> None:
@@ -123,12 +131,15 @@ def _applications(
     spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
 ) -> AbstractContextManager[None]:
     """Meanwhile, run the traffic of applications, if there is any."""
-    if not any(flow.traffic for flow in spec.flows):
+    if not _has_applications(spec):
         return nullcontext()
-    from experiments.exchanges import Application, work  # late: few runs need asyncio, of 3 MB
+    exchanges = importlib.import_module(_EXCHANGES)
+    made = [exchanges.Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
+    return in_background("applications", lambda stop: exchanges.work(made, begin, stop))
 
-    made = [Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
-    return in_background("applications", lambda stop: work(made, begin, stop))
+
+def _has_applications(spec: ExperimentSpec) -> bool:
+    return any(flow.traffic for flow in spec.flows)
 
 
 def without_result(flow: Flow, folder: Path) -> str:

@@ -18,7 +18,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from testbed.lab.ready import Lab
-from testbed.virtual.kept import keeping_guests
+from testbed.virtual.kept import GuestKeeper, keeping_guests
 from topologies.foundation.errors import TcplabError
 
 
@@ -87,6 +87,7 @@ class _ThreadEngine:
     lab: Lab
     slots: int
     listener: Listener
+    keeper: GuestKeeper
     stop: Event = field(default_factory=Event)
     # Not concurrent.futures.wait: a Ctrl-C in it may leave the lock of a future taken, for which
     # its thread then waits for ever.
@@ -95,7 +96,7 @@ class _ThreadEngine:
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Yield the results as they come (testbed.engine.tasks.Engine)."""
         waiting, pending = iter(tasks), dict[Future[Any], Task]()
-        pool = ThreadPoolExecutor(self.slots, thread_name_prefix="guest")
+        pool = ThreadPoolExecutor(self.slots, "guest", self.keeper.join)
         try:
             self._submit(pool, waiting, pending)
             while pending:
@@ -128,12 +129,12 @@ class _ThreadEngine:
 @contextmanager
 def local_engine(lab: Lab, slots: int, listener: Listener) -> Iterator[Engine]:
     """Provide an engine of `slots` parallel guests on this machine; all are ended afterwards."""
-    engine = _ThreadEngine(lab, slots, listener)
-    try:
-        with keeping_guests():
+    with keeping_guests() as keeper:
+        engine = _ThreadEngine(lab, slots, listener, keeper)
+        try:
             yield engine
-    finally:
-        engine.stop.set()
+        finally:
+            engine.stop.set()
 
 
 def require_cluster_extra() -> None:

@@ -71,12 +71,16 @@ class _KeptGuest:
             (out / file.name).write_bytes(content)
 
 
-class _Keeper:
-    """The guests of all threads, one each."""
+class GuestKeeper:
+    """The guests of threads that have joined, one each."""
 
     def __init__(self) -> None:
         self._own = threading.local()
         self._all: list[ExitStack] = []
+
+    def join(self) -> None:
+        """Keep the guests of the calling thread too, until `keeping_guests` ends."""
+        _joined.keeper = self
 
     def carry(
         self,
@@ -126,18 +130,18 @@ class _Keeper:
                 all_of_them.push(stack)
 
 
-_keepers: list[_Keeper] = []
+_joined = threading.local()
 
 
 @contextmanager
-def keeping_guests() -> Iterator[None]:
-    """Keep guests during the block; the threads that carry orders have ended by its end."""
-    keeper = _Keeper()
-    _keepers.append(keeper)
+def keeping_guests() -> Iterator[GuestKeeper]:
+    """Keep guests of this thread, and of those that join, which carry no order by the end."""
+    keeper, before = GuestKeeper(), getattr(_joined, "keeper", None)
+    keeper.join()
     try:
-        yield
+        yield keeper
     finally:
-        _keepers.remove(keeper)
+        _joined.keeper = before
         keeper.end()
 
 
@@ -152,7 +156,7 @@ def run_in_kept_guest(
     limits: Limits,
 ) -> Usage:
     """Carry out an order in a guest that knows `known`, kept if guests are. Raises TcplabError."""
-    if _keepers:
-        return _keepers[-1].carry(lab, module, known, order, seed, out, progress, limits)
-    with keeping_guests():
-        return _keepers[-1].carry(lab, module, known, order, seed, out, progress, limits)
+    with ExitStack() as alone:
+        keeper = getattr(_joined, "keeper", None) or alone.enter_context(keeping_guests())
+        usage: Usage = keeper.carry(lab, module, known, order, seed, out, progress, limits)
+        return usage
