@@ -53,7 +53,7 @@ def run_of(folder: Path) -> Path:
 
 
 def test_the_clock_of_guests_begins_as_the_testbed_says() -> None:
-    assert GUESTS_BEGIN * 10**9 == guest._EPOCH
+    assert GUESTS_BEGIN * 10**9 == guest.EPOCH
 
 
 def test_a_run_in_real_time_contradicts_nothing(tmp_path: Path) -> None:

@@ -133,7 +133,8 @@ COMMANDS = (
     "run l4s_coexistence --repeat 1 --seed 2",
     "run incast --repeat 1 --senders 50",
     "run home_uplink --repeat 1",
-    "exec --delay 10ms --loss 2% --server 'python3 -m http.server 80' -- curl -s http://h2/",
+    "exec --delay 10ms --loss 2% --server 'python3 -m http.server 80' -- "
+    "python3 -c 'import urllib.request; print(urllib.request.urlopen(\"http://h2/\").status)'",
 )
 SACK = "run sack --repeat 1"
 
