@@ -14,7 +14,7 @@ from testbed.virtual.kept import keeping_guests
 from tests.virtual.conftest import digests
 
 pytestmark = pytest.mark.virtual
-STUDIES = ("sack", "l4s_coexistence", "incast", "reordering", "home_uplink")
+STUDIES = ("sack", "l4s_coexistence", "incast", "reordering", "bbr_share")
 
 
 @pytest.mark.parametrize("study", STUDIES)
