@@ -45,6 +45,6 @@ def experiment(parameters: SackParameters) -> ExperimentSpec:
             subject=Subject("sack_on"),
             direction="larger",
             against=Subject("sack_off"),
-            repetitions=7,  # of sets of seven seeds 97 in 100 show it
+            repetitions=7,  # one seed may disagree, if it differs least
         ),
     )
