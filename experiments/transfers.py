@@ -5,13 +5,13 @@ Runs with experiments.procedure, in the guest or natively.
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from subprocess import Popen
+from types import ModuleType
 from typing import Any
 
 from experiments.flow_programs import RESULT, client_command, compare, server_command
@@ -37,7 +37,6 @@ from topologies.foundation.errors import TcplabError
 # Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
 # next to nothing.
 _PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
-_EXCHANGES = "experiments.exchanges"
 _GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
 # KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
 # which patient.c does not wait.
@@ -91,7 +90,7 @@ def transfer(
 def load_modules_for(spec: ExperimentSpec) -> None:
     """Import before the start line what few runs need: asyncio takes 3 MB."""
     if _has_applications(spec):
-        importlib.import_module(_EXCHANGES)
+        _exchanges()
 
 
 def _sleep_until(instant: float) -> None:
@@ -133,9 +132,15 @@ def _applications(
     """Meanwhile, run the traffic of applications, if there is any."""
     if not _has_applications(spec):
         return nullcontext()
-    exchanges = importlib.import_module(_EXCHANGES)
+    exchanges = _exchanges()
     made = [exchanges.Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
     return in_background("applications", lambda stop: exchanges.work(made, begin, stop))
+
+
+def _exchanges() -> ModuleType:
+    from experiments import exchanges  # late: few runs need asyncio, of 3 MB
+
+    return exchanges
 
 
 def _has_applications(spec: ExperimentSpec) -> bool:

@@ -28,7 +28,7 @@ def waits(out: Path) -> list[str]:
 
 
 def spin(out: Path) -> str:
-    """Return the sentence on a program whose processor time moved virtual time, or nothing."""
+    """Return the sentence on a program whose processor time moved virtual time; else empty."""
     return next((words for words in _said(out) if _SPINS in words), "")
 
 
