@@ -22,9 +22,10 @@ from pathlib import Path
 from typing import Any
 from zipimport import zipimporter
 
-from testbed.guest.orders import DEVICE, WAITING, OrderLine
+from testbed.guest import orders
+from testbed.guest.orders import WAITING, OrderLine
 from testbed.guest.programs import Stop, in_background
-from testbed.guest.start_line import StartLine
+from testbed.guest.start_line import DEVICE, StartLine
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.disciplines import OFFERED
 from topologies.foundation.errors import TcplabError
@@ -61,7 +62,7 @@ class JobContext:
     open_vswitch: bool = True
     ahead: bool = False
     archive: Path = Path()
-    line: StartLine = field(default_factory=lambda: StartLine(0, 0))
+    line: StartLine = field(default_factory=StartLine)
     phase: str = "starting"
     _measured: float = 0.0
     _flows_began: float | None = None
@@ -133,7 +134,7 @@ class JobContext:
         """
         if not self.ahead:
             yield data
-        elif not DEVICE.exists():
+        elif not orders.DEVICE.exists():
             yield self._take(json.loads(self.attached(ORDER)))
         else:
             yield from self._ordered(OrderLine())
@@ -212,7 +213,8 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         order = json.loads(_from(job.archive, "job.json"))
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
-        job.line = StartLine(order.get("seed", 0), order.get("clock", 0))
+        if job.virtual:
+            job.line = StartLine(order.get("seed", 0), order.get("clock", 0), DEVICE)
         OFFERED.update(order.get("disciplines", {}))
         with job.ticking():
             if job.open_vswitch:

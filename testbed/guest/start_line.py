@@ -25,35 +25,34 @@ class StartLine:
     """The lines of a job, each with random numbers of its own.
 
     `clock` is the time when flows begin, in nanoseconds since 1970: always the same, so ports,
-    sequence numbers and time stamps of two conditions are equal.
+    sequence numbers and time stamps of two conditions are equal. A native job has no `device`.
     """
 
-    seed: int
-    clock: int
+    seed: int = 0
+    clock: int = 0
+    device: Path | None = None
 
     def network(self) -> None:
         """Cross the line before hosts are made, whose random numbers no seed changes."""
-        _write(0, _NETWORK, 0)
+        self._cross(0, _NETWORK, 0)
 
     def links(self) -> None:
         """Cross the line before links are shaped, at which queues draw their secrets."""
-        _write(self.seed, _LINKS, FAR)
+        self._cross(self.seed, _LINKS, FAR)
 
     def flows(self) -> None:
         """Cross the line when all is ready for the first packet."""
-        if _write(self.seed, _FLOWS, NEAR):
+        if self._cross(self.seed, _FLOWS, NEAR):
             time.clock_settime_ns(time.CLOCK_REALTIME, self.clock)
 
-
-def _write(seed: int, label: int, period: int) -> bool:
-    """Begin again, at once or at the next multiple of `period`; return whether there is a line."""
-    try:
-        device = os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        instant = (int(os.read(device, 32)) // period + 1) * period if period else 0
-        os.write(device, f"{seed} {label} {instant}".encode())
-    finally:
-        os.close(device)
-    return True
+    def _cross(self, seed: int, label: int, period: int) -> bool:
+        """Begin again, at once or at the next multiple of `period`; return whether it did."""
+        if self.device is None or not self.device.exists():
+            return False
+        device = os.open(self.device, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            instant = (int(os.read(device, 32)) // period + 1) * period if period else 0
+            os.write(device, f"{seed} {label} {instant}".encode())
+        finally:
+            os.close(device)
+        return True
