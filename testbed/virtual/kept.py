@@ -93,6 +93,7 @@ class GuestKeeper:
         progress: Progress,
         limits: Limits,
     ) -> Usage:
+        """Carry out an order in a guest that knows `known`, used or new. Raises TcplabError."""
         key = json.dumps([lab.digests, module, known, repr(limits)], sort_keys=True)
         guest = getattr(self._own, "guest", None)
         if guest is None or guest.key != key or guest.is_spent():
@@ -145,18 +146,11 @@ def keeping_guests() -> Iterator[GuestKeeper]:
         keeper.end()
 
 
-def run_in_kept_guest(
-    lab: Lab,
-    module: str,
-    known: Any,
-    order: Any,
-    seed: int,
-    out: Path,
-    progress: Progress,
-    limits: Limits,
-) -> Usage:
-    """Carry out an order in a guest that knows `known`, kept if guests are. Raises TcplabError."""
-    with ExitStack() as alone:
-        keeper = getattr(_joined, "keeper", None) or alone.enter_context(keeping_guests())
-        usage: Usage = keeper.carry(lab, module, known, order, seed, out, progress, limits)
-        return usage
+@contextmanager
+def guest_keeper() -> Iterator[GuestKeeper]:
+    """Provide what keeps this thread's guests; if they are not kept, for the block alone."""
+    if keeper := getattr(_joined, "keeper", None):
+        yield keeper
+        return
+    with keeping_guests() as alone:
+        yield alone

@@ -20,7 +20,7 @@ from testbed.native.changes import KernelNeeds
 from testbed.native.realtime import REALTIME
 from testbed.native.run import run_natively
 from testbed.virtual.ahead import run_told_later
-from testbed.virtual.kept import run_in_kept_guest
+from testbed.virtual.kept import guest_keeper
 from testbed.virtual.run import run_in_guest
 from topologies.foundation import untrusted
 from topologies.foundation.data import to_data
@@ -159,7 +159,8 @@ def carry_seed(
             )
         if not loud and _is_kept(spec, on):
             known = to_data(replace(known_before(spec), told_later=False))
-            return run_in_kept_guest(on, PROCEDURE, known, order, seed, place, progress, limits)
+            with guest_keeper() as keeper:
+                return keeper.carry(on, PROCEDURE, known, order, seed, place, progress, limits)
         files = attached(modules if on is lab else build_all(spec.modules, on))
         return run_in_guest(on, PROCEDURE, order, seed, place, progress, limits, files, loud=loud)
 
