@@ -27,16 +27,14 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.flows.reader import read as read
     from analysis.measures.results import RunResults as RunResults
     from analysis.pages.run import RunReport as RunReport
-    from experiments.harness.play.notebook import play as play
-    from experiments.harness.reporting.figures import figure as figure
-    from experiments.harness.reporting.studies import make_report as report  # noqa: F401
-    from experiments.harness.running.python import run as run
-    from experiments.harness.sweep.python import SweepResult as SweepResult
-    from experiments.harness.sweep.python import sweep as sweep
+    from experiments.play.notebook import play as play
     from experiments.programs import plugin as plugin
     from experiments.programs.public import testing as testing
     from experiments.programs.start import network as network
-    from experiments.programs.twice import twice as twice
+    from experiments.programs.start import twice as twice
+    from experiments.reporting.studies import figure as figure
+    from experiments.reporting.studies import make_report as report  # noqa: F401
+    from experiments.run.session import run_from_python as run  # noqa: F401
     from experiments.spec import Condition as Condition
     from experiments.spec import ExperimentSpec as ExperimentSpec
     from experiments.spec import Flow as Flow
@@ -50,29 +48,31 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from experiments.spec import sack as sack
     from experiments.spec import sending_with as sending_with
     from experiments.spec import word as word
+    from experiments.sweep.run import SweepResult as SweepResult
+    from experiments.sweep.run import sweep as sweep
     from labs.student import python_api as lab  # noqa: F401
     from testbed import VERSION as VERSION
-    from topologies.chain import chain as chain
-    from topologies.dumbbell import dumbbell as dumbbell
-    from topologies.foundation.errors import TcplabError as TcplabError
-    from topologies.foundation.errors import UsageError as UsageError
-    from topologies.foundation.units import Count as Count
-    from topologies.foundation.units import Duration as Duration
-    from topologies.foundation.units import Packets as Packets
-    from topologies.foundation.units import Rate as Rate
-    from topologies.foundation.units import Share as Share
-    from topologies.foundation.units import Size as Size
-    from topologies.parking_lot import parking_lot as parking_lot
-    from topologies.separate_pairs import separate_pairs as separate_pairs
-    from topologies.star import star as star
-    from topologies.topology_spec import Channel as Channel
-    from topologies.topology_spec import HostReordering as HostReordering
-    from topologies.topology_spec import Link as Link
-    from topologies.topology_spec import Node as Node
-    from topologies.topology_spec import Port as Port
-    from topologies.topology_spec import TopologySpec as TopologySpec
-    from topologies.two_hosts import two_hosts as two_hosts
-    from topologies.two_hosts import two_paths as two_paths
+    from topologies.errors import TcplabError as TcplabError
+    from topologies.errors import UsageError as UsageError
+    from topologies.shapes import chain as chain
+    from topologies.shapes import dumbbell as dumbbell
+    from topologies.shapes import parking_lot as parking_lot
+    from topologies.shapes import separate_pairs as separate_pairs
+    from topologies.shapes import star as star
+    from topologies.shapes import two_hosts as two_hosts
+    from topologies.shapes import two_paths as two_paths
+    from topologies.spec import Channel as Channel
+    from topologies.spec import HostReordering as HostReordering
+    from topologies.spec import Link as Link
+    from topologies.spec import Node as Node
+    from topologies.spec import Port as Port
+    from topologies.spec import TopologySpec as TopologySpec
+    from topologies.units import Count as Count
+    from topologies.units import Duration as Duration
+    from topologies.units import Packets as Packets
+    from topologies.units import Rate as Rate
+    from topologies.units import Share as Share
+    from topologies.units import Size as Size
 
 # For `import tcplab.testing` in a checkout, where this file is no package.
 __path__ = [
@@ -108,6 +108,6 @@ def __dir__() -> list[str]:
 
 def main() -> None:
     """The command `tcplab`."""
-    from experiments.harness.cli.main import main as start
+    from experiments.cli.main import main as start
 
     start()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from analysis.network.verdict import NetworkVerdict
@@ -123,7 +123,7 @@ _out = click.option(
 @click.pass_obj
 def sweep(report_of: ReportOf | None, folder: Path, out: Path | None, metric: str | None) -> Any:
     """Write sweep.html, comparisons.csv and plots/ for the sweep in FOLDER; print what differs."""
-    from analysis.pages.sweep.page import make_sweep_report, print_sweep
+    from analysis.pages.sweep import make_sweep_report, print_sweep
     from analysis.reporting.studies import plain
 
     made = make_sweep_report(folder, out, report_of or plain, metric)
@@ -148,7 +148,7 @@ def kernels(folder: Path, out: Path | None) -> Any:
 @_out
 def reproduction(folder: Path, out: Path | None) -> Any:
     """Write reproduction.html, reproduction.csv and plots/ for FOLDER; print what agrees."""
-    from analysis.pages.reproduction.page import make_reproduction_report, print_reproduction
+    from analysis.pages.reproduction import make_reproduction_report, print_reproduction
 
     made = make_reproduction_report(folder, out)
     print_reproduction(made)

@@ -1,5 +1,5 @@
 """`python -m experiments --list` names every experiment; `python -m experiments NAME` runs one."""
 
-from experiments.harness.cli.main import run
+from experiments.cli.main import run
 
 run()

@@ -9,10 +9,11 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
+from experiments.flows.traffic import Exchange, planned
 from testbed.guest.kernel_modules import KernelModule
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share, Size
-from topologies.topology_spec import Channel, TopologySpec
+from topologies.errors import UsageError
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Quantity, Rate, Share, Size
 
 Q = TypeVar("Q", bound=Quantity)
 
@@ -138,20 +139,6 @@ Ecn = Literal["", "off", "classic", "accurate"]
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """`size` bytes to the receiver and `answer` bytes back, `at` after the flow's start.
-
-    Those of a `connection` follow each other. With `after`, `at` counts from the answer before.
-    """
-
-    at: Duration
-    connection: int
-    size: Size
-    answer: Size
-    after: bool = False
-
-
-@dataclass(frozen=True)
 class FlowProgram:
     """Sources in Python of a server and a client that carry a flow instead of iperf.
 
@@ -178,7 +165,7 @@ class Flow:
     that of its host (iperf's -Z, TCP_CONGESTION of tcp(7)). A `program` takes iperf's place. `ecn`
     sets tcp_ecn of its hosts: off, classic (RFC 3168) or accurate (RFC 9768); by default it is as
     the conditions set it. `traffic` is what an application sends instead of iperf
-    (experiments.traffic); each seed draws its `exchanges`.
+    (experiments.flows.traffic); each seed draws its `exchanges`.
     """
 
     name: str
@@ -259,9 +246,7 @@ class Flow:
                 "Leave out rate, amount, window and interval.",
             )
         if not self.exchanges:  # not in a guest, which gets those of its seed
-            from experiments.traffic import planned
-
-            planned(self, self.name)
+            planned(self.name, self.traffic, self.duration, self.name)
 
 
 @dataclass(frozen=True)
@@ -418,7 +403,7 @@ class ExperimentSpec:
     readings of all sockets; None leaves it to their number. With `told_later` a guest learns all
     but the nodes, cables and captures when these stand, so that it may be started ahead; it has one
     condition, and only senders are read. `changes` are those of the link meanwhile. `draws` are
-    resolved for each seed (experiments.harness.running.draws) before a guest learns the flows.
+    resolved for each seed (experiments.run.seed) before a guest learns the flows.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Networks as data: units, frozen specs, and a module for each named shape."""
+"""What a network is: units, topologies, queueing disciplines, and their errors."""

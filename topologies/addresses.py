@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass
 from functools import cache
 
-from topologies.topology_spec import Port, TopologySpec
+from topologies.spec import Port, TopologySpec
 
 PREFIX = 16
 IPV6_PREFIX = 64

@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.flows.clocks import ClockDrift
-from analysis.flows.ends import MatchedConnection
+from analysis.flows.ends import ClockDrift, MatchedConnection
 from analysis.flows.matching import DirectionMatch, PathSummary, summary
-from analysis.tabular.table import ColumnTable
+from analysis.table import ColumnTable
 
 MOST = 15
 """Connections that the terminal shows."""

@@ -15,13 +15,13 @@ from rich.text import Text
 
 from analysis.analyze import files, short_numbers
 from analysis.analyze.connections import only
-from analysis.analyze.doubts import fault_sentence
 from analysis.analyze.listed import JUDGED, ListedCapture, of_engine, of_reading, segments_again
 from analysis.analyze.options import AnalyzeOptions, check
 from analysis.analyze.policing import Segments, unread
+from analysis.analyze.reported import fault_sentence
 from analysis.flows.reader import FileFacts, Reading, columns, exchanges, read, write_without_copies
 from analysis.rendering import page_files
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 def analyze_captures(paths: Sequence[Path], options: AnalyzeOptions) -> int:
@@ -142,12 +142,12 @@ def _show(
         console.print(Text(str(path), style="bold"), soft_wrap=True)
         responses.show(_exchanges(path, reading, options), console)
     elif reading and options.events:
-        from analysis.analyze import events
+        from analysis.analyze import reported
 
-        for line in events.lines(reading):
+        for line in reported.lines(reading):
             click.echo(line)
     else:
-        from analysis.analyze.many import ManyShown
+        from analysis.analyze.listed import ManyShown
         from analysis.analyze.terminal import show
 
         show(capture, console, in_all, ManyShown(sort=options.sort))
@@ -157,9 +157,9 @@ def _asked(path: Path, reading: Reading | None, options: AnalyzeOptions) -> dict
     """Return the events and responses for --json, if they are asked for."""
     found = dict[str, object]()
     if reading and options.events:
-        from analysis.analyze import events
+        from analysis.analyze import reported
 
-        found["events"] = events.table(reading).as_rows()
+        found["events"] = reported.table(reading).as_rows()
     if options.responses:
         found["responses"] = _exchanges(path, reading, options)
     return found

@@ -8,10 +8,10 @@ from rich.console import Console
 
 from analysis.analyze import files
 from analysis.analyze.captures import analyze_captures
-from analysis.analyze.many import ORDERS
+from analysis.analyze.listed import ORDERS
 from analysis.analyze.options import AnalyzeOptions
 from analysis.flows.reader import TUNNELS
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 _GROUPS = {
     "Output": ("out", "write", "as_json", "events", "responses", "columns", "compatible", "dedup"),

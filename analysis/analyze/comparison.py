@@ -13,12 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.analyze.attempts import attempts
-from analysis.analyze.causes import Cause
+from analysis.analyze.causes import Cause, Signs
+from analysis.analyze.connections import attempts
 from analysis.analyze.listed import ListedCapture
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Signs
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 _ALIKE = 1.25
 """Figures that differ by less than this factor are alike."""

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from analysis.analyze import short_numbers
 from analysis.analyze.policing import Segments, evidence, unread
 from analysis.flows.columns import RETRANSMISSIONS
-from analysis.flows.icmp import IcmpError
+from analysis.flows.reader import IcmpError
 
 Row = Mapping[str, Any]
 Place = Literal["sender", "receiver", "middle", "unknown"]

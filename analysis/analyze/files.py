@@ -1,27 +1,106 @@
-"""Files of `analyze --out FOLDER`: tables, graphs and pictures."""
+"""Files of `analyze --out FOLDER`: tables, graphs and pictures.
+
+Tables whose names need no quoting: a row for each direction, and a line of JSON a connection.
+
+Names have letters, digits and underscores, and differ also where case is ignored. The table as
+tcptrace names it is connections.csv.
+"""
 
 from __future__ import annotations
 
 import heapq
 import io
 import json
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analysis.analyze import plain_tables
-from analysis.analyze.doubts import doubts
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import ListedCapture, of_reading
+from analysis.analyze.reported import doubts
 from analysis.analyze.verdict import verdict
 from analysis.flows import Reading
-from analysis.flows.columns import KINDS
+from analysis.flows.columns import KINDS, OURS, TCPTRACE, Column
 from analysis.rendering import page_files
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 if TYPE_CHECKING:
     from analysis.graphs import PageAnswer
-    from analysis.tabular.table import ColumnTable
+    from analysis.table import ColumnTable
+
+
+SCHEMA = 1
+"""Grows when a name or a meaning changes; new columns leave it as it is."""
+_MOMENTS = {"first_packet", "last_packet"}
+_ENDS = {"host_a", "host_b", "port_a", "port_b"}
+_TWICE = {"conn_#", "connection"}
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """Return the plain name of each column; tcptrace's of an equal name are marked."""
+    found = {column.name: column.name for column in OURS}
+    taken = {name.lower() for name in found}
+    for column in TCPTRACE:
+        plain = re.sub(r"\W+", "_", column.name.replace("#", "number")).strip("_")
+        found[column.name] = f"tcptrace_{plain}" if plain.lower() in taken else plain
+        taken.add(found[column.name].lower())
+    return found
+
+
+def connections(capture: ListedCapture) -> Iterator[str]:
+    """Yield a line of JSON for each connection."""
+    for row in capture.rows():
+        made = _begun(row)
+        made |= {f"{name}_{end}": row[f"{name}_{end}"] for name in ("host", "port") for end in "ab"}
+        for column in _columns(directed=True):
+            ways = zip(("a2b", "b2a"), column.names(), strict=True)
+            made |= {f"{names()[column.name]}_{way}": row[name] for way, name in ways}
+        yield json.dumps(finite(made), allow_nan=False) + "\n"
+
+
+def directions(capture: ListedCapture) -> Iterator[dict[str, Any]]:
+    """Yield two rows for each connection: what a sent, and what b sent."""
+    for row in capture.rows():
+        for place, (source, target) in enumerate((("a", "b"), ("b", "a"))):
+            made = _begun(row) | {"direction": f"{source}2{target}"}
+            for role, end in (("source", source), ("target", target)):
+                made |= {f"{role}_{name}": row[f"{name}_{end}"] for name in ("host", "port")}
+            directed = _columns(directed=True)
+            made |= {names()[each.name]: row[each.names()[place]] for each in directed}
+            yield finite(made)
+
+
+def _columns(directed: bool) -> list[Column]:
+    left_out = _ENDS | _TWICE
+    columns = [*OURS, *TCPTRACE]
+    return [each for each in columns if each.directed == directed and each.name not in left_out]
+
+
+def _begun(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a connection, its times as timestamps."""
+    made = {"schema": SCHEMA, "connection": row["connection"]}
+    for column in _columns(directed=False):
+        value = row[column.name]
+        made[names()[column.name]] = _timestamp(value) if column.name in _MOMENTS else value
+    return made
+
+
+def _timestamp(nanoseconds: int) -> str:
+    """Return a time since 1970 as ISO 8601, to the nanosecond."""
+    seconds, rest = divmod(nanoseconds, 10**9)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+
+
+def finite(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row for JSON, which has neither infinity nor NaN."""
+    return {
+        name: None if isinstance(value, float) and value - value != 0 else value
+        for name, value in row.items()
+    }
 
 
 _MARK = "\0"
@@ -95,7 +174,7 @@ def formats(written: str) -> tuple[str, ...]:
             f"--write does not know '{', '.join(unknown)}'.", f"It takes {', '.join(FORMATS)}."
         )
     if _OF_FRAMES & set(words):
-        from analysis.tabular.table import frame_library
+        from analysis.table import frame_library
 
         frame_library()
     if PICTURES & set(words):
@@ -137,7 +216,7 @@ def not_drawn(connections: int, wanted: Collection[str]) -> list[str]:
 
 
 def _with_verdict(facts: ConnectionFacts) -> dict[str, Any]:
-    return {**plain_tables.finite(facts.row), "verdict": verdict(facts).data}
+    return {**finite(facts.row), "verdict": verdict(facts).data}
 
 
 def write_tables(reading: Reading, folder: Path, wanted: Collection[str]) -> list[Path]:
@@ -157,22 +236,22 @@ def _tables(reading: Reading, wanted: Collection[str]) -> Iterator[tuple[str, pa
     if "parquet" in wanted:
         yield "connections.parquet", _parquet(rows)
     if "ndjson" in wanted:
-        yield "connections.ndjson", map(str.encode, plain_tables.connections(capture))
+        yield "connections.ndjson", map(str.encode, connections(capture))
     if "directions" in wanted:
-        yield "directions.csv", map(str.encode, _csv(plain_tables.directions(capture)))
+        yield "directions.csv", map(str.encode, _csv(directions(capture)))
     if "packets" in wanted and packets is not None:
         yield "packets.parquet", _parquet(_with_words(packets))
     if "limits" in wanted and reading.limit_table is not None:
         yield "limits.csv", map(str.encode, reading.limit_table.csv_parts())
     if "events" in wanted and packets is not None:
-        from analysis.analyze import events
+        from analysis.analyze import reported
 
-        yield "events.csv", map(str.encode, events.table(reading).csv_parts())
+        yield "events.csv", map(str.encode, reported.table(reading).csv_parts())
 
 
 def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
     """Yield the lines of a table, its head first; a file of no rows is empty."""
-    from analysis.tabular.table import csv_lines
+    from analysis.table import csv_lines
 
     for at, row in enumerate(rows):
         yield csv_lines([row.values()] if at else [row, row.values()])

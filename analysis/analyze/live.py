@@ -21,11 +21,10 @@ from rich.live import Live
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.analyze.listed import ListedCapture, of_engine
-from analysis.analyze.many import MOST, ManyShown
+from analysis.analyze.listed import MOST, ListedCapture, ManyShown, of_engine
 from analysis.analyze.terminal import show
 from analysis.flows.reader import FollowedCapture
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 _PIECE = 1 << 20
 _POLL = 0.1

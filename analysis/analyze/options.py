@@ -10,7 +10,7 @@ from pathlib import Path
 from analysis.analyze import files
 from analysis.analyze.connections import ConnectionChoice
 from analysis.flows.reader import TUNNELS, CaptureMoment, CapturePeriod
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 _SECONDS = re.compile(r"\d+(\.\d+)?")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,12 +1,26 @@
-"""Sentences on errors of ICMP about connections and flows of UDP."""
+"""Sentences on errors of ICMP about connections and flows of UDP.
+
+Sentences on extensions of TCP that a connection uses: Fast Open, Multipath TCP, AccECN.
+
+Events of a capture, packet by packet.
+
+What makes the figures of a capture doubtful: sentences for the reader, each with what helps.
+"""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from analysis.analyze import short_numbers
+from analysis.analyze.facts import ConnectionFacts, DirectionFacts
 from analysis.analyze.listed import ListedCapture
-from analysis.flows.icmp import IcmpError
+from analysis.flows import FileFacts
+from analysis.flows.events import events
+from analysis.flows.reader import IcmpError, Reading
+from analysis.table import ColumnTable
 
 
 def named(error: IcmpError) -> str:
@@ -56,3 +70,248 @@ def _times(count: int) -> str:
 def _places(packets: Sequence[int]) -> str:
     first, last = min(packets), max(packets)
     return f"packets {first:,} to {last:,}" if last > first else f"packet {first:,}"
+
+
+_WAYS = ("a2b", "b2a")
+Subflows = Mapping[int, int]
+"""The number of the connection that each subflow joins, by its own."""
+
+
+def subflows(capture: ListedCapture) -> Subflows:
+    """Return the subflows whose connection is in the capture."""
+    names = [f"mptcp_{name}_{way}" for name in ("key", "version", "token") for way in _WAYS]
+    owners, joins = dict[int, int](), list[tuple[int, int]]()
+    for number, *values in capture.values("connection", *names):
+        keys, versions, tokens = values[:2], values[2:4], values[4:]
+        version = max((each for each in versions if each is not None), default=0)
+        owners |= {_token(key, version): number for key in keys if key}
+        joins += [(number, token) for token in tokens if token is not None]
+    return {number: owners[token] for number, token in joins if token in owners}
+
+
+def _token(key: str, version: int) -> int:
+    """Return the token of a key: the first 32 bits of its hash (RFC 8684, 6824)."""
+    import hashlib  # takes longer to load than a small capture to read
+
+    digest = hashlib.sha256 if version else hashlib.sha1
+    return int.from_bytes(digest(bytes.fromhex(key)).digest()[:4], "big")
+
+
+def sentences(facts: ConnectionFacts, joined: Subflows) -> list[str]:
+    """Return a sentence on each extension."""
+    ways = sorted(facts.directions, key=lambda way: way.ending)
+    found = [_fast_open(ways[0]), _multipath(facts.number, ways, joined)]
+    if all(way["ecn_counter"] for way in ways):
+        options = sum(way["accecn_options"] for way in ways)
+        found.append(f"ECN is accurate: {short_numbers.counted(options, 'option')} of counters.")
+    return [sentence for sentence in found if sentence]
+
+
+def _fast_open(way: DirectionFacts) -> str:
+    """Return the cookie and the answer to the SYN's data."""
+    sent, taken = way["syn_data"], way["syn_data_accepted"]
+    parts = {"request": ["asked for a cookie"], "cookie": ["with a cookie"]}.get(
+        way["fastopen"], []
+    )
+    if sent:
+        size = short_numbers.size(sent)
+        answer = "accepted" if taken == sent else f"{short_numbers.size(taken or 0)} accepted"
+        answer = "not answered" if taken is None else answer if taken else "rejected"
+        parts.append(f"{size} in the SYN, {answer}")
+    return f"Fast Open: {', '.join(parts)}." if parts else ""
+
+
+def _multipath(number: int, ways: list[DirectionFacts], joined: Subflows) -> str:
+    if number in joined:
+        return f"Multipath TCP: a subflow of connection {joined[number]}."
+    if ways[0]["mptcp"] == "join":
+        return "Multipath TCP: a subflow of a connection that is not in the capture."
+    if ways[0]["mptcp"] != "capable":
+        return ""
+    if ways[1]["mptcp"] != "capable":
+        return f"Multipath TCP: asked for, {'refused' if ways[1]['syns'] else 'not answered'}."
+    own = [str(each) for each, owner in joined.items() if owner == number]
+    version = f"Multipath TCP, version {ways[1]['mptcp_version']}"
+    return f"{version}: joined by connection {short_numbers.listed(own)}." if own else f"{version}."
+
+
+_HEAD = ("Packet", "Time (s)", "Conn.", "Way", "Severity", "Event", "What the packet says", "Why")
+
+
+def table(reading: Reading) -> ColumnTable:
+    """Return the events with the names of both ends; times are ns since 1970."""
+    told, connections = events(reading), reading.connection_table
+    place = np.searchsorted(connections["connection"].values, told["connection"].values)
+    forward = told["forward"].values
+    ends = [_ends(connections, side)[place] for side in "ab"]
+    return told.having(source=np.where(forward, *ends), target=np.where(forward, *ends[::-1]))
+
+
+def lines(reading: Reading) -> Iterator[str]:
+    """Yield an aligned line an event, after a head; times since the file's first packet."""
+    cells = [_HEAD, *(_cells(row, reading.file.first or 0) for row in table(reading).as_rows())]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        padded = [
+            cell.rjust(width) if at in (0, 1, 2) else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(padded).rstrip()
+
+
+def _cells(row: dict[str, Any], first: int) -> tuple[str, ...]:
+    said = f"seq {row['sequence']} len {row['payload']} win {row['window']}"
+    said = "" if row["sequence"] is None else said  # an error of ICMP
+    acknowledged = row["acknowledgement"]
+    why = row["meaning"]
+    why += f" (number {row['count']})" if row["count"] else ""
+    why += f", {row['since'] / 1e6:.3f} ms after it was last sent" if row["since"] else ""
+    return (
+        str(row["number"]),
+        f"{(row['time'] - first) / 1e9:.6f}",
+        str(row["connection"]),
+        f"{row['source']} → {row['target']}",
+        row["severity"],
+        row["event"],
+        said + ("" if acknowledged is None else f" ack {acknowledged}"),
+        why,
+    )
+
+
+def _ends(connections: ColumnTable, side: str) -> NDArray[np.object_]:
+    ends = [connections[f"{name}_{side}"].to_list() for name in ("host", "port")]
+    return np.array([f"{host}:{port}" for host, port in zip(*ends, strict=True)], np.object_)
+
+
+_SHORT = 94
+"""Bytes of a packet that hold all of TCP's options behind Ethernet and IPv4 (14 + 20 + 60)."""
+_STEP = 1_000_000
+"""Nanoseconds that time must step back to matter: between interfaces, less is usual."""
+_NAMED = 5
+
+
+def doubts(capture: ListedCapture) -> list[str]:
+    """Return the sentences, those on the whole file first; none for a capture as it should be."""
+    return [*_of_file(capture.file), *_of_times(capture.file), *_of_connections(capture)]
+
+
+def _of_file(file: FileFacts) -> Iterator[str]:
+    if 0 < file.snaplen < _SHORT and file.tcp_segments:
+        yield (
+            f"Only the first {file.snaplen} bytes of each packet were kept. TCP's options are cut"
+            " off, so window scales, SACK and timestamps may be missing: capture with tcpdump -s"
+            " 128."
+        )
+    if "link type not known" in file.ignored:
+        types = short_numbers.listed([str(link_type) for link_type in file.link_types])
+        yield (
+            f"Of link type {types} not all is read: Ethernet, Linux cooked, raw IP, loopback and"
+            " PPP are."
+        )
+    if not file.tcp_segments and {"not TCP", "not IP"} & set(file.ignored):
+        yield (
+            "If this is a tunnel, it is none of those that are read (GRE, IP in IP, VXLAN, Geneve,"
+            " GTP-U, L2TP and others), or it is encrypted: capture inside it."
+        )
+
+
+def _of_times(file: FileFacts) -> Iterator[str]:
+    if file.longest_back >= _STEP:
+        extent = (
+            f"at {short_numbers.counted(file.backwards, 'packet')}, by up to"
+            f" {short_numbers.seconds(file.longest_back)}"
+        )
+        yield (
+            f"Time goes backwards in this file {extent}: durations, rates, round trips and"
+            " reordering may be wrong. Wireshark's reordercap IN OUT puts the packets in order."
+        )
+
+
+Values = Mapping[str, Any]
+"""What `_COLUMNS` names, of one connection."""
+_OF_BOTH_WAYS = (
+    "total_packets",
+    "syns",
+    "options_known",
+    "actual_data_pkts",
+    "bytes_acknowledged",
+    "unique_bytes_sent",
+    "zwnd_probe_bytes",
+    "missed_data",
+    "mirrored",
+)
+_COLUMNS = ("connection", *(f"{name}_{way}" for name in _OF_BOTH_WAYS for way in ("a2b", "b2a")))
+
+
+def _both(row: Values, name: str) -> tuple[int, int]:
+    return row[f"{name}_a2b"], row[f"{name}_b2a"]
+
+
+def _one_way(row: Values) -> bool:
+    """Only one direction has packets; an unanswered SYN is no sign of that."""
+    packets, syns = _both(row, "total_packets"), _both(row, "syns")
+    return 0 in packets and sum(packets) > sum(syns)
+
+
+def _unscaled(row: Values) -> bool:
+    carries_data = sum(_both(row, "actual_data_pkts")) > 0
+    return not _one_way(row) and 0 in _both(row, "options_known") and carries_data
+
+
+def _unseen(row: Values) -> bool:
+    """Bytes that probe a closed window are not among the unique ones."""
+    names = ("bytes_acknowledged", "unique_bytes_sent", "zwnd_probe_bytes", "missed_data")
+    return any(
+        acked > seen + probing or (missed or 0) > probing
+        for acked, seen, probing, missed in zip(*(_both(row, name) for name in names), strict=True)
+    )
+
+
+def _mirrored(row: Values) -> bool:
+    """Many copies of packets, and not a few that a network doubled."""
+    copies, packets = _both(row, "mirrored"), _both(row, "total_packets")
+    return sum(copies) >= 3 and any(
+        number * 5 > of for number, of in zip(copies, packets, strict=True)
+    )
+
+
+_OF_CONNECTIONS = {
+    _one_way: "only one direction was captured, so round trips, losses and what limited the sender"
+    " cannot be told. Capture without a filter on the direction.",
+    _unscaled: "without both SYNs the scale of the windows is not known. They are shown unscaled,"
+    " and the receive window may not be the limit: begin the capture before the connection.",
+    _unseen: "bytes were sent that are not in the capture. They were lost by the capture (tcpdump"
+    " says how many; -B gives it a larger buffer), left out by its filter, or are in IP fragments"
+    " that are not whole.",
+    _mirrored: "many segments are in the capture twice, as from a mirror port or two interfaces."
+    " The second ones are counted as copies only; --dedup FILE writes the capture without them.",
+}
+
+
+def _of_connections(capture: ListedCapture) -> Iterator[str]:
+    doubted: dict[str, list[int]] = {sentence: [] for sentence in _OF_CONNECTIONS.values()}
+    for values in capture.values(*_COLUMNS):
+        row = dict(zip(_COLUMNS, values, strict=True))
+        for is_so, sentence in _OF_CONNECTIONS.items():
+            if is_so(row):
+                doubted[sentence].append(row["connection"])
+    for sentence, numbers in doubted.items():
+        if numbers:
+            yield f"{_which(numbers, capture.height)}: {sentence}"
+
+
+def _which(numbers: list[int], all_of_them: int) -> str:
+    if len(numbers) == 1:
+        return f"Connection {numbers[0]}"
+    if len(numbers) == all_of_them:
+        return f"All {all_of_them:,} connections"
+    more = f" and {len(numbers) - _NAMED:,} more" if len(numbers) > _NAMED else ""
+    return f"Connections {', '.join(map(str, numbers[:_NAMED]))}{more}"
+
+
+def fault_sentence(file: FileFacts) -> str:
+    """Return where and why reading a damaged file stopped."""
+    return (
+        f"{file.path} is damaged: {file.fault}. Reading stopped at byte {file.fault_offset or 0:,},"
+        f" after {short_numbers.counted(file.packets, 'packet')}; what precedes is shown."
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from topologies.foundation.units import DECIMAL, TIMES
+from topologies.units import DECIMAL, TIMES
 
 NOTHING = "\N{EN DASH}"
 _STEPS = [(prefix, step) for prefix, step in reversed(DECIMAL.items()) if prefix]

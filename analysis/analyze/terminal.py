@@ -11,13 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.analyze import short_numbers
-from analysis.analyze.attempts import attempts
-from analysis.analyze.doubts import doubts, fault_sentence
-from analysis.analyze.extensions import Subflows, sentences, subflows
+from analysis.analyze.connections import attempts
 from analysis.analyze.facts import CALLED, LIMITS, ConnectionFacts, DirectionFacts
-from analysis.analyze.listed import ListedCapture
-from analysis.analyze.many import USUAL, ManyShown, show_many
-from analysis.analyze.reported import about_connection, about_flow, about_many
+from analysis.analyze.listed import USUAL, ListedCapture, ManyShown, show_many
+from analysis.analyze.reported import (
+    Subflows,
+    about_connection,
+    about_flow,
+    about_many,
+    doubts,
+    fault_sentence,
+    sentences,
+    subflows,
+)
 from analysis.analyze.verdict import verdict
 from analysis.flows.columns import EXCHANGES, ICMP_ERRORS, INTERVALS, KINDS, OURS, PACKETS, TCPTRACE
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from analysis.flows.columns import connection_names
 from analysis.flows.reader import columns, load_engine
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 def main(words: list[str]) -> int:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND, RETRANSMISSIONS, table_rows
-from analysis.flows.icmp import IcmpError
-from analysis.flows.reader import Reading
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
+from analysis.flows.reader import IcmpError, Reading
+from analysis.row_groups import RowGroups
+from analysis.table import ColumnTable, TableColumn, Truths, Whole
 
 EVENTS = {
     row["event"]: (row["severity"], row["meaning"])

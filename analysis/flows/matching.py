@@ -14,9 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, TableColumn, Truths, Whole
-from topologies.foundation.errors import TcplabError
+from analysis.row_groups import RowGroups
+from analysis.table import ColumnTable, TableColumn, Truths, Whole
+from topologies.errors import TcplabError
 
 FLOW = "flow"
 """The column of the flows in `arrivals` and `delays`: packets of two flows never match."""

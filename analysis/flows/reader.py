@@ -1,9 +1,12 @@
-"""Captures read by the engine: files in one pass, and streams that grow."""
+"""Captures read by the engine: files in one pass, and streams that grow.
+
+Connections that errors of ICMP quote.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -14,14 +17,57 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.flows.columns import Handed, listed
-from analysis.flows.icmp import IcmpError, with_connections
-from testbed.recipes.engine import CORE, engine_file
-from topologies.foundation.errors import TcplabError
+from testbed.builds.engine import CORE, engine_file
+from topologies.errors import TcplabError
 
 if TYPE_CHECKING:
     import polars
 
-    from analysis.tabular.table import ColumnTable
+    from analysis.table import ColumnTable
+
+
+_ENDS = ("host_a", "port_a", "host_b", "port_b", "network")
+IcmpError = dict[str, Any]
+"""One error, by names of columns.ICMP_ERRORS."""
+
+
+def with_connections(
+    errors: Sequence[IcmpError], connections: Mapping[str, Handed]
+) -> tuple[IcmpError, ...]:
+    """Add the connection that each error quotes, and whether a sent the quoted segment.
+
+    Of connections with the same ends the latest that had begun counts.
+    """
+    known = _connections({_both_ways(error) for error in errors}, connections) if errors else {}
+    for error in errors:
+        fitting = known.get(_both_ways(error), []) if error["protocol"] == "TCP" else []
+        begun = [each for each in fitting if each[1] <= error["time"]] or fitting[:1]
+        number, _, a = begun[-1] if begun else (None, 0, None)
+        error["connection"] = number
+        error["forward"] = None if a is None else (error["source"], error["source_port"]) == a
+    return tuple(errors)
+
+
+def _both_ways(error: IcmpError) -> object:
+    source, target = ((error[end], error[f"{end}_port"]) for end in ("source", "target"))
+    return frozenset((source, target)), error["network"]
+
+
+def _connections(
+    wanted: set[object], connections: Mapping[str, Handed]
+) -> dict[object, list[tuple[int, int, object]]]:
+    """Return number, first packet and a of the wanted connections, by ends, in their order."""
+    names = ("connection", "first_packet", *_ENDS)
+    cells = [listed(*connections[name]) for name in names if connections]
+    height = len(cells[0]) if cells else 0
+    lists = [each if len(each) == height else each * height for each in cells]
+    found: dict[object, list[tuple[int, int, object]]] = {}
+    for number, first, host_a, port_a, host_b, port_b, network in zip(*lists, strict=True):
+        ends = frozenset(((host_a, port_a), (host_b, port_b))), network
+        if ends in wanted:
+            found.setdefault(ends, []).append((number, first, (host_a, port_a)))
+    return found
+
 
 MOST = 20_000
 """Connections that a FollowedCapture remembers."""
@@ -153,7 +199,7 @@ def read(
     """
     results, facts = columns(path, packets, partial, compatible, period, decode_as)
     # NumPy takes longer to load than a million packets to read.
-    from analysis.flows.tables import connections_table, limits_table, packets_table
+    from analysis.flows.columns import connections_table, limits_table, packets_table
 
     table = packets_table(results["packets_pieces"]) if packets else None
     limits = limits_table(results["limits"]) if packets else None

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from analysis.flows.columns import KIND
 from analysis.flows.reader import Reading
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, Truths, Whole
+from analysis.row_groups import RowGroups
+from analysis.table import ColumnTable, Truths, Whole
 
 Numbers = NDArray[np.int64] | NDArray[np.floating[Any]]
 FIN, SYN, RST, ACK = 1, 2, 4, 16

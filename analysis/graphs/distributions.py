@@ -1,11 +1,28 @@
-"""Distributions of values as layers: cumulative curves and boxes."""
+"""Distributions of values as layers: cumulative curves and boxes.
 
-from dataclasses import replace
+Graphs of medians with ranges over the places of a sweep.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from analysis.graphs.capture import Numbers
-from analysis.graphs.layers import DOT, Axis, Layer, SeriesLook, level, marked, spread
+from analysis.graphs.layers import (
+    DOT,
+    REFERENCE,
+    Axis,
+    Layer,
+    Mark,
+    SeriesLook,
+    level,
+    marked,
+    spans_decades,
+    spread,
+)
 
 MOST_STEPS = 400
 """Steps of a curve and dots of a box; of more values, evenly spread quantiles look the same."""
@@ -84,3 +101,149 @@ def _whiskers(at: float, ends: list[tuple[float, float]], series: int, words: st
     low, top = (np.array(column) for column in zip(*ends, strict=True))
     place = np.array([at, at])
     return Layer(_STROKE, "bars", place, low, top, place, words=words, series=series)
+
+
+Direction = Literal["x", "y"]
+_Row = TypeVar("_Row")
+_MOST_ROWS = 16
+"""Rows of a graph that fits on an A4 page."""
+_ROOM = 0.7
+"""Rows that stay free above the first and below the last."""
+
+
+@dataclass(frozen=True)
+class RangedValue:
+    """One number at a place of the other axis, with the range of its runs and its interval.
+
+    `name` says what it is of.
+    """
+
+    at: float
+    value: float
+    runs: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+    name: str = ""
+
+
+def look(colour: str, mark: Mark) -> SeriesLook:
+    """Return the look of values that are all marked."""
+    return SeriesLook("", colour, mark, every=True, width=2)
+
+
+def ranged(
+    values: Sequence[RangedValue], look: SeriesLook, words: str, along: Direction
+) -> list[Layer]:
+    """Return a thin bar for the runs, a thick one for the interval, and a mark, along an axis."""
+    runs = [(value, value.runs) for value in values if value.runs]
+    intervals = [(value, value.interval) for value in values if value.interval]
+    bar = replace(look, mark="", every=False)
+    layers = (
+        _bars(runs, replace(bar, width=1.2), words, along),
+        _bars(intervals, replace(bar, width=3.5), words, along),
+        _marks(values, look, words, along),
+    )
+    return [layer for layer in layers if len(layer)]
+
+
+def _bars(
+    ends: Sequence[tuple[RangedValue, tuple[float, float]]],
+    look: SeriesLook,
+    words: str,
+    along: Direction,
+) -> Layer:
+    ordered = sorted(ends, key=lambda end: end[1][0] if along == "x" else end[0].at)
+    notes = tuple(value.name for value, _ in ordered)
+    at = _numbers([value.at for value, _ in ordered])
+    low, high = (_numbers([end[place] for _, end in ordered]) for place in (0, 1))
+    columns = (low, at, at, high) if along == "x" else (at, low, high, at)
+    return Layer(look, "bars", *columns, words=words, notes=notes)
+
+
+def _marks(values: Sequence[RangedValue], look: SeriesLook, words: str, along: Direction) -> Layer:
+    ordered = sorted(values, key=lambda value: value.value if along == "x" else value.at)
+    at, sizes = (_numbers([getattr(each, name) for each in ordered]) for name in ("at", "value"))
+    x, y = (sizes, at) if along == "x" else (at, sizes)
+    return Layer(look, "dots", x, y, words=words, notes=tuple(each.name for each in ordered))
+
+
+def _numbers(values: Sequence[float]) -> Numbers:
+    return np.array(values, dtype=float)
+
+
+def extremes(values: Sequence[RangedValue]) -> list[float]:
+    """Return all numbers that an axis has to show."""
+    return [
+        number
+        for value in values
+        for number in (value.value, *(value.runs or ()), *(value.interval or ()))
+    ]
+
+
+def rows(names: Sequence[str]) -> Axis:
+    """Return an axis of names, the first at the top: row `number` is at -number."""
+    ticks = sorted((-float(at), name) for at, name in enumerate(names))
+    return Axis("", "", ticks=tuple(ticks), range=(-len(names) + 1 - _ROOM, _ROOM))
+
+
+def in_panels(of_rows: Sequence[_Row]) -> list[Sequence[_Row]]:
+    """Return the rows in panels that fit an A4 page."""
+    return [of_rows[at : at + _MOST_ROWS] for at in range(0, len(of_rows), _MOST_ROWS)]
+
+
+def ratio_axis(label: str, numbers: Sequence[float]) -> Axis:
+    """Return a logarithmic axis with 1 in the middle: half and twice are equally far."""
+    ends = [end for end in numbers if end > 0]
+    widest = 1.05 * max([1.2, *ends, *(1 / end for end in ends)])
+    return Axis(label, "", log=True, range=(1 / widest, widest))
+
+
+def no_difference(words: str) -> Layer:
+    """Return a line down at a ratio of 1."""
+    return Layer(REFERENCE, "moments", np.ones(1), np.zeros(1), words=words)
+
+
+_MARGIN = 0.08
+_CROWDED = 0.06
+"""Share of the axis below which two values stand too close."""
+
+
+@dataclass(frozen=True)
+class SweptAxis:
+    """The place of each value.
+
+    `spacing` says how; "even" is for values that neither scale separates.
+    """
+
+    positions: tuple[float, ...]
+    labels: tuple[str, ...]
+    spacing: Literal["linear", "log", "even"]
+
+
+def swept(labels: Sequence[str], amounts: Sequence[float | None]) -> SweptAxis:
+    """Return places: linear if that keeps values apart, else logarithmic above zero, else even."""
+    numbers = [amount for amount in amounts if amount is not None]
+    names = tuple(labels)
+    if len(set(numbers)) == len(names):
+        if len(numbers) == 1 or not (_crowded(numbers) or spans_decades(numbers)):
+            return SweptAxis(tuple(numbers), names, "linear")
+        if min(numbers) > 0:
+            return SweptAxis(tuple(numbers), names, "log")
+    return SweptAxis(tuple(map(float, range(len(names)))), names, "even")
+
+
+def ticked(axis: SweptAxis, label: str) -> Axis:
+    """Return the swept values as ticks, at their places."""
+    is_log = axis.spacing == "log"
+    places = np.array(axis.positions, dtype=float)
+    scaled = np.log10(places) if is_log else places
+    room = _MARGIN * float(np.ptp(scaled)) or 1.0
+    low, high = float(scaled.min()) - room, float(scaled.max()) + room
+    ends = (10**low, 10**high) if is_log else (low, high)
+    ticks = tuple(sorted(zip(places.tolist(), axis.labels, strict=True)))
+    return Axis(label, "", ticks=ticks, log=is_log, range=ends)
+
+
+def _crowded(amounts: Sequence[float]) -> bool:
+    ordered = sorted(amounts)
+    nearest = min(second - first for first, second in pairwise(ordered))
+    return nearest < _CROWDED * (ordered[-1] - ordered[0])

@@ -1,12 +1,135 @@
-"""Graphs of packets on their way: the ladder, one-way delays and the queue."""
+"""Graphs of packets on their way: the ladder, one-way delays and the queue.
+
+Chosen rows of columns, and runs of marks drawn as one if a picture cannot show them all.
+"""
+
+import re
+from dataclasses import fields, replace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.graphs.capture import FIN, SYN, CaptureDirection
-from analysis.graphs.layers import BYTES, TIME, Axis, Graph, Layer, graph
-from analysis.graphs.mark_rows import rows_by_look
-from analysis.tabular.table import ColumnTable, Whole
+from analysis.graphs.capture import (
+    FIN,
+    SYN,
+    Acknowledgements,
+    CaptureDirection,
+    Numbers,
+    SackBlocks,
+    SentSegments,
+)
+from analysis.graphs.layers import BYTES, KINDS, LOOKS, TIME, Axis, Graph, Layer, graph, look_of
+from analysis.table import ColumnTable, Whole
+
+Table = TypeVar("Table", SentSegments, Acknowledgements, SackBlocks)
+
+
+def taken(table: Table, rows: NDArray[np.bool_]) -> Table:
+    """Return the chosen rows of each column."""
+    if rows.all():
+        return table  # the columns stay the same objects, which the page stores once
+    return replace(
+        table, **{column.name: getattr(table, column.name)[rows] for column in fields(table)}
+    )
+
+
+def rows_by_look(kinds: Whole) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Return the looks of the kinds of segments, in the order of `LOOKS`, each with its rows."""
+    present = set(np.flatnonzero(np.bincount(kinds)).tolist())
+    small = kinds.astype(np.uint8)
+    codes = {name: [code for code in present if KINDS[code] == name] for name in LOOKS}
+    return [(name, np.isin(small, some)) for name, some in codes.items() if some]
+
+
+def safe_name(label: str) -> str:
+    """Return a capture's label as part of a file's name."""
+    return re.sub(r"[^\w.-]+", "_", label).strip("._") or "capture"
+
+
+def in_cells(layer: Layer, columns: Whole, rows: int) -> Layer:
+    """Return one dot for those that would cover each other.
+
+    They are in the same column and at the same of `rows` heights.
+    """
+    low, high = float(layer.y.min()), float(layer.y.max())
+    heights = ((layer.y - low) * (rows / ((high - low) or 1))).astype(np.int64)
+    _, chosen = np.unique(columns * (rows + 1) + heights, return_index=True)
+    return _rows(layer, np.sort(chosen), np.sort(chosen))
+
+
+def merged(layer: Layer, run: int) -> Layer:
+    """Return the layer with about one mark for `run`, but for looks of which every mark is drawn.
+
+    Strokes become one. Of points, four in a row of four times `run` stay, the lowest and the
+    highest among them.
+    """
+    if run <= 1 or look_of(layer.look).every or not len(layer):
+        return layer
+    size = run if layer.shape in ("bars", "rate", "arrows") else 4 * run
+    return in_groups(layer, np.arange(len(layer)) // size)
+
+
+def in_groups(layer: Layer, groups: Whole) -> Layer:
+    """Merge marks of one group into a stroke, or their lowest and highest points.
+
+    `groups` never falls.
+    """
+    (starts,) = np.nonzero(np.diff(groups, prepend=groups[:1] - 1))
+    if layer.shape == "bars":
+        return _strokes(layer, starts)
+    if layer.shape in ("rate", "arrows"):
+        return _rows(
+            layer,
+            starts if layer.shape == "arrows" else np.unique([*starts, len(layer) - 1]),
+            starts,
+        )
+    return _rows(layer, _extremes(layer.y, groups, starts), starts)
+
+
+def _strokes(layer: Layer, starts: Whole) -> Layer:
+    """Keep single bars upright; a run of several leans from the first time to the last."""
+    starts = _contiguous(layer, starts)
+    ends = np.append(starts[1:], len(layer)) - 1
+    top = layer.y if layer.top is None else layer.top
+    return replace(
+        layer,
+        x=layer.x[starts],
+        end=layer.x[ends],
+        y=np.minimum.reduceat(layer.y, starts),
+        top=np.maximum.reduceat(top, starts),
+        fields={name: column[starts] for name, column in layer.fields.items()},
+        run=int((ends - starts).max()) + 1,
+    )
+
+
+def _contiguous(layer: Layer, starts: Whole) -> Whole:
+    """Begin a stroke also at a step backwards and at a gap, so that none covers other bytes."""
+    top = layer.y if layer.top is None else layer.top
+    (apart,) = np.nonzero((np.diff(layer.y) < 0) | (layer.y[1:] > top[:-1]))
+    return np.union1d(starts, apart + 1)
+
+
+def _extremes(values: Numbers, groups: Whole, starts: Whole) -> Whole:
+    """Return the rows of each group's first, lowest, highest and last value."""
+    counts = np.diff(np.append(starts, len(values)))
+    rows = [starts, starts + counts - 1]
+    for best in (np.minimum, np.maximum):
+        places = np.flatnonzero(values == np.repeat(best.reduceat(values, starts), counts))
+        rows.append(
+            places[np.flatnonzero(np.diff(groups[places], prepend=groups[0] - 1))]
+        )  # the first of each group
+    return np.unique(np.concatenate(rows))
+
+
+def _rows(layer: Layer, rows: Whole, starts: Whole) -> Layer:
+    top, end = (None if column is None else column[rows] for column in (layer.top, layer.end))
+    longest = int(np.diff(np.append(starts, len(layer))).max())
+    chosen = {name: column[rows] for name, column in layer.fields.items()}
+    return replace(
+        layer, x=layer.x[rows], y=layer.y[rows], top=top, end=end, fields=chosen, run=longest
+    )
+
 
 A, HALFWAY, B = 2, 1, 0
 """Heights of the two ends and of the middle."""

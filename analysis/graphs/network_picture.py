@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from math import log10
 
-from topologies.topology_spec import Channel, Link, TopologySpec
+from topologies.spec import Channel, Link, TopologySpec
 
 _COLUMN, _ROW = 184, 62  # px between nodes
 _WIDE, _HIGH = 60, 34  # px of a node

@@ -1,29 +1,107 @@
-"""Figures for papers: a group of graphs at the width of a column, and its data as CSV."""
+"""Figures for papers: a group of graphs at the width of a column, and its data as CSV.
+
+Widths and formats of figures for papers.
+
+Figures as PGF, for LaTeX, without LaTeX.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from io import BytesIO
+from io import BytesIO, StringIO
 from itertools import chain, groupby
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_mixed import MixedModeRenderer
+from matplotlib.backends.backend_pgf import RendererPgf
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
 
-from analysis.graphs.direct_labels import label_lines, needs_legend
-from analysis.graphs.drawn_layers import draw_layer
+from analysis.graphs.drawn_layers import draw_layer, label_lines, needs_legend
 from analysis.graphs.layers import TIME, Axis, Graph, GraphGroup
-from analysis.graphs.paper_size import FORMATS, PAGE, PANEL, PaperSize
-from analysis.graphs.pgf import pgf_text
 from analysis.graphs.stored import latest
-from analysis.tabular.table import csv_lines
-from topologies.foundation.errors import UsageError
+from analysis.table import csv_lines
+from topologies.errors import UsageError
+
+WIDTHS = {"ieee": (3.5, 7.16), "acm": (3.33, 7.0)}
+"""Inches of one column and of the text's width: IEEE's transactions, ACM's acmart sigconf."""
+FORMATS = ("pdf", "svg", "png", "pgf")
+PANEL = 1.5
+"""Inches of height of a panel."""
+PAGE = 8.5
+"""Inches of all rows of panels at most; a legend, labels and a caption fill the page."""
+
+
+@dataclass(frozen=True)
+class PaperSize:
+    """The `paper` (ieee, acm), how many of its `columns` a figure takes, and panels in a row.
+
+    With `across` each quantity begins a row.
+    """
+
+    paper: str = "ieee"
+    columns: int = 1
+    across: int | None = None
+
+    @property
+    def inches(self) -> float:
+        return WIDTHS[self.paper][self.columns - 1]
+
+    def in_rows(self, panels: int, quantities: int) -> PaperSize:
+        """Return the size whose rows hold so many panels of each quantity."""
+        return replace(self, across=self.fitting(panels, 2 * self.columns, quantities))
+
+    def fitting(self, panels: int, least: int, quantities: int = 1) -> int:
+        """Return the panels of a row: more than `least` if the rows do not fit a page."""
+        most = 2 + self.columns
+        rows = {across: -(-panels // across) for across in range(least, most + 1)}
+        fit = (across for across, down in rows.items() if down * quantities * PANEL <= PAGE)
+        return -(-panels // rows[next(fit, most)])
+
+
+class _PgfRenderer(RendererPgf):
+    """Matplotlib's renderer, which measures text itself: LaTeX need not be installed."""
+
+    def get_text_width_height_descent(
+        self, s: str, prop: Any, ismath: Any
+    ) -> tuple[float, float, float]:
+        found: tuple[float, float, float] = RendererBase.get_text_width_height_descent(
+            self, s, prop, ismath
+        )
+        return found
+
+
+_PGF = (
+    "%% A figure by tcplab. In the preamble: \\usepackage{pgf}\\usepackage[strings]{underscore}\n"
+    "%% In the text: \\input{FILE.pgf}\n"
+    "\\begingroup\\makeatletter\\def\\mathdefault#1{#1}\\sffamily\\scriptsize\n"
+    "\\begin{pgfpicture}\n"
+    "\\pgfpathrectangle{\\pgfpointorigin}{\\pgfqpoint{%fin}{%fin}}\n"
+    "\\pgfusepath{use as bounding box, clip}\n"
+)
+
+
+def pgf_text(figure: Figure) -> str:
+    """Return the figure as LaTeX."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # keeps the places
+    figure.set_dpi(72)
+    width, height = figure.get_size_inches()
+    with StringIO() as text:
+        text.write(_PGF % (width, height))
+        renderer: Any = _PgfRenderer(figure, text)  # type: ignore[no-untyped-call]
+        mixed: Any = MixedModeRenderer(figure, width, height, figure.dpi, renderer)  # type: ignore[no-untyped-call]
+        figure.draw(mixed)
+        text.write("\\end{pgfpicture}\\makeatother\\endgroup\n")
+        return text.getvalue()
+
 
 _SETTINGS: dict[Any, Any] = {
     "font.size": 7,

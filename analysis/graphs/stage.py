@@ -12,9 +12,9 @@ from analysis.flows.columns import KINDS
 from analysis.flows.matching import FLOW, arrivals
 from analysis.graphs.capture import FIN, SYN
 from analysis.graphs.stored import PageColumns, as_script
-from analysis.records.socket_samples import SocketSample
-from analysis.tabular.table import ColumnTable
-from topologies.topology_spec import TopologySpec
+from analysis.records.output import SocketSample
+from analysis.table import ColumnTable
+from topologies.spec import TopologySpec
 
 MOST_PACKETS = 20_000
 """Packets of a condition, both ways, that the stage has; later ones are left out."""

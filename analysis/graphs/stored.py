@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from analysis.graphs.capture import Numbers
+from analysis.graphs.ladder import merged
 from analysis.graphs.layers import LOOKS, SERIES, Axis, Graph, GraphGroup, Layer
-from analysis.graphs.mark_rows import merged
-from analysis.tabular.table import Whole
+from analysis.table import Whole
 
 DIGITS = 6
 """Decimal digits that are kept of the greatest of numbers that are not whole."""

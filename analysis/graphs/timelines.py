@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from analysis.graphs.capture import CaptureDirection, LimitIntervals, SackBlocks, SentSegments
+from analysis.graphs.ladder import rows_by_look, taken
 from analysis.graphs.layers import BYTES, SEQUENCE, Axis, Graph, Layer, Shape, graph
-from analysis.graphs.mark_rows import rows_by_look, taken
-from analysis.records.socket_samples import SocketSample
-from analysis.tabular.table import Whole
+from analysis.records.output import SocketSample
+from analysis.table import Whole
 
 SEGMENTS_CAPTION = (
     "Steeper is faster; flat is waiting. Each stroke is one segment at the bytes that it carries. "

@@ -11,8 +11,8 @@ from analysis.graphs import ladder, timelines
 from analysis.graphs.capture import Capture, CaptureDirection, all_directions, of_connections
 from analysis.graphs.layers import Axis, Graph, Layer, graph
 from analysis.graphs.timelines import RATE, goodput
-from analysis.records.socket_samples import SocketSample
-from analysis.tabular.table import ColumnTable
+from analysis.records.output import SocketSample
+from analysis.table import ColumnTable
 
 MOST_PICTURED = 4
 """Connections of a capture that pictures show."""

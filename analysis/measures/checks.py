@@ -11,8 +11,8 @@ from typing import NoReturn, Protocol
 
 from analysis.measures.expressions import Expression, Term
 from analysis.measures.together import ALGORITHM, FlowFacts, chosen, groups_of, labels, of_transport
-from topologies.foundation.errors import UsageError
-from topologies.topology_spec import TopologySpec
+from topologies.errors import UsageError
+from topologies.spec import TopologySpec
 
 
 class ConditionFacts(Protocol):

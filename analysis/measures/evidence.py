@@ -14,12 +14,12 @@ import numpy as np
 
 from analysis import flows
 from analysis.flows.columns import KIND, KINDS, RETRANSMISSIONS
+from analysis.records.output import by_port
 from analysis.records.run_directory import RunRecord, Trial
-from analysis.records.socket_samples import by_port
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, Truths
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from analysis.row_groups import RowGroups
+from analysis.table import ColumnTable, Truths
+from topologies import untrusted
+from topologies.errors import TcplabError
 
 PREFIX = "frame."
 _MOST = 10_000

@@ -19,8 +19,8 @@ from functools import cache, cached_property
 from math import isfinite
 
 from analysis.measures.metrics import Metric, term_metric
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration
+from topologies.errors import UsageError
+from topologies.units import Duration
 
 STATISTICS = ("mean", "min", "max", "sum", "median", "jain")
 """Statistics over the samples of all named flows; `jain` is Jain's index of their values."""

@@ -9,16 +9,16 @@ from functools import cached_property
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING, Any
 
-from analysis.records import iperf
+from analysis.records import output as output_module
 from analysis.records.json_reader import Problems, why_not
+from analysis.records.output import SocketSample, by_port
 from analysis.records.run_directory import Trial
-from analysis.records.socket_samples import SocketSample, by_port
 from analysis.records.spec_file import RunFlow
 from analysis.records.trial_files import ExchangesFile
-from topologies.foundation import untrusted
+from topologies import untrusted
 
 if TYPE_CHECKING:
-    from analysis.traffic.packets import PortTraffic, TrialTraffic
+    from analysis.measures.packets import PortTraffic, TrialTraffic
 
 Values = Mapping[str, float]
 _LEFT_OUT = "what it would have told is left out."
@@ -95,7 +95,9 @@ class FlowReadings:
 
     @cached_property
     def _client(self) -> str:
-        return iperf.sent_part(self._printed("client"))  # of UDP without the server's report
+        return output_module.sent_part(
+            self._printed("client")
+        )  # of UDP without the server's report
 
     def _printed(self, side: str) -> str:
         try:
@@ -130,9 +132,9 @@ class FlowReadings:
         return values if sent else {}
 
     @cached_property
-    def intervals(self) -> tuple[iperf.IperfInterval, ...]:
+    def intervals(self) -> tuple[output_module.IperfInterval, ...]:
         """The client's lines of `iperf -i`."""
-        return tuple(iperf.read_intervals(self._client))
+        return tuple(output_module.read_intervals(self._client))
 
     @cached_property
     def seconds(self) -> Values:
@@ -144,7 +146,7 @@ class FlowReadings:
     @cached_property
     def datagrams(self) -> Values:
         """The count of a UDP server."""
-        count = iperf.read_datagrams(self._server)
+        count = output_module.read_datagrams(self._server)
         if count is None:
             return {}
         share = count.share
@@ -273,7 +275,7 @@ def percentiles(values: Sequence[float] | Any) -> Values:
 
 
 def _summary(output: str) -> Values:
-    found = iperf.read_summary(output)
+    found = output_module.read_summary(output)
     if found is None:
         return {}
     return {"rate": found.rate, "transfer": found.transfer, "interval": found.seconds}

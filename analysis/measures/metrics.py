@@ -31,8 +31,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.plugins import registered
+from topologies.errors import TcplabError
+from topologies.plugins import registered
 
 Row = dict[str, str | float | None]
 """A row of a sweep's table: `condition`, `flow` and the columns; None for what is unknown."""

@@ -10,20 +10,20 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal
 
-from analysis.measures.drop_causes import drop_causes
+from analysis.measures.captures import drop_causes
 from analysis.measures.flow_readings import FlowReadings, Values, percentiles, read_samples
 from analysis.measures.metrics import PAUSE, Row, columns
 from analysis.measures.together import chosen, groups_of, of_transport, shared
 from analysis.records.json_reader import Problems
+from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial
-from analysis.records.socket_samples import SocketSample
 from analysis.records.trial_files import CountersFile
-from topologies.topology_spec import TopologySpec
+from topologies.spec import TopologySpec
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
-    from analysis.tabular.table import ColumnTable
-    from analysis.traffic.packets import TrialTraffic
+    from analysis.measures.packets import TrialTraffic
+    from analysis.table import ColumnTable
 
 Samples = Mapping[str, Mapping[str, Sequence[SocketSample]]]
 """The samples of sockets by the sending host and the receiver's port."""
@@ -73,8 +73,8 @@ class TrialReadings:
         network = self._network if self.run.captures else None
         if network is None or not network.nodes:
             return None
-        from analysis.traffic.packets import TrialTraffic  # late: a run has no use for NumPy
-        from analysis.traffic.trials import TrialNetwork
+        from analysis.measures.packets import TrialTraffic  # late: a run has no use for NumPy
+        from analysis.measures.trials import TrialNetwork
 
         return TrialTraffic(TrialNetwork(self.run, self.trial, network))
 

@@ -16,18 +16,18 @@ from analysis.measures.flow_readings import FlowCourse, Values, note_unread
 from analysis.measures.metrics import Metric, Row, columns, counter, is_metric, measures, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.terms import term_value
-from analysis.records import iperf
+from analysis.records import output
 from analysis.records.json_reader import Problems
+from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, run_of
-from analysis.records.socket_samples import SocketSample
 from analysis.records.spec_file import RunCondition, RunFlow
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.foundation.units import Rate
+from topologies import untrusted
+from topologies.errors import TcplabError, UsageError
+from topologies.units import Rate
 
 if TYPE_CHECKING:
     from analysis.measures.captures import End
-    from analysis.tabular.table import ColumnTable
+    from analysis.table import ColumnTable
 
 NOTHING = "\N{EN DASH}"
 """The cell of a table without a value."""
@@ -46,7 +46,7 @@ class FlowMeasures:
 
     flow: RunFlow
     row: Row
-    intervals: tuple[iperf.IperfInterval, ...]
+    intervals: tuple[output.IperfInterval, ...]
     samples: tuple[SocketSample, ...]
     course: FlowCourse = field(default_factory=FlowCourse)
     taken: tuple[float, ...] = ()

@@ -12,12 +12,10 @@ from msgspec.structs import replace
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Metric, columns
 from analysis.records.json_reader import NO_LOG, LogPath, Problems, printable, read_main
-from analysis.records.manifest import Provenance
-from analysis.records.published_row import RowEntry
-from analysis.records.spec_file import HeadlineEntry
-from analysis.tabular.table import ColumnTable
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError, UsageError
+from analysis.records.spec_file import HeadlineEntry, Provenance, RowEntry
+from analysis.table import ColumnTable
+from topologies import untrusted
+from topologies.errors import TcplabError, UsageError
 
 ROWS = "rows.csv"
 """A row for each flow, condition, seed and combination."""

@@ -12,7 +12,7 @@ from analysis.measures.readings import TrialReadings
 from analysis.measures.together import jain, rate
 
 if TYPE_CHECKING:
-    from analysis.traffic.packets import PortTraffic
+    from analysis.measures.packets import PortTraffic
 
 
 def term_value(readings: TrialReadings, term: Term) -> float | None:

@@ -11,8 +11,8 @@ from fnmatch import fnmatchcase
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from topologies.foundation.errors import UsageError
-from topologies.topology_spec import TopologySpec
+from topologies.errors import UsageError
+from topologies.spec import TopologySpec
 
 if TYPE_CHECKING:
     from analysis.measures.flow_readings import FlowReadings

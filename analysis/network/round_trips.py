@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.flows.sightings import Sightings
+from analysis.measures.packets import TrialTraffic
 from analysis.measures.results import MINUS
+from analysis.measures.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 from analysis.network.findings import (
     CheckFinding,
     CheckOutcome,
@@ -14,11 +17,8 @@ from analysis.network.findings import (
     percent,
     unmeasured,
 )
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from analysis.records.spec_file import RunFlow
-from analysis.traffic.packets import TrialTraffic
-from analysis.traffic.sightings import Sightings
-from analysis.traffic.trials import FRAME_HEADER, TrialNetwork, Way, carried, channels
 
 KIND = "Round trip of a lone packet"
 TOLERANCE, A_PORT = 2_000, 1_000

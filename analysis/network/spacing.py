@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from analysis.flows.sightings import Whole
+from analysis.measures.packets import PortTraffic, TrialTraffic
+from analysis.measures.trials import TrialNetwork, channels, delay_of
 from analysis.network.findings import CheckFinding, duration, lateness, outcome_of, unmeasured
-from analysis.traffic.packets import PortTraffic, TrialTraffic
-from analysis.traffic.sightings import Whole
-from analysis.traffic.trials import TrialNetwork, channels, delay_of
 from topologies.disciplines import discipline
-from topologies.topology_spec import Channel
+from topologies.spec import Channel
 
 SPACING, RATE = "Spacing of packets on a busy link", "Rate of a busy link"
 TOLERANCE = 1_000

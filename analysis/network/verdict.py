@@ -5,17 +5,14 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from analysis.measures.packets import TrialTraffic
+from analysis.measures.trials import TrialNetwork
 from analysis.network import findings, round_trips
-from analysis.network.findings import CheckFinding, CheckOutcome, real_time
-from analysis.network.limits import limits
-from analysis.network.losses import UNASKED, drawn_loss, lost_packets
-from analysis.network.marks import congestion_marks
-from analysis.network.queues import queue_bound
+from analysis.network.counts import UNASKED, congestion_marks, drawn_loss, lost_packets, queue_bound
+from analysis.network.findings import CheckFinding, CheckOutcome, limits, real_time
 from analysis.network.round_trips import sender_limits
 from analysis.network.spacing import spacing
 from analysis.records.run_directory import RunRecord
-from analysis.traffic.packets import TrialTraffic
-from analysis.traffic.trials import TrialNetwork
 
 
 class Usability(StrEnum):

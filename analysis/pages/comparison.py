@@ -1,4 +1,7 @@
-"""Comparison of runs, or of points of a sweep: as a page, in the terminal and as JSON."""
+"""Comparison of runs, or of points of a sweep: as a page, in the terminal and as JSON.
+
+All runs on one page, to search and to tick for comparison.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +18,7 @@ from analysis.measures.metrics import Metric, columns
 from analysis.measures.results import NOTHING, RunResults, measure_all, written
 from analysis.measures.together import standing
 from analysis.records.json_reader import Problems
-from analysis.records.run_directory import read_run
+from analysis.records.run_directory import index, read_run
 from analysis.rendering import page_files
 from analysis.reporting.run_graphs import DrawnCourse, over_time
 from analysis.statistics.paired_tests import (
@@ -346,3 +349,10 @@ def print_comparison(comparison: SideComparison, console: Console) -> None:
             name = where + with_unit(result.metric.title, result.unit)
             table.add_row(name, *result.cells, *result.differences)
     console.print(table)
+
+
+def write_index(store: Path) -> Path:
+    """Write index.html into the store. Raises TcplabError with a remedy if it cannot be written."""
+    text = page_files.render("index.html", {"store": store, "runs": index(store)})
+    page_files.write(store, [("index.html", text.encode())], "report RUN_DIR")
+    return store / "index.html"

@@ -7,8 +7,7 @@ from pathlib import Path
 from statistics import median
 from typing import Literal
 
-from analysis.graphs.layers import Graph, GraphGroup, Layer
-from analysis.graphs.ranges import (
+from analysis.graphs.distributions import (
     RangedValue,
     extremes,
     in_panels,
@@ -18,10 +17,10 @@ from analysis.graphs.ranges import (
     ratio_axis,
     rows,
 )
+from analysis.graphs.layers import Graph, GraphGroup, Layer
 from analysis.graphs.stored import board_data
 from analysis.measures.results import written
-from analysis.pages.terminal import Terminal, text_table
-from analysis.records.kernel_folder import (
+from analysis.records.other_folders import (
     ComparisonFile,
     KernelFigure,
     ScriptsOnBoth,
@@ -29,6 +28,7 @@ from analysis.records.kernel_folder import (
 )
 from analysis.rendering import page_files
 from analysis.rendering.colours import BLUE, GREY, VERMILLION
+from analysis.rendering.page_files import Terminal, text_table
 from analysis.statistics.paired_tests import Paired
 from analysis.statistics.wording import estimate, interval, probability, with_unit
 

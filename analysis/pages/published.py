@@ -12,11 +12,9 @@ from rich.table import Table
 
 from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import MINUS, NOTHING, RunResults, value_of
-from analysis.pages.terminal import text_table
 from analysis.records.json_reader import Problems
-from analysis.records.published_row import PublishedRow, checked_row
-from analysis.records.spec_file import MeasuredEntry
-from analysis.statistics.prediction import ValueSpan
+from analysis.records.spec_file import MeasuredEntry, PublishedRow, checked_row
+from analysis.rendering.page_files import text_table
 from analysis.statistics.published import (
     WAYS,
     Agreement,
@@ -30,8 +28,9 @@ from analysis.statistics.published import (
     count,
     judge_row,
 )
+from analysis.statistics.sweep_samples import ValueSpan
 from analysis.statistics.wording import numbered, signed, with_unit
-from analysis.tabular.table import csv_lines
+from analysis.table import csv_lines
 
 
 def published_with_run(results: RunResults, problems: Problems) -> PublishedNumbers:

@@ -14,20 +14,26 @@ from analysis.graphs.stored import board_data
 from analysis.measures.results import Measured, RunResults, expressions, measure_all, spread
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.pages.published import PublishedNumbers, published_with_run
-from analysis.pages.terminal import BROKEN, CHECK, Terminal, text_table
 from analysis.records.evidence import Evidence, read_evidence
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, read_run
 from analysis.rendering import page_files
-from analysis.reporting import over_seeds, quantities, run_graphs, seed_distributions
+from analysis.rendering.page_files import BROKEN, CHECK, Terminal, text_table
+from analysis.reporting import over_seeds, run_graphs, tables
 from analysis.reporting.answers import Answer, in_comparison
 from analysis.reporting.claims import enough, repeat_command
 from analysis.reporting.effects import RunEffect, effect_of, goodput
-from analysis.reporting.expressions import expressions_of, with_metrics, with_rows
-from analysis.reporting.packets import responding, waiting
-from analysis.reporting.run_stage import run_stage
+from analysis.reporting.flows import responding, waiting
+from analysis.reporting.run_graphs import run_stage
 from analysis.reporting.setting_words import setting_words
-from analysis.reporting.studies import ReportOf, StudyReport, plain
+from analysis.reporting.studies import (
+    ReportOf,
+    StudyReport,
+    expressions_of,
+    plain,
+    with_metrics,
+    with_rows,
+)
 from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
 from analysis.statistics.claims import ClaimVerdict, ClaimWord, withheld
 from analysis.statistics.paired_tests import FEWEST
@@ -195,11 +201,11 @@ def _groups(report: RunReport) -> list[GraphGroup]:
     results = report.results
     several = len(report.run.seeds) > 1
     of_all = (
-        seed_distributions.responses(results),
+        over_seeds.responses(results),
         over_seeds.series(results) if several else None,
         over_seeds.shares(results),
-        seed_distributions.delays(results),
-        seed_distributions.boxes(results),
+        over_seeds.delays(results),
+        over_seeds.boxes(results),
     )
     return [*report.study.graphs(results), *(group for group in of_all if group)]
 
@@ -251,12 +257,12 @@ def _context(report: RunReport) -> dict[str, Any]:
 
 
 SHORT = (
-    quantities.THROUGHPUT,
-    quantities.RETRANSMISSIONS,
-    quantities.TIMEOUTS,
-    quantities.PAUSED,
-    quantities.LOSS_SHARE,
-    quantities.DROP_SHARE,
+    tables.THROUGHPUT,
+    tables.RETRANSMISSIONS,
+    tables.TIMEOUTS,
+    tables.PAUSED,
+    tables.LOSS_SHARE,
+    tables.DROP_SHARE,
 )
 
 _WIDEST = 40
@@ -303,7 +309,7 @@ def _table(report: RunReport) -> Table:
 def _usual(run: RunRecord) -> tuple[ReportQuantity, ...]:
     if len(run.flows) == 1:
         return SHORT
-    return (*quantities.FLOWS, quantities.RESENT, quantities.ALL_TIMEOUTS)
+    return (*tables.FLOWS, tables.RESENT, tables.ALL_TIMEOUTS)
 
 
 def _listing(listing: Listing, width: int) -> Table | None:

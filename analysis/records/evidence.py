@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from analysis.records.json_reader import Problems, read
 from analysis.records.run_directory import RunRecord, Trial, changed_files
 from analysis.records.trial_files import EnvironmentFile, ProofEntry, RecordedSetting
-from topologies.foundation import untrusted
+from topologies import untrusted
 
 _CAPTURE_DROPS = re.compile(r"^(\d{1,18}) packets dropped by kernel$", re.MULTILINE)
 

@@ -18,8 +18,8 @@ from typing import Any, Generic, Literal, NewType, TypeVar, get_args, get_origin
 from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import fields
 
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies import untrusted
+from topologies.errors import TcplabError, UsageError
 
 Record = TypeVar("Record", bound=Struct)
 _Reader = Callable[[object], Any]

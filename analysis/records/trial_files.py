@@ -10,12 +10,12 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from analysis.records import socket_samples
+from analysis.records import output
 from analysis.records.json_reader import ParsedFile, Problems, Record, parse
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
+from topologies import untrusted
 from topologies.disciplines import of_kind
 from topologies.disciplines.base import Discipline
-from topologies.foundation import untrusted
 
 _COUNTED_SINCE = {"TcpExtTCPTimeouts": (5, 1)}
 """Counters that are no measure before that Linux.
@@ -305,7 +305,7 @@ class TrialFiles:
         They are large, so they are not kept. Raises ValueError for a broken file.
         """
         lines = untrusted.text_if_any(self.folder, f"{host}.sockets.jsonl").splitlines()
-        return socket_samples.by_port(lines)
+        return output.by_port(lines)
 
     def _read(self, kind: type[Record], stem: str, problems: Problems) -> Record:
         """Parse STEM.json once; note what is wrong with it at each call."""

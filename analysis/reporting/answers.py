@@ -7,13 +7,13 @@ from statistics import median
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.claims import enough, oriented, repeat_command
-from analysis.reporting.quantities import (
+from analysis.reporting.tables import (
     DROPPED_AT_RANDOM,
     DROPPED_FULL,
     DROPPED_IN_HOSTS,
     DROPPED_MANAGED,
+    ReportQuantity,
 )
-from analysis.reporting.tables import ReportQuantity
 from analysis.statistics.paired_tests import FEWEST, Paired, paired
 from analysis.statistics.wording import estimate, family, interval
 

@@ -22,8 +22,8 @@ from analysis.statistics.claims import (
     judge_within,
 )
 from analysis.statistics.paired_tests import FEWEST
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Share
+from topologies.errors import UsageError
+from topologies.units import Share
 
 
 def repeat_command(run: RunRecord, repeat: int | None = None) -> str:

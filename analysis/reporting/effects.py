@@ -11,9 +11,8 @@ from analysis.measures.metrics import UnknownMetric
 from analysis.measures.results import RunResults, written
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import in_comparison
-from analysis.reporting.quantities import quantity
 from analysis.reporting.run_graphs import repeated
-from analysis.reporting.tables import ReportQuantity
+from analysis.reporting.tables import ReportQuantity, quantity
 
 _CLEAR = 2.0
 """Times by which a quantity differs that is worth a headline."""

@@ -16,7 +16,7 @@ from analysis.reporting.run_graphs import all_graphs
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import Listing
 from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, ratios, verdict_of
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 @dataclass(frozen=True)

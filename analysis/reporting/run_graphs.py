@@ -1,4 +1,9 @@
-"""Graphs of a run: its packets, sockets and repetitions."""
+"""Graphs of a run: its packets, sockets and repetitions.
+
+The stage of a run: the packets of its first seed, under each condition.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +30,12 @@ from analysis.graphs.layers import (
     level,
     named,
 )
+from analysis.graphs.stage import StageTrial, shape_of, stage_data
 from analysis.graphs.views import Samples
 from analysis.measures.captures import End, at_port
 from analysis.measures.metrics import PAUSE, counter, metric
 from analysis.measures.results import Measured, RunResults
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from analysis.rendering.colours import BLUE, ORANGE
 from analysis.reporting.answers import listed
 
@@ -331,3 +337,28 @@ def repeated(
     key = f"repetitions_{title.lower()}"
     heading = f"{title}, {count} repetition{'' if count == 1 else 's'}"
     return Graph(key, heading, "", named("", labels), axis, tuple(layers))
+
+
+MOST_STAGES = 4
+"""Conditions above each other; more would not fit a screen."""
+
+
+def run_stage(results: RunResults) -> str:
+    """Return the data of the stages; empty without captures at both ends."""
+    trials = [_trial(each, results) for each in results.first if len(each.ends) > 1]
+    return stage_data(trials[:MOST_STAGES]) if trials else ""
+
+
+def _trial(trial: Measured, results: RunResults) -> StageTrial:
+    near, far = trial.ends
+    flow = results.run.flows[0]
+    spec = results.run.spec
+    network = None if spec.changes else spec.topology.network()
+    return StageTrial(
+        trial.trial.condition.label,
+        near.packets,
+        far.packets,
+        near.by_a,
+        shape_of(network, flow.sender, flow.receiver),
+        trial.samples,
+    )

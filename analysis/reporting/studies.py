@@ -1,28 +1,140 @@
 """Report of a study: its table, answers, listings and graphs.
 
 A study has it as `REPORT` of its module `report`. An experiment without one gets the usual tables
-and graphs."""
+and graphs.
+
+Table and answers of an experiment without a report of its kind.
+
+Rows of the metrics that a run's user asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from analysis.graphs.layers import GraphGroup
-from analysis.measures.results import RunResults
+from analysis.measures.checks import RunFacts
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import metric
+from analysis.measures.results import NOTHING, RunResults, expressions
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import RunRecord
+from analysis.records.spec_file import RunFlow
 from analysis.reporting import run_graphs
-from analysis.reporting.answers import Answer
+from analysis.reporting import tables as q
+from analysis.reporting.answers import Answer, causes, each, facts, more_repetitions, ratios
 from analysis.reporting.claims import claim_of_run
-from analysis.reporting.plain import plain_answers, plain_table
-from analysis.reporting.tables import Listing, ReportQuantity, ReportTable
+from analysis.reporting.tables import (
+    CAUSES,
+    DATAGRAMS_LOST,
+    FLOWS,
+    JITTER,
+    KERNEL,
+    ROUND_TRIPS,
+    TRANSFER,
+    Listing,
+    ReportQuantity,
+    ReportTable,
+    build_row,
+)
 from analysis.statistics.claims import ClaimVerdict
+from topologies.units import Duration
 
 if TYPE_CHECKING:
     from analysis.measures.sweep_folder import SweepRecord
     from analysis.records.run_directory import RunRecord
     from analysis.reporting.sweeps import MakeEffect, MakeListings, SweepStudy
     from analysis.statistics.sweep_samples import SweepSamples
+
+
+def plain_table(results: RunResults) -> ReportTable:
+    """Return all quantities that were measured, without published values.
+
+    Without a capture those that come from one are left out.
+    """
+    labels = tuple(condition.label for condition in results.run.conditions)
+    flow, several = results.run.flow, FLOWS if len(results.run.flows) > 1 else ()
+    quantities = (*several, *_of(flow), *ROUND_TRIPS, *CAUSES)
+    rows = (build_row(results, quantity, None) for quantity in quantities)
+    measured = tuple(row for row in rows if set(row.ours) != {NOTHING})
+    title = f"What was measured: all flows, then {flow.name}" if several else "What was measured"
+    return ReportTable(title, labels, measured, ())
+
+
+def _of(flow: RunFlow) -> Iterator[ReportQuantity]:
+    """Yield the quantities of this flow; a UDP sender has no counters of TCP."""
+    counted = (DATAGRAMS_LOST, JITTER) if flow.protocol == "udp" else KERNEL
+    for quantity in (*TRANSFER, *counted):
+        yield replace(quantity, source=quantity.source.replace("flow1", flow.name))
+
+
+GOODPUT = ReportQuantity(
+    "Goodput of all flows", "kbit/s", metric("flows.total"), "last lines of all .server.txt"
+)
+
+
+_UNCOUNTED = (
+    "Losses have no count by cause here: the hosts leave segmentation on, so tc counts packets of"
+    " up to 64 KB."
+)
+
+
+def plain_answers(results: RunResults) -> tuple[Answer, ...]:
+    """Return the answers to the three questions, as far as the run has measurements."""
+    asked = (_arrived(results), _missing(results), _waited(results))
+    return tuple(answer for answer in asked if answer.paragraphs)
+
+
+def _arrived(results: RunResults) -> Answer:
+    rates, several = each(results, GOODPUT), len(results.run.flows) > 1
+    sentences = [f"{'All flows together get' if several else 'The goodput is'} {rates}."]
+    fairness = each(results, q.FLOWS[-1])
+    if fairness and several:
+        sentences.append(
+            f"Jain's fairness index, which is 1 if all flows have the same, is {fairness}."
+        )
+    sentences += [*ratios(results, GOODPUT, "goodput"), *more_repetitions(results)]
+    used = (GOODPUT, *(q.FLOWS[1:] if several else (q.DATAGRAMS_LOST, q.JITTER)))
+    return Answer("How much arrived?", tuple(sentences) if rates else (), facts(results, *used))
+
+
+def _missing(results: RunResults) -> Answer:
+    again, timeouts = each(results, q.RESENT), each(results, q.ALL_TIMEOUTS)
+    sentences = causes(results) if results.run.counts_segments else [_UNCOUNTED]
+    if again and timeouts and _has_tcp(results):
+        sentences.append(
+            f"TCP retransmitted {again} of its segments and had {timeouts} retransmission"
+            " time-outs."
+        )
+    tcp = (q.RESENT, q.ALL_TIMEOUTS) if _has_tcp(results) else ()
+    return Answer(
+        "What did not arrive, and what became of it?",
+        tuple(sentences),
+        facts(results, *q.CAUSES, *tcp),
+    )
+
+
+def _has_tcp(results: RunResults) -> bool:
+    return any(flow.protocol == "tcp" for flow in results.run.flows)
+
+
+def _waited(results: RunResults) -> Answer:
+    trips, least, above = (each(results, quantity) for quantity in q.ROUND_TRIPS)
+    sentences = (
+        [
+            f"A round trip takes {trips} in the median, and at least {least}. What is above the"
+            f" least, {above}, is waiting in queues, the time that full packets take on the link,"
+            " or a delay that varies."
+        ]
+        if trips
+        else []
+    )
+    return Answer("How long did packets wait?", tuple(sentences), facts(results, q.TRIP, q.WAITING))
 
 
 @dataclass(frozen=True)
@@ -61,3 +173,37 @@ ReportOf = Callable[[str], StudyReport]
 def plain(_experiment: str) -> StudyReport:
     """Return the report of an experiment without tables or answers of its study."""
     return StudyReport()
+
+
+def with_metrics(run: RunRecord, texts: Sequence[str]) -> RunRecord:
+    """Return the run with these metrics too. Raises UsageError, UnknownMetric."""
+    if not texts:
+        return run
+    facts = _facts_of(run)
+    for text in texts:
+        facts.require(parse(text))
+    metrics = tuple(dict.fromkeys((*run.spec.metrics, *texts)))
+    return replace(run, spec=structs.replace(run.spec, metrics=metrics))
+
+
+def _facts_of(run: RunRecord) -> RunFacts:
+    """Return the facts of a run that ended."""
+    ends = [
+        Duration.parse(flow.start).seconds + Duration.parse(flow.duration).seconds
+        for flow in run.flows
+        if flow.duration
+    ]
+    network, end = run.spec.topology.network(), max(ends, default=inf)
+    return RunFacts(run.flows, run.conditions, network, run.captures, end)
+
+
+def expressions_of(results: RunResults) -> tuple[ReportQuantity, ...]:
+    """Return the metrics that the run was asked for."""
+    metrics = [each.metric for each in expressions(results.run, Problems())]
+    return tuple(ReportQuantity(each.title, each.unit, each, each.source) for each in metrics)
+
+
+def with_rows(table: ReportTable, results: RunResults) -> ReportTable:
+    """Return the table with a row for each of them."""
+    rows = (build_row(results, quantity, None) for quantity in expressions_of(results))
+    return replace(table, rows=(*rows, *table.rows))

@@ -10,8 +10,8 @@ from analysis.measures.results import spread, value_of
 from analysis.measures.sweep_folder import SweepRecord, read_rows
 from analysis.reporting.answers import Answer
 from analysis.reporting.tables import Listing
-from analysis.tabular.table import csv_lines
-from topologies.foundation.untrusted import StrangeFile
+from analysis.table import csv_lines
+from topologies.untrusted import StrangeFile
 
 Cells = tuple[str, ...]
 Made = TypeVar("Made")

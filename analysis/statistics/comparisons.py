@@ -21,7 +21,7 @@ from analysis.statistics.wording import (
     verb,
     verdict_of,
 )
-from analysis.tabular.table import csv_lines
+from analysis.table import csv_lines
 
 _ALL_PAIRS_UP_TO = 3
 """Levels; of more, each is compared with the first one only, the baseline."""

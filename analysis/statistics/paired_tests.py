@@ -13,8 +13,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.statistics.chances import at_least, normal_below, student_quantile
-from analysis.statistics.signed_ranks import CONFIDENCE, hodges_lehmann, signed_rank
+from analysis.statistics.tests import (
+    CONFIDENCE,
+    at_least,
+    hodges_lehmann,
+    normal_below,
+    signed_rank,
+    student_quantile,
+)
 
 Numbers = NDArray[np.float64]
 Indices = NDArray[np.intp]

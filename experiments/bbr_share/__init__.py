@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import DrawnPhases, require_choice, require_count
 from experiments.spec import (
     CONGESTION_CONTROLS,
     FULL_FRAME,
@@ -21,9 +20,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate
-from topologies.topology_spec import Channel
+from experiments.study.parameters import DrawnPhases, require_choice, require_count
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate
 
 METRIC = "(goodput[bbr] / goodput)@30s.."
 _LEAST_PROBE, _PROBE_PERIOD = 0.2, 10.0  # s: bbr_probe_rtt_mode_ms, bbr_min_rtt_win_sec

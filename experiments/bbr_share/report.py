@@ -1,7 +1,7 @@
 """BBR's share in each repetition, next to the model of its limit of data in flight."""
 
 from analysis.reporting.laws import claimed_report
-from experiments.harness.published.law import law
+from experiments.study.law import law
 
 REPORT = claimed_report(
     law(__file__),

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.measures.results import RunResults
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.cubic_law import (
+from analysis.theory.formulas import (
     cubic_window,
     plateau_time,
     remembered_window,
     reno_friendly_growth,
 )
-from analysis.theory.law import LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import samples_of
-from experiments.harness.published.law import law
+from analysis.theory.law import LawGraph, LawLine, LawPoint, samples_of
+from experiments.study.law import law
 
 
 @dataclass(frozen=True)

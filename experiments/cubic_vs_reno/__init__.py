@@ -9,15 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    late_flows,
-    require_count,
-    settings_for,
-)
-from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
     Condition,
@@ -32,10 +23,19 @@ from experiments.spec import (
     word,
     words,
 )
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration, Rate, Share
-from topologies.star import star
-from topologies.topology_spec import Channel
+from experiments.study.parameters import (
+    MEANING,
+    NONE,
+    DrawnPhases,
+    late_flows,
+    require_count,
+    settings_for,
+)
+from experiments.study.profiles import LINUX_2_6, under
+from topologies.errors import UsageError
+from topologies.shapes import star
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6
 QUICK, FULL = {"duration": "20s"}, {"duration": "60s"}

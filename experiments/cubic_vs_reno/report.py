@@ -21,7 +21,7 @@ from analysis.graphs.layers import (
     alone,
 )
 from analysis.measures.results import NOTHING, Measured, RunResults, spread, written
-from analysis.records.iperf import IperfInterval
+from analysis.records.output import IperfInterval
 from analysis.records.spec_file import RunCondition
 from analysis.reporting.answers import (
     Answer,
@@ -37,9 +37,8 @@ from analysis.reporting.answers import (
     side_by_side,
 )
 from analysis.reporting.flows import all_flows, rates_of_flows, sharing
-from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing
+from analysis.reporting.tables import Listing, quantity
 
 RATE = quantity("flows.sent", "Rate of all flows at the senders", "Mbit/s", 1e-3)
 GOODPUT = quantity("flows.total", "Goodput of all flows", "Mbit/s", 1e-3)

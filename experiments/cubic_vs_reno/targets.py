@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.assignment import assigned, assignment, path_settings, with_flows
-from experiments.harness.published.target import Row, Target, published
+from experiments.study.assignment import assigned, assignment, path_settings, with_flows
+from experiments.study.published import Row, Target, published
 
 STUDY = assignment(__file__)
 _HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each run"

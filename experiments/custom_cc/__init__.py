@@ -12,15 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.definition.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    late_flows,
-    require_count,
-    settings_for,
-)
-from experiments.harness.definition.profiles import LINUX_2_6_FULL_LINE, under
 from experiments.spec import (
     CONGESTION_CONTROLS,
     ExperimentSpec,
@@ -35,10 +26,19 @@ from experiments.spec import (
     word,
     words,
 )
+from experiments.study.parameters import (
+    MEANING,
+    NONE,
+    DrawnPhases,
+    late_flows,
+    require_count,
+    settings_for,
+)
+from experiments.study.profiles import LINUX_2_6_FULL_LINE, under
 from testbed.guest.kernel_modules import KernelModule, module_from
-from topologies.foundation.units import Count, Duration, Rate, Share
-from topologies.star import star
-from topologies.topology_spec import Channel
+from topologies.shapes import star
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Rate, Share
 
 PROFILE = LINUX_2_6_FULL_LINE
 LOADS_MODULES = True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.harness.published.assignment import assigned, assignment, path_settings, with_flows
-from experiments.harness.published.target import Target, published
+from experiments.study.assignment import assigned, assignment, path_settings, with_flows
+from experiments.study.published import Target, published
 
 STUDY = assignment(__file__)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import DrawnPhases
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -17,8 +16,9 @@ from experiments.spec import (
     congestion_control,
     parameter,
 )
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate, Share
+from experiments.study.parameters import DrawnPhases
+from topologies.shapes import dumbbell
+from topologies.units import Count, Duration, Packets, Rate, Share
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import require_count
 from experiments.spec import Condition, ExperimentSpec, Flow, claim_of, parameter, word
+from experiments.study.parameters import require_count
 from topologies.disciplines import discipline, disciplines
-from topologies.foundation.units import Count, Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.units import Count, Duration, Packets, Rate, Share
 
 DIAGRAM = """\
 h1 ----- r1 ------ r2 ====== h2

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import DrawnPhases, require_count
 from experiments.spec import (
     FULL_FRAME,
     Condition,
@@ -18,9 +17,10 @@ from experiments.spec import (
     claim_of,
     parameter,
 )
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate, Size
-from topologies.topology_spec import Channel
+from experiments.study.parameters import DrawnPhases, require_count
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate, Size
 
 METRIC = "max exchange_p99_ms"
 _ECN = ("net.ipv4.tcp_ecn", "1")

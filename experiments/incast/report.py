@@ -1,7 +1,7 @@
 """The last block's time in each repetition, next to the link's time for all blocks."""
 
 from analysis.reporting.laws import claimed_report
-from experiments.harness.published.law import law
+from experiments.study.law import law
 
 REPORT = claimed_report(
     law(__file__),

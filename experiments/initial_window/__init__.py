@@ -17,9 +17,9 @@ from experiments.spec import (
     claim_of,
     parameter,
 )
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration, Packets, Rate, Share
-from topologies.two_hosts import two_hosts
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.units import Count, Duration, Packets, Rate, Share
 
 WINDOWS = (1, 3, 10, 32)
 METRIC = "exchange_p50_ms"

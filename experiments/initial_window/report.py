@@ -1,7 +1,7 @@
 """The median of the completion times from ten segments, next to the law."""
 
 from analysis.reporting.laws import claimed_report
-from experiments.harness.published.law import law
+from experiments.study.law import law
 
 REPORT = claimed_report(
     law(__file__),

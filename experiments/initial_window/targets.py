@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.law import law_study, law_targets
-from experiments.harness.published.target import Target
 from experiments.initial_window import TOLERANCE, WINDOWS, InitialWindowParameters
-from topologies.foundation.units import Count
+from experiments.study.law import law_study, law_targets
+from experiments.study.published import Target
+from topologies.units import Count
 
 STUDY = law_study(__file__, 4.5)
 _SIZES = (10, 30, 100)  # segments

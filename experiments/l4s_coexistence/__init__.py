@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import DrawnPhases, require_count
 from experiments.spec import (
     Condition,
     Ecn,
@@ -21,9 +20,10 @@ from experiments.spec import (
     claim_of,
     parameter,
 )
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
+from experiments.study.parameters import DrawnPhases, require_count
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate, Share
 
 CLASSIC, SCALABLE = "cubic", "dctcp"
 _SETTLED = Duration.parse("3s")

@@ -7,9 +7,8 @@ from dataclasses import replace
 from analysis.measures.results import RunResults
 from analysis.reporting.claims import claim_of_run
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import path_of, payload_rate
-from experiments.harness.published.law import law
+from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate
+from experiments.study.law import law
 
 LAW = law(__file__)
 _MBIT = 8e-6

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import DrawnPhases, require_count
 from experiments.spec import (
     FULL_FRAME,
     Condition,
@@ -20,10 +19,11 @@ from experiments.spec import (
     parameter,
     word,
 )
+from experiments.study.parameters import DrawnPhases, require_count
 from topologies.disciplines import discipline, disciplines
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate
-from topologies.topology_spec import Channel
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate
 
 METRIC = "exchange_p50_ms[ping]"
 _TARGETS = {"codel": 5.0, "pie": 15.0}

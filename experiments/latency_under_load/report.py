@@ -1,7 +1,7 @@
 """The probe's median round trip in each repetition, next to what the discipline promises."""
 
 from analysis.reporting.laws import claimed_report
-from experiments.harness.published.law import law
+from experiments.study.law import law
 
 REPORT = claimed_report(
     law(__file__),

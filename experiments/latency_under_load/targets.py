@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.harness.published.law import law_study, law_targets
-from experiments.harness.published.target import Target
+from experiments.study.law import law_study, law_targets
+from experiments.study.published import Target
 
 STUDY = law_study(__file__, 10.0, first_seed=101)
 _DISCIPLINES = ("fifo", "red", "pie", "codel", "fq_codel", "cake")

@@ -18,9 +18,9 @@ from experiments.spec import (
     word,
     words,
 )
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.separate_pairs import separate_pairs
-from topologies.topology_spec import Channel
+from topologies.shapes import separate_pairs
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 _AS_IN_THE_PAPER = (
     ("net.ipv4.tcp_congestion_control", "reno"),

@@ -10,10 +10,9 @@ from analysis.measures.results import Measured, RunResults, written
 from analysis.records.json_reader import Problems
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
-from analysis.theory.law import LawGraph, LawLine, LawPoint, ratios
-from analysis.theory.loss_laws import REGULAR, padhye_rate, square_root_rate
-from analysis.theory.measured_path import samples_of
-from experiments.harness.published.law import law
+from analysis.theory.formulas import REGULAR, padhye_rate, square_root_rate
+from analysis.theory.law import LawGraph, LawLine, LawPoint, ratios, samples_of
+from experiments.study.law import law
 
 LAW = law(__file__)
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")

@@ -19,10 +19,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.foundation import untrusted
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Rate, Share, Size
-from topologies.two_hosts import two_hosts
+from topologies import untrusted
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.units import Duration, Packets, Rate, Share, Size
 
 PACKAGED = ("stop_and_wait", "fixed_window")
 NOBODY = "nobody"

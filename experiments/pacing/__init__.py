@@ -20,10 +20,10 @@ from experiments.spec import (
     claim_of,
     parameter,
 )
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.separate_pairs import separate_pairs
-from topologies.topology_spec import Channel, TopologySpec
+from topologies.errors import UsageError
+from topologies.shapes import separate_pairs
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 INITIAL_WINDOW = 10  # segments
 PACING = 2.0  # windows in a round trip: tcp_pacing_ss_ratio is 200 %

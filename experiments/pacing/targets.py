@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.law import law_study, law_targets
-from experiments.harness.published.target import Target
 from experiments.pacing import TOLERANCE, PacingParameters
-from topologies.foundation.units import Packets
+from experiments.study.law import law_study, law_targets
+from experiments.study.published import Target
+from topologies.units import Packets
 
 STUDY = law_study(__file__, 5.0, first_seed=101)
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import require_count, settings_for
-from experiments.harness.definition.profiles import LINUX_2_4, under
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,8 +20,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.chain import chain
-from topologies.foundation.units import Count, Duration, Rate, Share, Size
+from experiments.study.parameters import require_count, settings_for
+from experiments.study.profiles import LINUX_2_4, under
+from topologies.shapes import chain
+from topologies.units import Count, Duration, Rate, Share, Size
 
 METRIC = "client_seconds"
 PROFILE = LINUX_2_4

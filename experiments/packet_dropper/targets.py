@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.definition.profiles import DROPPER
-from experiments.harness.published.target import Target, published, study
+from experiments.study.profiles import DROPPER
+from experiments.study.published import Target, published, study
 
 STUDY = study(__file__)
 _NO_MODULE = ((DROPPER, "98.44mbit"),)  # at 0 % the dropping module was not in the router

@@ -9,7 +9,6 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.harness.definition.parameters import require_choice
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,11 +21,12 @@ from experiments.spec import (
     sack,
     word,
 )
+from experiments.study.parameters import require_choice
 from topologies.disciplines import discipline, disciplines
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Quantity, Rate, Share
 
 MOST_FLOWS = 4
 SAMPLING = Duration.parse("20ms")

@@ -1,3 +1,3 @@
-from experiments.harness.cli.main import start
+from experiments.cli.main import start
 
 start("playground")

@@ -11,19 +11,27 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.capture import HostCapture
-from experiments.programs.folders import VisibleFolders
-from experiments.programs.hardware_random import doubt
-from experiments.programs.link import NetworkLink, channel, during
-from experiments.programs.program import SECOND, Program, ProgramFailed, nanoseconds
-from testbed.jobs import loops
-from testbed.jobs.following import usage_of
+from experiments.programs.folders import VisibleFolders, doubt
+from experiments.programs.program import (
+    RUNNER,
+    SECOND,
+    NetworkLink,
+    Program,
+    ProgramFailed,
+    answered,
+    asked,
+    channel,
+    during,
+    nanoseconds,
+)
+from testbed.host import supervise
+from testbed.host.supervise import usage_of
 from testbed.virtual.guest import RunningGuest
 from testbed.virtual.line import LineSilent
-from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.topology_spec import TopologySpec
+from topologies.data import to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.spec import TopologySpec
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -248,12 +256,12 @@ class Network:
         """Reason why another run differs: a program that spins, cpu="host"; or empty."""
         if self.computing:
             return 'computing took time of this computer (cpu="host")'
-        return loops.spin(self.out)
+        return supervise.spin(self.out)
 
     @property
     def waits(self) -> list[str]:
         """Programs that waited for time in loops, in sentences; known after the end."""
-        return loops.waits(self.out)
+        return supervise.waits(self.out)
 
     @property
     def doubts(self) -> list[str]:

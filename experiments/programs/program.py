@@ -1,8 +1,18 @@
-"""A program in a host, as the test that started it sees it."""
+"""A program in a host, as the test that started it sees it.
+
+A function of the caller's, run in a host by the caller's Python. Data travels as JSON.
+
+What comes back is data too: a guest's answer is never unpickled.
+
+Links of a network, as tests change them.
+"""
 
 from __future__ import annotations
 
+import builtins
 import errno
+import inspect
+import json
 import os
 import shlex
 from collections.abc import Callable
@@ -10,7 +20,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from experiments.programs.folders import VisibleFolders
-from topologies.foundation.units import Duration
+from topologies.data import from_data, to_data
+from topologies.errors import UsageError
+from topologies.spec import Channel, Port
+from topologies.units import Duration
 
 _NOT_FOUND = 127  # as a shell says it
 _TAIL = 800  # characters of output in a message
@@ -117,3 +130,104 @@ class Program:
             printed += str(news[name]).encode("latin-1")
         if news["ended_at"] is not None:
             self.status, self.ended = int(news["status"]), news["ended_at"] / SECOND
+
+
+_ANSWER = "\n==tcplab answer=="
+_TUPLE = "()"
+RUNNER = f"""\
+import asyncio, inspect, json, runpy, sys, traceback
+
+def plain(value):
+    if isinstance(value, tuple):
+        return {{"{_TUPLE}": [plain(item) for item in value]}}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {{key: plain(item) for key, item in value.items()}}
+    return value
+
+asked = json.load(sys.stdin)
+sys.path[:0] = asked["path"]
+try:
+    value = runpy.run_path(asked["file"], run_name="__tcplab__")[asked["name"]](*asked["given"])
+    if inspect.isawaitable(value):
+        value = asyncio.run(value)
+    answer = {{"value": plain(value)}}
+except BaseException as error:
+    answer = {{"error": type(error).__name__, "words": str(error), "trace": traceback.format_exc()}}
+print({_ANSWER!r} + json.dumps(answer))
+"""
+
+
+def asked(function: Callable[..., Any], given: tuple[Any, ...], path: list[str]) -> str:
+    """Return the input of RUNNER. Raises UsageError for a function without a name or a file."""
+    file = inspect.getsourcefile(function)
+    if not file or not function.__qualname__.isidentifier():
+        raise UsageError(
+            f"{function.__qualname__} cannot be called in a host.",
+            "Call a function of a module's top level.",
+        )
+    words = {"file": file, "name": function.__name__, "given": list(given), "path": path}
+    try:
+        return json.dumps(words)
+    except TypeError as error:
+        raise UsageError(f"An argument is not data: {error}.", "Pass what JSON has.") from error
+
+
+def answered(program: Program) -> Any:
+    """Return what the function returned; raise what it raised."""
+    _printed, marker, text = program.stdout.rpartition(_ANSWER)
+    if not marker:
+        raise program.failed("did not return")
+    answer = json.loads(text)
+    if "value" in answer:
+        return _value(answer["value"])
+    error = _error(answer["error"], answer["words"]) or ProgramFailed(answer["trace"])
+    error.add_note(f"In {program.host}:\n{answer['trace']}")
+    raise error
+
+
+def _error(name: str, words: str) -> Exception | None:
+    kind = getattr(builtins, name, None)
+    return kind(words) if isinstance(kind, type) and issubclass(kind, Exception) else None
+
+
+def _value(data: Any) -> Any:
+    if isinstance(data, dict):
+        if list(data) == [_TUPLE]:
+            return tuple(map(_value, data[_TUPLE]))
+        return {key: _value(item) for key, item in data.items()}
+    return list(map(_value, data)) if isinstance(data, list) else data
+
+
+BANDWIDTH = "100mbit"
+
+
+def channel(**values: str) -> Channel:
+    """Return a direction of a link from text, such as delay="150ms". Raises UsageError."""
+    made: Channel = from_data(Channel, {"bandwidth": BANDWIDTH, **values}, "link")
+    return made
+
+
+def during(at: str | float, for_: str | float | None) -> dict[str, int | None]:
+    """Return the members of an order that say when it begins and how long it lasts."""
+    return {"at": nanoseconds(at), "lasts": None if for_ is None else nanoseconds(for_)}
+
+
+@dataclass(frozen=True)
+class NetworkLink:
+    """Shaped ports of the network, changed together."""
+
+    network: Ordered
+    ports: tuple[Port, ...]
+
+    def down(self, at: str | float = 0.0, for_: str | float | None = None) -> None:
+        """Lose every packet, `at` a time from now, until the link changes or `for_` is over."""
+        self.change(at, for_, loss="100%")
+
+    def change(self, at: str | float = 0.0, for_: str | float | None = None, **values: str) -> None:
+        """Change values such as loss="10%" from a moment on, or for a time."""
+        for port in self.ports:
+            from_data(Channel, {**to_data(port.channel), **values}, port.name)
+        names = [port.name for port in self.ports]
+        self.network.order("link", ports=names, values=values, **during(at, for_))

@@ -9,7 +9,7 @@ from types import FrameType
 
 from experiments.programs.network import Network
 from experiments.programs.program import SECOND, Program
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 HELP = """\
 h1 COMMAND            run a command in h1

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import lone_flow
 from experiments.spec import ExperimentSpec, LinkParameters, congestion_control, parameter
-from topologies.foundation.units import Duration, Packets, Rate, Share
+from experiments.study.parameters import lone_flow
+from topologies.units import Duration, Packets, Rate, Share
 
 
 @dataclass(frozen=True)

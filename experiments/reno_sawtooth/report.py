@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from analysis.measures.results import RunResults
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import loss_times, path_of, samples_of
-from analysis.theory.window_laws import FilledPath, climb, climbing_time, sawtooth_period
-from experiments.harness.published.law import law
+from analysis.theory.formulas import FilledPath, climb, climbing_time, sawtooth_period
+from analysis.theory.law import LawGraph, LawLine, LawPoint, loss_times, path_of, samples_of
+from experiments.study.law import law
 
 LAW = law(__file__)
 _APART = 4

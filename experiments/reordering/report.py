@@ -21,10 +21,9 @@ from analysis.reporting.answers import (
     parameter,
     ratios,
 )
-from analysis.reporting.quantities import quantity
 from analysis.reporting.run_graphs import all_graphs as usual
 from analysis.reporting.studies import StudyReport
-from analysis.reporting.tables import Listing, ReportQuantity
+from analysis.reporting.tables import Listing, ReportQuantity, quantity
 
 RATE = quantity("flows.sent", "Rate at the sender", "Mbit/s", 1e-3)
 SHARE = quantity("order.share", "Share of packets that were reordered")

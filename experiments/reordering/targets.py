@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.assignment import assigned, assignment
-from experiments.harness.published.target import Row, Target, published
+from experiments.study.assignment import assigned, assignment
+from experiments.study.published import Row, Target, published
 
 STUDY = assignment(__file__)
 _VALUES = {"10^14": 10**14, "10^15": 10**15}

@@ -19,8 +19,8 @@ from experiments.spec import (
     parameter,
     sack,
 )
-from topologies.foundation.units import Size
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
+from topologies.units import Size
 
 
 @dataclass(frozen=True)

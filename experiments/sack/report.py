@@ -8,13 +8,13 @@ from statistics import median
 
 from analysis.measures.metrics import PAUSE, metric
 from analysis.measures.results import NOTHING, RunResults, spread, written
-from analysis.reporting import plain
-from analysis.reporting import quantities as q
+from analysis.reporting import studies
+from analysis.reporting import tables as q
 from analysis.reporting.answers import Answer, each, facts, more_repetitions, ratios
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.tables import ReportQuantity, ReportTable, build_row, read_published
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Quantity, Rate, Share, Size
+from topologies.errors import UsageError
+from topologies.units import Duration, Quantity, Rate, Share, Size
 
 Pair = tuple[float, float]
 """A value with SACK off and one with SACK on, under one seed."""
@@ -40,7 +40,7 @@ def is_sack(results: RunResults) -> bool:
 def answers(results: RunResults) -> tuple[Answer, ...]:
     """Answer the assignment's questions; under other conditions those of any experiment."""
     if not is_sack(results):
-        return plain.plain_answers(results)
+        return studies.plain_answers(results)
     return (_throughput(results), _retransmissions(results), _timeouts(results), _reason(results))
 
 
@@ -199,7 +199,7 @@ def table(results: RunResults) -> ReportTable:
     The published ones are missing if the path differs; other conditions have the plain table.
     """
     if not is_sack(results):
-        return plain.plain_table(results)
+        return studies.plain_table(results)
     labels = tuple(condition.label for condition in results.run.conditions)
     unlike = differing(results.run.parameters)
     published = {} if unlike else read_published(_PUBLISHED)

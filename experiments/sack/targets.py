@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analysis.measures.metrics import metric
-from analysis.reporting.quantities import TRANSFER
-from experiments.harness.published.target import Target, as_number, published, study
+from analysis.reporting.tables import TRANSFER
+from experiments.study.published import Target, as_number, published, study
 
 STUDY = study(__file__)
 _CAPTURED = {

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import require_choice, settings_for
-from experiments.harness.definition.profiles import LINUX_3_10, under
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -22,9 +20,11 @@ from experiments.spec import (
     sack,
     word,
 )
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from experiments.study.parameters import require_choice, settings_for
+from experiments.study.profiles import LINUX_3_10, under
+from topologies.shapes import two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 LOSSES = (
     *("0.000001%", "0.001%", "0.002%", "0.003%", "0.004%", "0.005%", "0.006%", "0.007%"),

@@ -17,7 +17,7 @@ from analysis.records.json_reader import Problems, number, text
 from analysis.records.run_directory import RunRecord, Trial, run_of
 from analysis.records.spec_file import RunCondition
 from analysis.records.trial_files import CountersFile, EvidenceFile, Qdisc
-from topologies.foundation import untrusted
+from topologies import untrusted
 
 _FORBIDDEN = re.compile(r'[<>:"/\\|?*\x00-\x20]+')  # in a file's name on NTFS, and space
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.target import Row, Target, as_number, published, study
+from experiments.study.published import Row, Target, as_number, published, study
 
 STUDY = study(__file__)
 _MEGA = 1e-3  # kbit/s to Mbit/s

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from analysis.measures.metrics import counter
 from analysis.measures.results import Measured, RunResults
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.tabular.table import ColumnTable
-from analysis.theory.law import LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import path_of
-from analysis.theory.window_laws import slow_start_segments
-from experiments.harness.published.law import law
+from analysis.table import ColumnTable
+from analysis.theory.formulas import slow_start_segments
+from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of
+from experiments.study.law import law
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 

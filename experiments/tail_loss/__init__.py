@@ -17,8 +17,8 @@ from experiments.spec import (
     claim_of,
     parameter,
 )
-from topologies.foundation.units import Duration, Rate, Share, Size
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
+from topologies.units import Duration, Rate, Share, Size
 
 METRIC = "exchange_p95_ms"
 _WITHOUT = (("net.ipv4.tcp_early_retrans", "0"), ("net.ipv4.tcp_recovery", "0"))

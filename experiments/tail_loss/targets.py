@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.law import law, law_study, law_targets
-from experiments.harness.published.target import Target
+from experiments.study.law import law, law_study, law_targets
+from experiments.study.published import Target
 
 STUDY = law_study(__file__, 2.0, first_seed=101)
 _ROUND_TRIP, _LEAST_TIMEOUT = 40.0, 200.0  # ms

@@ -10,15 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import (
-    MEANING,
-    NONE,
-    DrawnPhases,
-    late_flows,
-    require_count,
-    settings_for,
-)
-from experiments.harness.definition.profiles import LINUX_2_6, under
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -30,10 +21,19 @@ from experiments.spec import (
     parameter,
     word,
 )
+from experiments.study.parameters import (
+    MEANING,
+    NONE,
+    DrawnPhases,
+    late_flows,
+    require_count,
+    settings_for,
+)
+from experiments.study.profiles import LINUX_2_6, under
 from topologies.disciplines import discipline, disciplines
-from topologies.foundation.units import Count, Duration, Packets, Rate
-from topologies.star import star
-from topologies.topology_spec import Channel
+from topologies.shapes import star
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate
 
 FAIR = tuple(name for name, each in disciplines().items() if each.is_fair)
 """Disciplines that have a queue for each flow and serve the queues in turn."""

@@ -24,10 +24,9 @@ from analysis.reporting.answers import (
     side_by_side,
 )
 from analysis.reporting.flows import rates_of_flows, sharing
-from analysis.reporting.quantities import quantity
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.sweeps import Row, SweepEffect, SweptCell, flow_value, over_runs, varied
-from analysis.reporting.tables import Listing
+from analysis.reporting.tables import Listing, quantity
 
 _NOTE = (
     "Medians over the seeds, with the range. UDP's figures are those of iperf's server; its jitter"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from experiments.harness.published.assignment import assigned, assignment, with_flows
-from experiments.harness.published.target import Row, Target, as_number, published
+from experiments.study.assignment import assigned, assignment, with_flows
+from experiments.study.published import Row, Target, as_number, published
 
 STUDY = assignment(__file__)
 

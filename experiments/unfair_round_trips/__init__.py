@@ -7,11 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from experiments.harness.definition.parameters import (
-    DrawnPhases,
-    require_choice,
-    require_count,
-)
 from experiments.spec import (
     ExperimentSpec,
     Flow,
@@ -22,9 +17,10 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Count, Duration, Packets, Rate
-from topologies.topology_spec import Channel
+from experiments.study.parameters import DrawnPhases, require_choice, require_count
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Count, Duration, Packets, Rate
 
 LAWS: dict[str, tuple[float | None, float]] = {
     "reno": (1.0, 2.0),

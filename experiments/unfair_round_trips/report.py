@@ -1,7 +1,7 @@
 """The ratio of two rates in each repetition, next to the most that the law gives."""
 
 from analysis.reporting.laws import claimed_report
-from experiments.harness.published.law import law
+from experiments.study.law import law
 
 REPORT = claimed_report(
     law(__file__),

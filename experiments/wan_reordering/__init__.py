@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import require_choice, settings_for
-from experiments.harness.definition.profiles import LINUX_2_6_32, under
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -22,9 +20,11 @@ from experiments.spec import (
     parameter,
     word,
 )
-from topologies.foundation.units import WHOLE, Duration, Packets, Rate, Share, Size
-from topologies.topology_spec import Channel, HostReordering
-from topologies.two_hosts import two_hosts
+from experiments.study.parameters import require_choice, settings_for
+from experiments.study.profiles import LINUX_2_6_32, under
+from topologies.shapes import two_hosts
+from topologies.spec import Channel, HostReordering
+from topologies.units import WHOLE, Duration, Packets, Rate, Share, Size
 
 CASES = {
     "1": ("200us", "99%"),

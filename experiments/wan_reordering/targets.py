@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from statistics import fmean
 
-from experiments.harness.published.target import Row, Target, as_number, published, study
+from experiments.study.published import Row, Target, as_number, published, study
 
 SHORT = 10
 """Seconds of the short form, which is compared with the first ones that were published."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from experiments.harness.definition.parameters import lone_flow
 from experiments.spec import (
     Condition,
     ExperimentSpec,
@@ -16,7 +15,8 @@ from experiments.spec import (
     congestion_control,
     parameter,
 )
-from topologies.foundation.units import Duration, Packets, Rate, Share, Size
+from experiments.study.parameters import lone_flow
+from topologies.units import Duration, Packets, Rate, Share, Size
 
 BUFFERS = ("32KiB", "64KiB", "128KiB", "192KiB", "256KiB", "512KiB")
 """Bytes of memory that a receiver may use; it advertises a bit more than half of that."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from analysis.measures.results import Measured, RunResults
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.theory.law import LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import path_of, payload_rate, samples_of
-from analysis.theory.window_laws import FilledPath, window_limited_rate
-from experiments.harness.published.law import law
+from analysis.theory.formulas import FilledPath, window_limited_rate
+from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate, samples_of
+from experiments.study.law import law
 
 LAW = law(__file__)
 _STEADY = (0.4, 0.9)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from experiments.harness.cli.options import FILE, FOLDER, workers_option
+from experiments.cli.options import FILE, FOLDER, workers_option
 from labs.definition import catalogue
 from labs.definition.assignment import read_course
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from experiments.harness.cli.commands import ClearGroup
-from experiments.harness.cli.options import FILE, FOLDER, workers_option
-from experiments.harness.running.request import TESTBEDS
+from experiments.cli.commands import ClearGroup
+from experiments.cli.options import FILE, FOLDER, workers_option
+from experiments.run.request import TESTBEDS
 from labs.cli.instructor import (
     bank_command,
     course_option,
@@ -28,7 +28,7 @@ from labs.definition.assignment import (
     variant,
     variant_from,
 )
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _runs_option = click.option("--out", type=FOLDER, default=Path("runs"), show_default=True)
 _folder = click.argument("folder", type=FOLDER, default=Path())
@@ -152,10 +152,10 @@ def shell_command(folder: Path, name: str) -> None:
 
     A host's programs are the lab's: tc, sysctl, ss, ping, tcpdump, iperf, python3.
     """
-    from experiments.harness.cli.shell import typed_lines
+    from experiments.cli.shell import typed_lines
     from experiments.programs.typed import HELP
     from labs.definition.runs import TYPED
-    from labs.student.shell import open_shell
+    from labs.student.runs import open_shell
 
     if sys.stdin.isatty():
         click.echo(HELP, err=True)

@@ -4,6 +4,12 @@ A variant is the parameters and the seed of the runs. It is drawn by HMAC-SHA256
 course's secret, the lab and the id. Students do not know the secret: their instructor gives them a
 file that holds every variant of the class, under a hash of each id. A student who studies alone
 uses the course `self-study`, whose secret is public.
+
+Dates of a lab in a course: the deadline, what lateness costs, and when the key may be shown.
+
+They have no time zone: they are local times, as Moodle's worksheet and archives have them.
+
+Items of a rubric, each with the share of the points that it earns.
 """
 
 from __future__ import annotations
@@ -11,20 +17,90 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import math
 import os
+import re
 import secrets
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 from labs.definition import catalogue
-from labs.definition.dates import Dates
-from labs.definition.files import as_json, decoded
-from labs.definition.spec import LabSpec
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from labs.definition.answers import as_json, decoded
+from labs.definition.spec import LabSpec, Question
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
+
+_SHOWN = "%Y-%m-%d %H:%M"
+
+
+def as_text(time: datetime) -> str:
+    """Return a time as pages and tables show it."""
+    return time.strftime(_SHOWN)
+
+
+@dataclass(frozen=True)
+class Late:
+    """The time of a hand-in and what it costs. `days` is None if only the lateness is known."""
+
+    submitted: str
+    source: str
+    days: int | None = 0
+    percent: float = 0.0
+
+    def after(self, points: float) -> float:
+        """Return what lateness leaves of the points."""
+        return round(points * (1 - self.percent / 100), 2)
+
+
+@dataclass(frozen=True)
+class StudentDates:
+    """Another deadline for a student, or the time of a hand-in by the instructor's word."""
+
+    student: str
+    deadline: datetime | None = None
+    submitted: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Dates:
+    """[[dates]] of course.toml. `free_days` of lateness have no cost in this lab.
+
+    Within `grace_minutes` a hand-in is in time; later ones are late from the deadline on, and each
+    day that has begun counts.
+    """
+
+    lab: str
+    deadline: datetime | None = None
+    grace_minutes: float = 0.0
+    percent_per_day: float = 0.0
+    free_days: int = 0
+    key_after: datetime | None = None
+    exception: tuple[StudentDates, ...] = ()
+
+    def __post_init__(self) -> None:
+        times = [self.deadline, self.key_after]
+        times += [time for each in self.exception for time in (each.deadline, each.submitted)]
+        if any(time and time.tzinfo for time in times):
+            problem = f"The dates of {self.lab} have a time zone."
+            raise UsageError(problem, "Write local times, such as 2026-11-20T23:59:00.")
+        if not 0 <= self.percent_per_day <= 100 or min(self.grace_minutes, self.free_days) < 0:
+            problem = f"The dates of {self.lab} have a number that is not possible."
+            raise UsageError(problem, "Use 0 to 100 percent, and no negative minutes or days.")
+
+    def late(self, submitted: datetime, source: str, own: StudentDates | None) -> Late:
+        """Return the lateness of a hand-in. `own` are the dates of its student alone."""
+        deadline = (own and own.deadline) or self.deadline
+        if deadline is None or submitted <= deadline + timedelta(minutes=self.grace_minutes):
+            return Late(as_text(submitted), source)
+        days = math.ceil((submitted - deadline) / timedelta(days=1))
+        percent = min(100.0, self.percent_per_day * max(0, days - self.free_days))
+        return Late(as_text(submitted), source, days, percent)
+
 
 _SEEDS = 2**31
 _LONGEST_ID = 64
@@ -241,3 +317,34 @@ def read_assignment(folder: Path) -> Assignment:
     variant: Variant = from_data(Variant, content.get("variant"), FILE)
     language = str(content.get("language", catalogue.FIRST_LANGUAGE))
     return Assignment(folder, catalogue.find(variant.lab, language), variant)
+
+
+_SHARE = re.compile(r"(\d{1,3}) %:\s+")
+_MISTAKE = re.compile(r"\s+(?=A common mistake: )")
+
+
+@dataclass(frozen=True)
+class RubricItem:
+    """A part of a rubric, and the points that it earns."""
+
+    text: str
+    points: float
+
+
+def rubric_items(question: Question) -> tuple[RubricItem, ...]:
+    """Return the items of a rubric such as "40 %: names it. 60 %: explains it."."""
+    _, *parts = _SHARE.split(_MISTAKE.split(question.rubric)[0])
+    shares = [int(share) for share in parts[::2]]
+    # Shares such as 33 % three times are thirds. Sums are rounded, so that all items earn all.
+    whole = sum(shares) or 1
+    counts = range(len(shares) + 1)
+    upto = [round(question.points * sum(shares[:count]) / whole, 2) for count in counts]
+    earned = (round(after - before, 2) for before, after in pairwise(upto))
+    return tuple(
+        RubricItem(text.strip(), points) for text, points in zip(parts[1::2], earned, strict=True)
+    )
+
+
+def common_mistakes(question: Question) -> list[str]:
+    """Return the mistakes that a rubric names, as comments for students."""
+    return _MISTAKE.split(question.rubric)[1:]

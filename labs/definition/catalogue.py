@@ -22,9 +22,9 @@ from typing import Any
 
 import labs
 from labs.definition.spec import NAME, LabSpec
-from topologies.foundation.data import from_data
-from topologies.foundation.errors import UsageError
-from topologies.foundation.plugins import additional, registered
+from topologies.data import from_data
+from topologies.errors import UsageError
+from topologies.plugins import additional, registered
 
 TEXTS, BACKGROUND, DRAWINGS = "questions.toml", "background.md.j2", "drawings.toml"
 FIRST_LANGUAGE = "en"

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from experiments.harness.definition.grid import Combination
+from experiments.study.grid import Combination
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course, drawn_number, nominal_variant
 from labs.definition.runs import combination_of
 from labs.definition.spec import LabSpec, Question
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Quantity, Rate, Share
+from topologies.errors import UsageError
+from topologies.units import Duration, Quantity, Rate, Share
 
 MSS = 1448
 """Bytes of data in a full segment with time stamps, on Ethernet."""

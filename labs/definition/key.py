@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from topologies.foundation.units import Quantity
+from topologies.units import Quantity
 
 Variables = Mapping[str, Quantity]
 """The student's parameters by name."""

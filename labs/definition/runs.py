@@ -10,14 +10,14 @@ from tempfile import TemporaryDirectory
 from typing import get_type_hints
 
 from experiments import custom_cc
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import Combination, single
 from experiments.spec import ExperimentSpec
+from experiments.study.catalogue import find
+from experiments.study.grid import Combination, single
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import Variant
 from labs.definition.spec import LabRun, LabSpec
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Quantity
+from topologies.errors import UsageError
+from topologies.units import Count, Quantity
 
 FOLDER = "runs"
 NO_PARTS = OwnParts()

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from testbed.packetdrill.scripts import SUFFIX, Script
-from topologies.foundation import untrusted
-from topologies.foundation.errors import UsageError
+from topologies import untrusted
+from topologies.errors import UsageError
 
 # As in lexer.l: a C comment goes on beyond "**/". Unclosed, it is no comment (group 1 is empty).
 _COMMENT = re.compile(r'"[^"\\\n]*"|//[^\n]*|/\*(?:[^*]|\*[^/])*+(\*/)?')

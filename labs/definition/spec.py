@@ -15,7 +15,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from labs.definition.written import unit_named
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 Kind = Literal[
     "prediction",

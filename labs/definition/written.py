@@ -15,8 +15,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import BINARY, DECIMAL, TIMES
+from topologies.errors import UsageError
+from topologies.units import BINARY, DECIMAL, TIMES
 
 _LONGEST = 80  # characters; a longer text is no number
 _ABOUT = (

@@ -22,7 +22,7 @@ from pathlib import Path
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
 from labs.grading.tables import FilledTable, ForeignTable, read_foreign_table, table
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _ASSIGNMENT = re.compile(r"(?P<title>.+) \(\d+\)")
 _HEADING = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")

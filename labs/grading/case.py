@@ -10,19 +10,18 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.running.verify import Difference
+from experiments.run.verify import Difference
 from labs.definition.answers import OwnParts
-from labs.definition.assignment import Variant
-from labs.definition.dates import Late
+from labs.definition.assignment import Late, Variant
 from labs.definition.runs import NO_PARTS
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
-from labs.grading.script_trials import ScriptTrial
-from labs.measuring.hidden import TestedPrograms
 from labs.measuring.measures import Values
+from labs.measuring.references import TestedPrograms
+from labs.measuring.script_trials import ScriptTrial
 from testbed.packetdrill.scripts import Script
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 class Verdict(StrEnum):

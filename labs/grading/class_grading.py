@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from statistics import StatisticsError
 
-from experiments.harness.sweep.point import Point
+from experiments.sweep.point import Point
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, parts_of
 from labs.definition.assignment import FILE, Course, Variant, student_id, variant
@@ -28,13 +28,12 @@ from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person, owner, ownership_doubt
-from labs.grading.script_trials import ScriptTrial
 from labs.measuring.contained import contained_as
-from labs.measuring.hidden import HiddenRuns
 from labs.measuring.measures import MeasuredRun, Values
-from labs.measuring.references import References
+from labs.measuring.references import HiddenRuns, References
+from labs.measuring.script_trials import ScriptTrial
 from testbed.packetdrill.scripts import Script
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""

@@ -1,22 +1,241 @@
-"""Each run that was handed in, compared with the one that its student's variant gives."""
+"""Each run that was handed in, compared with the one that its student's variant gives.
+
+Checks of runs that claim real time, against each other file that they left.
+
+Such a run cannot be repeated, so a student who writes all of its files consistently is not
+detected. A run in virtual time with another label is. Captures are read in limited processes
+(labs.measuring.contained).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from experiments.harness.running.verify import Difference, differences
-from experiments.harness.sweep.point import Record
+from msgspec import Struct
+
+from analysis.records.json_reader import Record as JsonRecord
+from analysis.records.json_reader import parse
+from analysis.records.spec_file import RunManifest
+from analysis.records.trial_files import EnvironmentFile
+from experiments.run.verify import Difference, content_if_any, differences, packets
+from experiments.sweep.point import Record
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Course, Variant
 from labs.definition.runs import NO_PARTS, seeds_of, settings
 from labs.definition.spec import LabRun
 from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import TOOLS, HandedInRun
-from labs.grading.real_time import check_label, digests_of, inconsistencies
 from labs.measuring.contained import contained_as
 from labs.measuring.measures import Values, values_of
-from topologies.foundation.errors import TcplabError
+from testbed.native.realtime import REALTIME
+from topologies import untrusted
+from topologies.errors import TcplabError
+
+_FEW = 5.0  # bytes or packets by which counts may differ in any case
+_WITNESSES = (
+    ("bytes that its socket counted", "ss.bytes_sent", "sender.actual_data_bytes", 0.02),
+    (
+        "packets that tcpdump counted at the sender",
+        "tcpdump.sender",
+        "sender.both.total_packets",
+        0.01,
+    ),
+    (
+        "packets that tcpdump counted at the receiver",
+        "tcpdump.receiver",
+        "receiver.both.total_packets",
+        0.01,
+    ),
+    (
+        "retransmissions by the kernel's counter",
+        "nstat.TcpRetransSegs",
+        "sender.rexmt_data_pkts",
+        0.02,
+    ),
+)
+"""What is counted, the witness's count, that of the capture, and how far they may differ."""
+
+
+def shared_packets(reference: str, handed_in: str, names: list[str]) -> dict[str, float]:
+    """For each capture among `names`: the share of its packets that the reference has at any time.
+
+    Two runs in real time share next to none: sequence numbers and timestamps begin at chance (RFC
+    6528, RFC 7323).
+    """
+    shares = {}
+    for name in names:
+        given = [packet for _, packet in packets(content_if_any(handed_in, name) or b"")]
+        reference_content = untrusted.content(Path(reference), name)
+        expected = {packet for _, packet in packets(reference_content)}
+        shares[name] = sum(packet in expected for packet in given) / len(given) if given else 0.0
+    return shares
+
+
+def inconsistencies(values: dict[str, dict[str, float]]) -> list[str]:
+    """Return sentences about how a run's own witnesses contradict its captures.
+
+    They judge runs that cannot be repeated. The sender's socket counts every byte of data that it
+    sent (tcp_info, tcpi_bytes_sent) and tcpdump every packet that it wrote. The last sample of the
+    socket may be a little older than the end.
+    """
+    sentences = []
+    for condition, measured in values.items():
+        for claim, counter, capture_key, slack in _WITNESSES:
+            count, captured = measured.get(counter), measured.get(capture_key)
+            if count is None or captured is None:
+                continue
+            if abs(count - captured) > max(_FEW, slack * max(count, captured)):
+                difference = f"{captured:,.0f} in the capture, and {count:,.0f} {claim}"
+                sentences.append(f"{condition}: {difference}")
+    return sentences
+
+
+GUESTS_BEGIN = 1_700_000_000
+"""Seconds since 1970 at which the clock of every guest begins (testbed/virtual/run.py)."""
+_GUESTS_LAST = 7 * 86_400  # seconds; no lab takes longer
+_CLOCK_SLACK = 3600.0  # seconds that a machine's clock may be put right by during a run
+_LONGER = 1.05  # a run's clock may have gone that much faster than the wall's, and two seconds
+_SHARED = 0.5  # of the packets; runs in real time share those of ARP
+_LARGEST_JSON = 8 << 20  # bytes
+_REAL_TIME_SHOWN = 6
+_TIMED = (".pcap", ".jsonl")
+_SAMPLED = re.compile(r'^\{"time": (\d{1,12}(?:\.\d+)?)', re.MULTILINE)
+
+
+def check_label(
+    case: Case, run: LabRun, records: Sequence[Record], reference: Path, release: str
+) -> None:
+    """Flag a run that is said to be made in real time and was not.
+
+    `reference` is the raw folder of the repeated run, `release` the version of the lab kernel.
+    """
+    handed_in = case.inspected.runs[run.name]
+    place = case.folder / handed_in.place
+    captures = [name for name in digests_of(records) if name.endswith(".pcap")]
+    try:
+        sentences = contained_as(list[str], contradictions, str(place), release)[:_REAL_TIME_SHOWN]
+        folders = str(reference), str(place / "raw")
+        shares = contained_as(dict[str, float], shared_packets, *folders, captures)
+    except TcplabError as error:
+        case.flag(FlagKind.REAL_TIME, f"Run {run.name}: whether it was cannot be checked. {error}")
+        return
+    for sentence in (*sentences, *_likeness(handed_in, records, shares)):
+        case.flag(FlagKind.NOT_REAL_TIME, f"Run {run.name}: {sentence}.")
+
+
+def digests_of(records: Sequence[Record]) -> dict[str, str]:
+    """Return the digests of all files of repetitions, by name."""
+    return {name: digest for record in records for name, digest in record["files"].items()}
+
+
+def _likeness(
+    handed_in: HandedInRun, records: Sequence[Record], shares: Mapping[str, float]
+) -> Iterator[str]:
+    """Compare with the run in virtual time that everybody can repeat, also with other times."""
+    # Two runs in real time never share a file that holds times.
+    timed = {name: each for name, each in digests_of(records).items() if name.endswith(_TIMED)}
+    same = [name for name, digest in timed.items() if handed_in.files.get(name) == digest]
+    if same:
+        files = f"{len(same)} of its files, {same[0]} for one,"
+        yield f"{files} are those of the run in virtual time, byte for byte"
+    elif alike := [name for name, share in shares.items() if share > _SHARED]:
+        packets_of = f"{shares[alike[0]]:.0%} of the packets in {alike[0]}"
+        yield f"{packets_of} are those of the run in virtual time, with other times"
+
+
+class WatchedFile(Struct, frozen=True):
+    """The report of the observer of a run in real time: its duration and number of naps."""
+
+    seconds: float | None = None
+    naps: float | None = None
+
+
+def contradictions(place: str, lab_release: str) -> list[str]:
+    """Return sentences about what in a run directory is of virtual time, or of another time.
+
+    `place` is the run directory, `lab_release` the version of the lab kernel, which keeps no real
+    time.
+    """
+    folder = Path(place)
+    manifest = _parsed(RunManifest, folder / "manifest.json")
+    sentences = list(_of_manifest(manifest, lab_release))
+    for seed in sorted((folder / "raw").glob("seed-*")):
+        sentences += _of_seed(seed, manifest)
+    return sentences
+
+
+def _of_manifest(manifest: RunManifest, lab_release: str) -> Iterator[str]:
+    of_lab = (manifest.image, manifest.lab_digest, manifest.kernel.digest)
+    if any(fact is not None for fact in of_lab):
+        yield "its manifest names a lab's kernel and image, which a run in real time does not use"
+    if manifest.kernel.release == lab_release:
+        yield f"its manifest names the lab's kernel {lab_release}, which keeps no real time"
+    if _seconds(manifest.started) is None:
+        yield "its manifest does not say when it was started"
+    clock, wall = manifest.virtual_seconds or 0.0, manifest.wall_seconds or 0.0
+    if clock > _LONGER * wall + 2:
+        yield f"its clock went {clock:.0f} s in {wall:.0f} s"
+
+
+def _of_seed(seed: Path, manifest: RunManifest) -> Iterator[str]:
+    environment = _parsed(EnvironmentFile, seed / "environment.json")
+    watched = _parsed(WatchedFile, seed / REALTIME)
+    if environment.clock != "real":
+        yield f"{seed.name}/environment.json does not say that the clock was real"
+    release = manifest.kernel.release
+    if environment.kernel != f"Linux {release}":
+        kernel = (environment.kernel or "none")[:60]
+        yield f"{seed.name} ran on the kernel {kernel}, and the manifest names {release[:60]}"
+    if not watched.naps:
+        yield f"{seed.name} has no {REALTIME}, which every run in real time leaves"
+    for file in sorted((*seed.glob("*/*.pcap"), *seed.glob("*/*.sockets.jsonl"))):
+        if times := _times(file):
+            name = file.relative_to(seed.parent).as_posix()
+            yield from _of_times(name, times, manifest, watched.seconds)
+
+
+def _times(file: Path) -> list[float]:
+    """Return the times of packets or of socket samples, in seconds since 1970."""
+    if file.suffix == ".pcap":
+        return [time for time, _ in packets(untrusted.content(file.parent, file.name))]
+    samples = untrusted.text(file.parent, file.name)
+    return [float(time) for time in _SAMPLED.findall(samples)]
+
+
+def _of_times(
+    name: str, times: Sequence[float], manifest: RunManifest, watched: float | None
+) -> Iterator[str]:
+    """Check a file's times against those of the manifest and the observer."""
+    first, last, started = min(times), max(times), _seconds(manifest.started)
+    if GUESTS_BEGIN <= first < GUESTS_BEGIN + _GUESTS_LAST:
+        yield f"{name} begins at the time at which the clock of every guest does"
+    elif started is not None:
+        ended = started + (manifest.wall_seconds or 0.0)
+        if not (started - _CLOCK_SLACK <= first and last <= ended + _CLOCK_SLACK):
+            yield f"{name} is of {_date(first)}, and the manifest says {_date(started)}"
+    if watched is not None and last - first > _LONGER * watched + 2:
+        lasting = f"{name} lasts {last - first:.0f} s"
+        yield f"{lasting}, and the run was watched for {watched:.0f} s"
+
+
+def _parsed(kind: type[JsonRecord], file: Path) -> JsonRecord:
+    return parse(kind, file, _LARGEST_JSON).record
+
+
+def _seconds(iso: str) -> float | None:
+    try:
+        time = datetime.datetime.fromisoformat(iso)
+    except ValueError:
+        return None
+    return time.timestamp() if time.tzinfo else None
+
+
+def _date(seconds: float) -> str:
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M} UTC"
+
 
 _SHOWN = 3
 _VERSIONS = ("tcplab", "code", "kernel release", "kernel", "image", *TOOLS)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from labs.definition.rubric import rubric_items
+from labs.definition.assignment import rubric_items
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, FlagKind, Verdict
-from topologies.foundation.data import from_data
-from topologies.foundation.errors import UsageError
+from topologies.data import from_data
+from topologies.errors import UsageError
 
 OVERRIDES = "overrides.toml"
 REST = "rest"

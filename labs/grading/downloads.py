@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from labs.grading.archives import (
+    LARGEST_ARCHIVE,
     ArchiveLimits,
     ArchiveMember,
     Opener,
@@ -26,9 +27,8 @@ from labs.grading.archives import (
     name_problem,
     open_strangers_file,
 )
-from labs.grading.unpacking import LARGEST_ARCHIVE
 from labs.measuring.contained import Allowance, contained_as
-from topologies.foundation.errors import TcplabError, UsageError, is_disk_full
+from topologies.errors import TcplabError, UsageError, is_disk_full
 
 _MOST_FILES = 50_000  # in an archive
 _MOST_IN_FOLDER = 500_000

@@ -16,7 +16,7 @@ from typing import TypeVar
 from labs.grading.case import Case
 from labs.measuring.contained import kind_and_place
 from testbed.host.capacity import allowed_processors
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")

@@ -16,21 +16,20 @@ from typing import Any
 import msgspec
 
 from analysis.rendering.page_files import write as write_files
-from labs.definition.files import LARGEST_PICTURE, as_json
+from labs.definition.answers import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
 from labs.grading import canvas, gradescope, log, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
 from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.intake_report import INTAKE
 from labs.grading.leaderboard import draw_pseudonyms, leaderboard_page
-from labs.grading.log import LogEntry
+from labs.grading.log import LogEntry, keep_former
 from labs.grading.pages import GradedClass
-from labs.grading.regrade import keep_former
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
-from topologies.foundation import untrusted
-from topologies.foundation.errors import UsageError
+from topologies import untrusted
+from topologies.errors import UsageError
 
 
 @dataclass(frozen=True)

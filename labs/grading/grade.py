@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeVar
 
-from experiments.harness.running.lab import lab_facts, ready_lab
-from experiments.harness.sweep.point import Point, Record
-from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.store import results
-from experiments.harness.sweep.workers import PointRunner, way_to_workers
+from experiments.run.session import lab_facts, ready_lab
+from experiments.sweep.point import Point, Record
+from experiments.sweep.progress import watching
+from experiments.sweep.run import PointRunner, way_to_workers
+from experiments.sweep.store import results
 from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant
 from labs.definition.key import Key
@@ -39,16 +39,15 @@ from labs.grading.marked_case import Marked, fits, has_real_time, mark
 from labs.grading.marking import tolerances
 from labs.grading.pages import GradedClass
 from labs.grading.roster import Person
-from labs.grading.script_trials import tried
 from labs.grading.typed_commands import repeat_typed
 from labs.measuring.contained import contained_as
-from labs.measuring.hidden import HiddenResults
-from labs.measuring.references import References, place_of
+from labs.measuring.references import HiddenResults, References, place_of
+from labs.measuring.script_trials import tried
+from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
-from testbed.jobs.archive import code_digest
-from testbed.lab.packetdrill.recipe import packetdrill
+from testbed.lab.packetdrill import packetdrill
 from testbed.lab.ready import Lab
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 _WALL_SECONDS = 120.0
 """Of one run; a module that spins stops virtual time, and only this ends it."""

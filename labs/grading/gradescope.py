@@ -16,7 +16,7 @@ from analysis.records.json_reader import typed
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case, FlagKind, State
 from labs.grading.roster import Person
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _LARGEST = 64 << 20  # bytes; it holds the results of all previous submissions
 _ORIGIN = "Gradescope writes this file next to each submission."

@@ -16,18 +16,22 @@ from typing import Any
 from msgspec import Struct
 
 from analysis.records.json_reader import Problems, json_value, printable, read, typed
-from analysis.records.manifest import RunManifest
-from analysis.records.spec_file import SpecFile
+from analysis.records.spec_file import RunManifest, SpecFile
 from labs.definition import catalogue
-from labs.definition.answers import Answers, misspelt, read_predictions, read_sheet
+from labs.definition.answers import (
+    Answers,
+    decoded,
+    misspelt,
+    picture_kind,
+    read_predictions,
+    read_sheet,
+)
 from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.files import decoded, picture_kind
 from labs.definition.runs import run_folder
 from labs.definition.spec import LabSpec
-from labs.grading.archives import Opener, folder_members, open_strangers_file
-from labs.grading.unpacking import unpack
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from labs.grading.archives import Opener, folder_members, open_strangers_file, unpack
+from topologies import untrusted
+from topologies.errors import TcplabError
 
 _DIGITS = 32  # hexadecimal, 128 bits
 _CHUNK = 1 << 20  # bytes

@@ -8,13 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from labs.definition.files import displayable
-from labs.grading.archives import Refusal, copy_limited, open_strangers_file
+from labs.definition.answers import displayable
+from labs.grading.archives import (
+    LARGEST_ARCHIVE,
+    Refusal,
+    copy_limited,
+    open_strangers_file,
+    wanted,
+    wanted_or_above,
+)
 from labs.grading.downloads import DownloadFile, extract, files_in
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
-from labs.grading.unpacking import LARGEST_ARCHIVE, wanted, wanted_or_above
 from labs.measuring.contained import NotContained
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _TAKEN_OUT = "hand-in"
 """The name of an archive that was taken out of a download; what it is, its content says."""

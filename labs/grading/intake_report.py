@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from enum import StrEnum
 
+from labs.definition.answers import displayable
 from labs.definition.assignment import student_id
-from labs.definition.files import displayable
 from labs.grading.case import Case, FlagKind
 from labs.grading.intake import Intake
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 _APART = 60.0
 """Seconds. Moodle gives all files the time of the download

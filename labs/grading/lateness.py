@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from labs.definition.dates import Dates, Late, as_text
+from labs.definition.assignment import Dates, Late, as_text
 from labs.grading.case import Case
 from labs.grading.failure_domain import Stage, failure_domain
 from labs.grading.moodle import Worksheet, read_worksheet

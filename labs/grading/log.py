@@ -1,21 +1,31 @@
 """The log of a folder of grades: decisions of people and changed grades, in one file that grows.
 
 What people decided before is what the log says last, so no other file has to remember it.
+
+Grades that a new grading of the same folder changes, and the former export.
+
+Before files are written over, former/NUMBER gets the former tables, report.json and results for
+Gradescope, and log.csv gets a line for each grade that is another now.
 """
 
 from __future__ import annotations
 
 import csv
 import getpass
-from collections.abc import Iterable, Iterator, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 
-from labs.definition.dates import as_text
+import msgspec
+
+from labs.definition.assignment import as_text
+from labs.grading.case import AnswerMark, Case, Verdict
 from labs.grading.decisions import Acceptances, Overrides
 from labs.grading.tables import table
+from topologies.errors import UsageError
 
 LOG = "log.csv"
 Decision = tuple[str, str, str, str]
@@ -107,3 +117,137 @@ def _decisions(overrides: Overrides, acceptances: Acceptances) -> Iterator[LogEn
     for rejected in acceptances.reject:
         what = ("rejected", rejected.student, "", rejected.hand_in)
         yield LogEntry(*what, "zero points", rejected.comment, rejected.by or "")
+
+
+FORMER, _REPORT = "former", "report.json"
+_TABLES = ("grades.csv", "moodle.csv", "canvas.csv", _REPORT)
+_SHOWN = 20
+_FINAL = "final"
+"""In the place of a question: the points that course systems get."""
+
+
+class FormerMark(msgspec.Struct, frozen=True):
+    """A mark in report.json."""
+
+    question: str
+    points: float | None = None
+    verdict: str = ""
+    expected: str = ""
+    note: str = ""
+
+
+class FormerLate(msgspec.Struct, frozen=True):
+    """The lateness of a hand-in in report.json."""
+
+    percent: float = 0.0
+
+
+class FormerCase(msgspec.Struct, frozen=True):
+    """A hand-in in report.json."""
+
+    student: str
+    digest: str = ""
+    state: str = ""
+    final: float | None = None
+    late: FormerLate | None = None
+    marks: tuple[FormerMark, ...] = ()
+
+
+@dataclass(frozen=True)
+class GradeChange:
+    """A grade that is another now; `why` is empty if the reason is unknown."""
+
+    student: str
+    question: str
+    old: float | None
+    new: float | None
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """The change, for the terminal."""
+        old, new = ("none" if each is None else f"{each:g}" for each in (self.old, self.new))
+        why = f" ({self.why})" if self.why else ""
+        return f"  {self.student}, {self.question}: {old} before, {new} now{why}"
+
+
+def keep_former(out: Path, cases: Sequence[Case], exports: Mapping[str, bytes]) -> list[str]:
+    """Keep the export in `out` if `exports` differ, and list changed grades.
+
+    `exports` are the new files by their names. Returns sentences for the instructor. Raises
+    UsageError.
+    """
+    names = [name for name in _TABLES if (out / name).is_file()]
+    names += sorted(f"gradescope/{file.name}" for file in (out / "gradescope").glob("*.json"))
+    if all((out / name).read_bytes() == exports.get(name) for name in names):
+        return []
+    changes = list(_regrade_changes(_former(out / _REPORT), cases))
+    numbers = [int(each.name) for each in (out / FORMER).glob("*") if each.name.isdecimal()]
+    folder = out / FORMER / str(max(numbers, default=0) + 1)
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(out / name, folder / name)
+    kept = f"The former export is in {folder.relative_to(out)}."
+    if not changes:
+        return [kept]
+    append(out, (_entry(change, folder.name) for change in changes))
+    more = [f"  and {len(changes) - _SHOWN} more"] if len(changes) > _SHOWN else []
+    said = [change.sentence for change in changes[:_SHOWN]]
+    return [f"{len(changes)} changes of grades are in {LOG}. {kept}", *said, *more]
+
+
+def _former(report: Path) -> tuple[FormerCase, ...]:
+    """Return the hand-ins of the former grading; none without a report."""
+    try:
+        return msgspec.json.decode(report.read_bytes(), type=tuple[FormerCase, ...])
+    except FileNotFoundError:
+        return ()
+    except (OSError, msgspec.DecodeError) as error:
+        remedy = "Rename it: then changed grades are not listed."
+        raise UsageError(f"{report} cannot be read: {error}.", remedy) from None
+
+
+def _entry(change: GradeChange, number: str) -> LogEntry:
+    old, new = ("" if each is None else f"{each:g}" for each in (change.old, change.new))
+    entry = LogEntry("grade", change.student, change.question, "", new, change.why)
+    return replace(entry, old=old, former=number)
+
+
+def _regrade_changes(former: Sequence[FormerCase], cases: Sequence[Case]) -> Iterator[GradeChange]:
+    by_digest = {(each.student, each.digest): each for each in former}
+    by_student = {each.student: each for each in former}
+    for case in cases if former else ():
+        old = by_digest.get((case.student, case.digest)) or by_student.get(case.student)
+        if old is None:
+            yield GradeChange(case.student, _FINAL, None, case.final, "handed in since")
+        else:
+            yield from _changes_of(old, case)
+    students = {case.student for case in cases}
+    for old in (each for each in former if each.student not in students):
+        yield GradeChange(old.student, _FINAL, old.final, None, "no hand-in any more")
+
+
+def _changes_of(old: FormerCase, case: Case) -> Iterator[GradeChange]:
+    """Yield the change of the final points, then those of single questions."""
+    another = "another hand-in" if old.digest != case.digest else ""
+    if old.final != case.final:
+        states = f"{old.state}, now {case.state}" if old.state != case.state else ""
+        former, new = (each.percent if each else 0.0 for each in (old.late, case.late))
+        late = f"{former:g} % off for lateness, now {new:g} %" if former != new else ""
+        why = another or case.refused or states or late
+        yield GradeChange(case.student, _FINAL, old.final, case.final, why)
+    before = {mark.question: mark for mark in old.marks}
+    for mark in case.marks:
+        was = before.get(mark.question, FormerMark(mark.question))
+        if was.points != mark.points:
+            why = another or _why(was, mark)
+            yield GradeChange(case.student, mark.question, was.points, mark.points, why)
+
+
+def _why(old: FormerMark, new: AnswerMark) -> str:
+    if Verdict.BY_HAND in (old.verdict, new.verdict):
+        given = new.verdict is Verdict.BY_HAND
+        return "points by hand" if given else "its points by hand are withdrawn"
+    if old.expected != new.expected:
+        return f"the key was '{old.expected}' and is '{new.expected}'"
+    return new.note if old.note != new.note else ""

@@ -19,8 +19,8 @@ from labs.definition.written import in_digits
 from labs.grading.case import AnswerMark, Case, Flag, FlagKind
 from labs.grading.class_grading import RunValues, key_of
 from labs.grading.marking import marker_of
-from labs.measuring.hidden import HiddenResults
 from labs.measuring.measures import MeasuredRun
+from labs.measuring.references import HiddenResults
 
 _FEWEST = 3  # values, of which a band can be made
 

@@ -21,10 +21,10 @@ from labs.definition.key import Key, Variables
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, Number, in_digits, parse_number, unit_named
-from labs.grading import thinking
+from labs.grading import open_questions
 from labs.grading.case import AnswerMark, Verdict
-from labs.grading.script_trials import ScriptTrial
 from labs.measuring.measures import MeasuredRun
+from labs.measuring.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; a reading of one's own run is within a twentieth."""
@@ -120,22 +120,26 @@ class Marker:
         if question.kind == "module":
             return empty.for_person("") if given else replace(empty, note="")
         if question.kind == "script":
-            return thinking.script(question, given, self.trials.get(question.id), empty)
+            return open_questions.script(question, given, self.trials.get(question.id), empty)
         if question.kind == "program":
-            return thinking.program(question, self.tested.get(question.id, ()), empty)
+            return open_questions.program(question, self.tested.get(question.id, ()), empty)
         if question.kind == "prediction":
-            return thinking.prediction(question, given, self.recorded.get(question.id, []), empty)
+            return open_questions.prediction(
+                question, given, self.recorded.get(question.id, []), empty
+            )
         if question.kind in ("text", "graph"):
             return self._by_hand(question, given, empty)
         if not given:
             return empty
         if question.kind == "forecast":
-            return thinking.forecast(question, given[0], self.hidden.get(question.id, ()), empty)
+            return open_questions.forecast(
+                question, given[0], self.hidden.get(question.id, ()), empty
+            )
         if question.kind == "evidence":
             run = self.runs.get(question.run)
-            return thinking.evidence(question, given[0], self.key, empty, run)
+            return open_questions.evidence(question, given[0], self.key, empty, run)
         if question.kind == "design":
-            return thinking.design(question, given[0], self.key, empty)
+            return open_questions.design(question, given[0], self.key, empty)
         if question.options:
             return self._options(question, set(given), empty)
         return self._number(question, given[0], answers, empty)
@@ -149,7 +153,7 @@ class Marker:
             texts = [option.text for option in question.options if option.id in right]
             return "; ".join(texts) or "none of them"
         if question.kind in ("evidence", "design", "script", "forecast", "program"):
-            return thinking.expected(question, self.key)
+            return open_questions.expected(question, self.key)
         if question.id not in self.key.numbers:
             return self.model(question)
         return self._value(question)
@@ -194,7 +198,7 @@ class Marker:
         try:
             number = parse_number(text)
         except ValueError as error:
-            note = f"{thinking.as_sentence(error)}. A person reads it."
+            note = f"{open_questions.as_sentence(error)}. A person reads it."
             return empty.for_person(note, Verdict.UNREADABLE)
         mark = self._best(question, number, answers, empty)
         if mark.points == question.points or not number.others:

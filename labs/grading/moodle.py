@@ -24,7 +24,7 @@ from labs.definition.spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
 from labs.grading.roster import headings
 from labs.grading.tables import FilledTable, ForeignTable, read_foreign_table, table
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _IDENTIFIER = re.compile(r"\D*(\d{1,12})")
 _NUMBER = re.compile(r"\d+(?:([.,])\d+)?")

@@ -9,8 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from labs.definition.assignment import Course
-from labs.definition.rubric import common_mistakes, rubric_items
+from labs.definition.assignment import Course, common_mistakes, rubric_items
 from labs.definition.runs import MODULE
 from labs.definition.spec import LabSpec, Question
 from labs.grading.case import AnswerMark, Case, FlagKind, State, Verdict, exported_points
@@ -22,8 +21,8 @@ from labs.grading.log import LogEntry
 from labs.grading.roster import Person
 from labs.grading.shared_work import SimilarSentences, similar_sentences
 from labs.templates.rendering import page_with_script, render
-from topologies.foundation import untrusted
-from topologies.foundation.data import to_data
+from topologies import untrusted
+from topologies.data import to_data
 
 
 @dataclass(frozen=True)

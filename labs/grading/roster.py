@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from labs.definition.answers import decoded
 from labs.definition.assignment import student_id
-from labs.definition.files import decoded
 from labs.grading.intake import HandIn
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _MOODLE = Path(__file__).with_name("moodle_headings.toml")
 

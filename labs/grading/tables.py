@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labs.definition.files import byte_order_mark
-from topologies.foundation.errors import UsageError
+from labs.definition.answers import byte_order_mark
+from topologies.errors import UsageError
 
 _FORMULA = r"[=+\-@|%\uff1d\uff0b\uff0d\uff20]"
 """Characters that begin a formula; the last four are full-width ones of East Asian keyboards."""

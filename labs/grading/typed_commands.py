@@ -7,8 +7,8 @@ from labs.definition.runs import TYPED
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case, FlagKind
 from labs.measuring.contained import Allowance, contained_as
-from labs.student.shell import differences
-from topologies.foundation.errors import TcplabError
+from labs.student.runs import differences
+from topologies.errors import TcplabError
 
 _TYPING = Allowance(120.0, 6 << 30)
 """Of all sessions of a student: a command that never ends, such as ping, is stopped here."""

@@ -32,7 +32,7 @@ from labs.student.drawings import Message, SequenceDiagram
 from labs.student.hand_in import safe_name
 from labs.templates.rendering import render
 from testbed.host.scratch import scratch
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 _AROUND = 2  # packets before a frame, and after it
 _TO_EXPLAIN = [event for event in EVENTS if event not in ("syn", "syn_ack")]

@@ -19,7 +19,7 @@ from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, in_digits, unit_named
 from labs.grading.marking import MOST_TOLERANCE
 from labs.measuring.ranges import VariantRuns, carry_out
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _IN_BANK = ("number", "choice", "choices")
 

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeVar
 import msgspec
 
 from testbed.host.naming import PREFIX
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 SECONDS = 120.0
 """Wall seconds of a reader; the limit of CPU seconds is the same."""
@@ -36,8 +36,8 @@ _CONTEXT.set_forkserver_preload(
     [
         f"{PREFIX}labs.measuring.measures",
         f"{PREFIX}labs.grading.inspection",
-        f"{PREFIX}labs.grading.real_time",
-        f"{PREFIX}experiments.harness.running.verify",
+        f"{PREFIX}labs.grading.comparison",
+        f"{PREFIX}experiments.run.verify",
         f"{PREFIX}labs.measuring.references",
         f"{PREFIX}labs.grading.marked_case",
         f"{PREFIX}labs.grading.files",

@@ -22,10 +22,10 @@ from analysis.measures.metrics import columns, metric
 from analysis.measures.readings import TrialReadings
 from analysis.measures.results import measure
 from analysis.records.json_reader import Problems
+from analysis.records.output import SocketSample
 from analysis.records.run_directory import RunRecord, Trial, read_run
-from analysis.records.socket_samples import SocketSample
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from topologies import untrusted
+from topologies.errors import TcplabError
 
 Values = dict[str, dict[str, int | float]]
 """Condition to key to value."""

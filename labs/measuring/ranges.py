@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.harness.running.lab import ready_lab
-from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.store import results
-from experiments.harness.sweep.workers import way_to_workers
+from experiments.run.session import ready_lab
+from experiments.sweep.progress import watching
+from experiments.sweep.run import way_to_workers
+from experiments.sweep.store import results
 from labs.definition import catalogue
 from labs.definition.answers import OwnParts, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, nominal_variant
@@ -19,11 +19,10 @@ from labs.definition.forecast import HiddenNetwork, TestedProgram
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module, seeds_of, variables_of
 from labs.definition.spec import LabSpec
-from labs.measuring.hidden import HiddenResults, HiddenRuns
 from labs.measuring.measures import MeasuredRun
-from labs.measuring.references import References
+from labs.measuring.references import HiddenResults, HiddenRuns, References
 from testbed.host.scratch import scratch
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 Values = tuple[tuple[str, str], ...]
 """A value for each range, by name."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Literal
 
 from labs.templates.rendering import render
-from topologies.foundation.data import from_data
-from topologies.foundation.errors import UsageError
+from topologies.data import from_data
+from topologies.errors import UsageError
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from labs.definition.answers import (
     Answers,
     chosen_in,
     misspelt,
+    picture_kind,
     read_predictions,
     read_sheet,
 )
 from labs.definition.assignment import ANSWERS, FILE, SELF_STUDY, Assignment
-from labs.definition.files import picture_kind
 from labs.definition.forecast import HiddenNetwork, hidden_networks, read_rule
 from labs.definition.runs import (
     FOLDER,
@@ -40,7 +40,7 @@ from labs.definition.scripts import handed_in_script
 from labs.definition.spec import HANDED_IN_FILES, LabRun, Question
 from labs.definition.written import parse_frame, parse_number, unit_named
 from labs.student.runs import is_of, own_parts
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from analysis.rendering.page_files import write
-from experiments.harness.definition.catalogue import find
-from experiments.harness.play.lesson import all_lessons
+from experiments.play.lesson import all_lessons
 from experiments.spec import Flow
+from experiments.study.catalogue import find
 from labs.definition import catalogue
-from labs.definition.answers import LEAST_WORDS
+from labs.definition.answers import LEAST_WORDS, as_json
 from labs.definition.assignment import ANSWERS, FILE, Assignment, Variant, assignment_text
-from labs.definition.files import as_json
 from labs.definition.runs import (
     FOLDER,
     RECEIVER,
@@ -33,11 +32,11 @@ from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
 from labs.student.drawings import LabDrawings, read_drawings
 from labs.templates.rendering import TEMPLATES, markdown_page, render
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.topology_spec import TopologySpec
+from topologies.errors import TcplabError, UsageError
+from topologies.spec import TopologySpec
 
 _ANY_ROW = "r1 ====== r2 ====== rn"
-"""What topologies.chain draws for any number of routers."""
+"""What topologies.shapes draws for any number of routers."""
 _CHANNEL = ("bw", "queue")
 """Settings of the channel that a handout gives even if the lab leaves them as they are."""
 _MOST_FLOWS = 3

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analysis.measures.evidence import PREFIX
-from analysis.tabular.table import ColumnTable, TableColumn
+from analysis.table import ColumnTable, TableColumn
 from labs.definition import catalogue
 from labs.definition.answers import read_sheet
 from labs.definition.assignment import (
@@ -29,8 +29,8 @@ from labs.student.hand_in import safe_name
 from labs.student.handout import HANDOUT
 from labs.student.handout import start as start_in
 from labs.student.runs import carry_out_run, runs_to_make
-from topologies.foundation import untrusted
-from topologies.foundation.errors import UsageError
+from topologies import untrusted
+from topologies.errors import UsageError
 
 if TYPE_CHECKING:
     import polars

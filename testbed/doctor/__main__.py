@@ -12,15 +12,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from testbed.doctor import running_kernel, system, timing
+from testbed.builds import cache
+from testbed.doctor import checks as checks_module
+from testbed.doctor import machine as machine_module
 from testbed.doctor.machine import ExaminedMachine, Finding
 from testbed.host.scratch import orphans
 from testbed.lab.kernel.built import init_part
 from testbed.lab.parts import parts, release_of, stated_digests
 from testbed.native.journal import stale
-from testbed.recipes import cache
-from testbed.virtual.choice import allowed_sandbox
-from topologies.foundation.errors import TcplabError
+from testbed.virtual.sandbox import allowed_sandbox
+from topologies.errors import TcplabError
 
 BUILD_SPACE, FIRST_SPACE, RUN_SPACE = 4_000_000_000, 700_000_000, 300_000_000
 """Bytes that building a kernel takes, a first run, and a later one."""
@@ -31,9 +32,9 @@ Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 def _sandbox(machine: ExaminedMachine) -> Finding:
     confine = init_part().place / "confine"
     if not confine.exists():
-        return system.sandbox(machine)
+        return checks_module.sandbox(machine)
     try:
-        return system.tried_sandbox(allowed_sandbox(confine))
+        return checks_module.tried_sandbox(allowed_sandbox(confine))
     except TcplabError as error:
         return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
 
@@ -42,35 +43,35 @@ def _lab(_machine: ExaminedMachine) -> Finding:
     manifests = {recipe.name: cache.manifest_of(recipe) for recipe in parts()}
     absent = [name for name, manifest in manifests.items() if manifest is None]
     there = [manifest for manifest in manifests.values() if manifest is not None]
-    return system.lab(absent, "" if absent else release_of(stated_digests(there)))
+    return checks_module.lab(absent, "" if absent else release_of(stated_digests(there)))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
     absent = [recipe.name for recipe in parts() if not cache.manifest_of(recipe)]
     needed = BUILD_SPACE if "kernel" in absent else FIRST_SPACE if absent else RUN_SPACE
-    return timing.free_disk(machine, str(cache.folder()), needed)
+    return checks_module.free_disk(machine, str(cache.folder()), needed)
 
 
 CHECKS: tuple[Check, ...] = (
-    system.architecture,
-    system.instructions,
+    checks_module.architecture,
+    checks_module.instructions,
     _sandbox,
-    system.privileges,
-    system.container,
-    system.windows,
-    lambda machine: system.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
+    checks_module.privileges,
+    checks_module.container,
+    checks_module.windows,
+    lambda machine: checks_module.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
     _lab,
-    running_kernel.modules,
-    running_kernel.queues,
-    running_kernel.congestion_controls,
-    running_kernel.open_vswitch,
-    running_kernel.module_signatures,
-    timing.clock,
-    timing.virtual_machine,
-    timing.load,
-    timing.available_memory,
+    machine_module.modules,
+    machine_module.queues,
+    machine_module.congestion_controls,
+    machine_module.open_vswitch,
+    machine_module.module_signatures,
+    checks_module.clock,
+    checks_module.virtual_machine,
+    checks_module.load,
+    checks_module.available_memory,
     _disk,
-    lambda _machine: system.leftovers(len(stale()), len(orphans())),
+    lambda _machine: checks_module.leftovers(len(stale()), len(orphans())),
 )
 
 

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from testbed.host.locks import gate
 from testbed.host.packages import PATH
 from testbed.host.processes import output_of
-from topologies.foundation.errors import TcplabError, UsageError
+from testbed.host.scratch import gate
+from topologies.errors import TcplabError, UsageError
 
 FOLDER = "TCPLAB_CERTIFICATES"
 """The variable of the environment that names another folder than the usual one."""

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 from testbed.lab.ready import Lab
 from testbed.virtual.kept import GuestKeeper, keeping_guests
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 class Stopped(Exception):

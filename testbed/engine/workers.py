@@ -17,12 +17,12 @@ from distributed import Worker, WorkerPlugin, get_worker
 from distributed.core import Status
 
 from testbed.engine.tasks import Stopped
+from testbed.host.job_archive import fingerprint
 from testbed.host.naming import PREFIX
-from testbed.jobs.archive import fingerprint
-from testbed.jobs.following import Progress
+from testbed.host.supervise import Progress
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab_if_ready
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
 """Topics of the scheduler's event log."""

@@ -1,4 +1,4 @@
-"""What runs where the network is: in the guest, or as root in the native testbed's namespaces.
+"""What runs in the guest, or as root in the native testbed's namespaces.
 
 The standard library and Mininet only: a guest has no other libraries.
 """

@@ -28,7 +28,7 @@ from testbed.guest.programs import Stop, in_background
 from testbed.guest.start_line import DEVICE, StartLine
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.disciplines import OFFERED
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 RESULT, EVENTS, LOG = "result.json", "events.jsonl", "job.log"
 ATTACHED = "attached/"

@@ -19,7 +19,7 @@ from typing import Any
 from testbed.guest.job_entry import JobContext
 from testbed.guest.namespaces import available_algorithms, permit_algorithm
 from testbed.guest.programs import run, waited_for
-from topologies.foundation.errors import CommandError, TcplabError, UsageError
+from topologies.errors import CommandError, TcplabError, UsageError
 
 LONGEST = 256 * 1024
 """Characters of a source; the kernel's own largest congestion control has 40 000."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from testbed.guest import rtnetlink, shaping, switches
+from testbed.guest import netlink, shaping, switches
 from testbed.guest.namespaces import (
     CABLES,
     CONGESTION_CONTROL,
@@ -32,14 +32,14 @@ from testbed.guest.namespaces import (
     network_namespace,
     set_sysctl,
 )
+from testbed.guest.netlink import InterfaceSetting, set_mtu, set_offloads
 from testbed.guest.programs import run
 from testbed.guest.qdisc_reader import QdiscReader
-from testbed.guest.rtnetlink import InterfaceSetting, set_mtu, set_offloads
 from topologies.addresses import PREFIX, address_of, interfaces, neighbours, routes
 from topologies.disciplines import discipline
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Packets
-from topologies.topology_spec import ETHERNET, Channel, Port, TopologySpec
+from topologies.errors import TcplabError
+from topologies.spec import ETHERNET, Channel, Port, TopologySpec
+from topologies.units import Packets
 
 try:
     from testbed.guest import nodes
@@ -68,7 +68,7 @@ class LiveNetwork:
     has_lines: bool = False
     bridges: bool = False
     settings: list[InterfaceSetting] = field(default_factory=list)
-    rewindings: dict[str, list[rtnetlink.NetlinkRequest | None]] = field(default_factory=dict)
+    rewindings: dict[str, list[netlink.NetlinkRequest | None]] = field(default_factory=dict)
     shared_sysctls: set[str] = field(default_factory=set)
     absent_sysctls: set[str] = field(default_factory=set)
     _found: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -148,7 +148,7 @@ class LiveNetwork:
             shaped.setdefault(each.host, []).append(f"{each.host}-eth0")
         for node, names in shaped.items():
             with network_namespace(self.pid(node)):
-                rtnetlink.apply(map(rtnetlink.without_qdiscs, dict.fromkeys(names)))
+                netlink.apply(map(netlink.without_qdiscs, dict.fromkeys(names)))
         for host in self._windows:
             self.set_initial_window(host, None)
         for (node, name), value in self._found.items():
@@ -223,7 +223,7 @@ class LiveNetwork:
         for node, shaped in self._shaped().items():
             self._set_channels(node, shaped)
             with network_namespace(self.pid(node)):
-                self.rewindings[node] = rtnetlink.rewindings([name for name, _ in shaped])
+                self.rewindings[node] = netlink.rewindings([name for name, _ in shaped])
 
     def _set_channels(
         self, node: str, shaped: list[tuple[str, Channel]], change: bool = False
@@ -242,7 +242,7 @@ class LiveNetwork:
         if any(discipline(channel.discipline).attributes for _, channel in shaped):
             with network_namespace(self.pid(node)):
                 requests = (shaping.request(name, channel, change) for name, channel in shaped)
-                rtnetlink.apply(request for request in requests if request)
+                netlink.apply(request for request in requests if request)
         rows = self._qdisc_rows(node)
         for name, channel in shaped:
             self.settings += shaping.compare(name, channel, rows, frame, of_host)
@@ -270,7 +270,7 @@ class LiveNetwork:
             return
         for node, requests in self.rewindings.items():
             with network_namespace(self.pid(node)):
-                rtnetlink.apply(request for request in requests if request)
+                netlink.apply(request for request in requests if request)
 
     def reorder(self) -> None:
         """Give reordering hosts their qdiscs and filter, and check what the kernel made of them."""
@@ -296,7 +296,7 @@ class LiveNetwork:
             is_host = self.topology.kind(node) == "host"
             self.set_sysctls(node, HOST_SYSCTLS if is_host else ROUTER_SYSCTLS)
             with network_namespace(self.pid(node)):
-                rtnetlink.apply(addressing(self.topology, node))
+                netlink.apply(addressing(self.topology, node))
         for port in self.topology.ports:
             with network_namespace(self.pid(port.node)):
                 if self.topology.mtu != ETHERNET:
@@ -385,16 +385,16 @@ def _assemble(live: LiveNetwork) -> None:
         live.mininet.addLink(left.node, right.node, **ends)
 
 
-def addressing(topology: TopologySpec, node: str) -> list[rtnetlink.NetlinkRequest]:
+def addressing(topology: TopologySpec, node: str) -> list[netlink.NetlinkRequest]:
     """Return a node's requests in order: up interfaces can have neighbours and routes."""
-    requests = [rtnetlink.up("lo")]
+    requests = [netlink.up("lo")]
     for interface in interfaces(topology):
         name = interface.port.name
         if interface.port.node == node:
-            requests += [rtnetlink.up(name), rtnetlink.address(name, interface.address, PREFIX)]
-            requests += rtnetlink.neighbours(name, neighbours(topology, interface))
+            requests += [netlink.up(name), netlink.address(name, interface.address, PREFIX)]
+            requests += netlink.neighbours(name, neighbours(topology, interface))
     return requests + [
-        rtnetlink.route(route.network.partition("/")[0], PREFIX, route.gateway)
+        netlink.route(route.network.partition("/")[0], PREFIX, route.gateway)
         for route in routes(topology, node)
     ]
 

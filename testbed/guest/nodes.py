@@ -19,12 +19,12 @@ from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host, OVSBridge
 
-from testbed.guest import rtnetlink
+from testbed.guest import netlink
 from testbed.guest.programs import run
 from testbed.guest.switches import make_bridge
 from topologies.addresses import forwarding
-from topologies.foundation.errors import TcplabError
-from topologies.topology_spec import TopologySpec
+from topologies.errors import TcplabError
+from topologies.spec import TopologySpec
 
 
 class QuietHost(Host):  # type: ignore[misc]  # Mininet has no types
@@ -132,12 +132,12 @@ class QuietCable(Link):  # type: ignore[misc]
     def makeIntfPair(cls, *_arguments: object, **_options: object) -> None:
         """See `lay`."""
 
-    def request(self) -> rtnetlink.NetlinkRequest:
+    def request(self) -> netlink.NetlinkRequest:
         """Return the pair, each end in its node's namespace with its address."""
         left, right = (
-            rtnetlink.CableEnd(end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2)
+            netlink.CableEnd(end.name, end.mac, end.node.pid) for end in (self.intf1, self.intf2)
         )
-        return rtnetlink.cable(left, right)
+        return netlink.cable(left, right)
 
 
 def empty_network(shells: bool = False, bridges: bool = False) -> Any:
@@ -163,9 +163,9 @@ def empty_network(shells: bool = False, bridges: bool = False) -> Any:
 
 def lay(mininet: Any) -> None:
     """Make all cables at once, and take the switches' ends up. Raises TcplabError."""
-    rtnetlink.apply(cable.request() for cable in mininet.links)
+    netlink.apply(cable.request() for cable in mininet.links)
     ends = [end.name for switch in mininet.switches for end in switch.intfList() if end.link]
-    rtnetlink.apply(rtnetlink.up(name) for name in ["lo", *ends])
+    netlink.apply(netlink.up(name) for name in ["lo", *ends])
 
 
 def forward(topology: TopologySpec) -> None:

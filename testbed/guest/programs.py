@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topologies.foundation.errors import CommandError, TcplabError, is_absent
+from topologies.errors import CommandError, TcplabError, is_absent
 
 READY = 10.0  # seconds a server or capture may take to be ready
 _GRACE = 10.0  # seconds between asking a program to end and killing it

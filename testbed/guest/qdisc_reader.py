@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Sequence
 
 from testbed.guest.programs import not_installed
-from topologies.foundation.errors import CommandError, is_absent
+from topologies.errors import CommandError, is_absent
 
 _END = "]\n"  # of a list that tc prints as JSON
 

@@ -29,11 +29,11 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from testbed.guest.rtnetlink import InterfaceSetting, NetlinkRequest, queueing, queues_found
+from testbed.guest.netlink import InterfaceSetting, NetlinkRequest, queueing, queues_found
 from topologies.disciplines import discipline
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Packets, Quantity, Rate, Share
-from topologies.topology_spec import SHORTEST_DELAY, Channel, HostReordering
+from topologies.errors import TcplabError
+from topologies.spec import SHORTEST_DELAY, Channel, HostReordering
+from topologies.units import Duration, Packets, Quantity, Rate, Share
 
 FRAME = 1514  # bytes that tc counts for a full Ethernet frame
 _BUFFER = 65535  # bytes of IP that TCP hands down at once if segmentation is on

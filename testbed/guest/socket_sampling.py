@@ -20,8 +20,8 @@ from typing import Any
 
 from testbed.guest.job_entry import SAMPLE
 from testbed.guest.namespaces import network_namespace
+from testbed.guest.netlink import attributes, dump
 from testbed.guest.programs import Stop, in_background
-from testbed.guest.rtnetlink import attributes, dump
 
 _NETLINK_SOCK_DIAG = 4
 _SOCK_DIAG_BY_FAMILY = 20

@@ -22,12 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from select import select
 
-from testbed.guest import rtnetlink
+from testbed.guest import netlink
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.programs import run, wait_for
 from topologies.addresses import address_of
-from topologies.foundation.errors import TcplabError
-from topologies.topology_spec import TopologySpec
+from topologies.errors import TcplabError
+from topologies.spec import TopologySpec
 
 _RUN = Path("/run/openvswitch")  # where ovs-vsctl, and so Mininet, looks for the database
 _DAEMONS = ("ovsdb-server", "ovs-vswitchd")
@@ -135,4 +135,4 @@ def make_bridge(name: str, ports: list[str]) -> None:
         for port in ports:
             request = _PORT.pack(name.encode(), socket.if_nametoindex(port))
             fcntl.ioctl(control, _ADD_PORT, request)
-    rtnetlink.apply([rtnetlink.up(name)])
+    netlink.apply([netlink.up(name)])

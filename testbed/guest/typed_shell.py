@@ -21,8 +21,8 @@ from typing import Any
 from testbed.guest.job_entry import JobContext
 from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import Stop, in_background
-from topologies.foundation.data import from_data
-from topologies.topology_spec import TopologySpec
+from topologies.data import from_data
+from topologies.spec import TopologySpec
 
 TYPED, PRINTED = "typed", "terminal.out"
 INTERVAL = 0.01

@@ -1,1 +1,1 @@
-"""This computer: its packages and capacity, the user behind sudo, and what processes take."""
+"""This computer: its capacity, packages and processes, and jobs seen from outside."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _LOOK = 0.01  # seconds between two readings of /proc/stat: one of its clock ticks
 _NO_LIMIT = 2**40  # MiB

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from testbed.host.naming import CODE
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 YES = "TCPLAB_YES"
 """Set by `./tcplab --yes`: missing packages are installed without a question."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.foundation.errors import CommandError
+from topologies.errors import CommandError
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _MEMORY = re.compile(rb"^(VmHWM|RssAnon):\s+(\d+)", re.MULTILINE)

@@ -9,10 +9,10 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Sequence
 
+from testbed.builds import cache
+from testbed.builds.building import BuildReport
 from testbed.host.naming import command
 from testbed.lab.parts import parts
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport
 
 _WANTED_BY = ("exec", "play", "reproduce", "run", "sweep", "test")
 _LOOKS = {"-h", "--help", "--list", "--dry-run", "native", "--testbed=native"}

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed import VERSION
-from testbed.host import locks
+from testbed.builds import cache
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Facts, Recipe
+from testbed.builds.debian import contents, extract, read_lock
+from testbed.host import scratch
 from testbed.host.naming import CODE
 from testbed.host.processes import invoking_user
 from testbed.lab import ahead
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.cache import Facts, Recipe
-from testbed.recipes.debian import contents, extract, read_lock
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 PIP_LOCK = CODE / "locks/pip.lock"
 PIP_SUITE = "trixie"
@@ -87,7 +87,7 @@ def make_ready(environment: Environment, lock: str, state: str) -> None:
     """Install a lock, unless another start does so meanwhile. Raises TcplabError."""
     place = environment.place
     place.parent.mkdir(parents=True, exist_ok=True)
-    with locks.gate(place.with_name(f"{place.name}.lock")):
+    with scratch.gate(place.with_name(f"{place.name}.lock")):
         if environment.is_ready(lock, state):
             return
         require_own(place)

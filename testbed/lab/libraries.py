@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from testbed.lab.environment import MARK, Environment, make_ready
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 _NAMES = {"figures": "Matplotlib"}
 """Extras, and the library that each is for; in a checkout the lock of that name has it."""

@@ -13,11 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from testbed.lab.image.recipe import IMAGE, image_recipe
+from testbed.builds import prebuilt
+from testbed.builds.cache import Recipe
+from testbed.lab.image import IMAGE, image_recipe
 from testbed.lab.kernel.built import init_part, kernel_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
-from testbed.recipes import prebuilt
-from testbed.recipes.cache import Recipe
 
 RELEASE_FILE = Path(__file__).with_name("release.toml")
 NOT_A_RELEASE = "not a release"

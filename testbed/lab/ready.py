@@ -18,17 +18,17 @@ from typing import NoReturn
 
 import click
 
-from testbed.lab.image.recipe import IMAGE
+from testbed.builds import cache
+from testbed.builds import export as lab_export
+from testbed.builds.building import BuildReport, shown
+from testbed.lab.image import IMAGE
 from testbed.lab.kernel.built import kernel_part, modules_part
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL, require_processor
 from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.parts import digests_of_parts, parts, release_of
-from testbed.lab.tools.recipe import tools_recipe
-from testbed.recipes import cache
-from testbed.recipes import export as lab_export
-from testbed.recipes.building import BuildReport, shown
-from topologies.foundation.errors import TcplabError
+from testbed.lab.tools import tools_recipe
+from topologies.errors import TcplabError
 
 
 @dataclass(frozen=True)

@@ -1,25 +1,199 @@
-"""What a module, or a kernel of one's own, did to its guest, from the kernel's last words."""
+"""What a module, or a kernel of one's own, did to its guest, from the kernel's last words.
+
+Functions of a kernel's last words, and holders of memory, with lines of the user's source.
+
+The kernel prints `function+0xoffset/0xsize [module]`. The module's symbol table has the place of
+the function, and addr2line(1) finds the line in its debugging information. The module's author,
+who is not trusted, made both, so both are read in the sandbox of the build. A kernel that is built
+from a user's source or patches has its debugging information too.
+
+The process that is first refused memory is usually a victim. So a user's kernel is built again with
+memory accounting, repeats the run, and prints the source lines that hold most.
+"""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from testbed.builds.building import BuildReport, Workshop
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
-from testbed.jobs.following import CONSOLE, LIMIT, NO_RESULT, Progress
-from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
+from testbed.host.supervise import CONSOLE, LIMIT, NO_RESULT, Progress
+from testbed.lab.kernel.built import kernel_part
+from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
+from testbed.lab.kernel.recipe import SYMBOLS
 from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, lab
-from testbed.modules.backtrace import PANIC, accounting_kernel, backtrace, memory_holders
-from testbed.modules.module_build import BuiltModule
-from testbed.recipes.building import BuildReport
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from testbed.lab.tools import sealed
+from testbed.modules.module_build import LIMITS, BuiltModule
+from topologies import untrusted
+from topologies.errors import CommandError, TcplabError
+
+PANIC = re.compile(r"Kernel panic - not syncing: (.*)")
+_FRAME = re.compile(
+    r"(RIP: \d+:|\[<[0-9a-f]+>\] (?:\? )?)([A-Za-z_][\w.]*)\+0x([0-9a-f]+)/0x[0-9a-f]+(?:"
+    r" \[(\w+)\])?"
+)
+_TCP_ENTRY = "tcp_v4_rcv"  # where a packet enters TCP; the calls before it are always the same
+_FRAMES = 12
+_WARNING_ENDS = "---[ end trace"  # a warning before a crash has a backtrace of its own
+_MESSENGERS = re.compile(
+    r"v?panic|dump_stack(_lvl)?|show_stack|_printk|relay_signal(\.cold)?|segv(_handler)?"
+    r"|(sig|hard)_handler(_common)?"
+)
+"""Functions that tell of a crash, or of the signal that the host sent for it."""
+_ADDRESS_TO_LINE = ("addr2line", "--inlines", "-e", "program")
+_USER_MODE = ("um_", "time_travel_", "__time_travel_")
+"""How functions begin that are the work of being a program: clock and interrupts."""
+# include/asm-generic/bug.h; such a crash leaves no frame
+_BUG = re.compile(r"BUG: failure at (\S+):(\d+)/(\w+)\(\)")
+
+
+@dataclass(frozen=True)
+class StackFrame:
+    """A function of the backtrace, of the kernel without `module`, `exact` if it is no caller."""
+
+    function: str
+    offset: int
+    module: str
+    exact: bool
+
+
+def backtrace(
+    console: str,
+    modules: Sequence[BuiltModule],
+    kernel: KernelChoice,
+    without: tuple[str, ...] = (),
+) -> str:
+    """Return a line for each function, the innermost first, but of those that begin with `without`.
+
+    With file and source line if it is of a module, or of a kernel of one's own.
+    """
+    told = (frame for frame in frames_in(console) if not frame.function.startswith(without))
+    frames = list(islice(told, _FRAMES))
+    built_modules = {built.module.name: built for built in modules}
+    bugs = _BUG.findall(console)
+    lines = [f"  {function} at {file}:{number}\n" for file, number, function in bugs]
+    for frame in frames:
+        built = built_modules.get(frame.module)
+        place = _place_in_module(built, frame) if built else _place_in_kernel(kernel, frame)
+        lines.append(f"  {frame.function}{place}\n")
+    return "".join(lines)
+
+
+def frames_in(console: str) -> list[StackFrame]:
+    """Return the functions of the last crash, each once, from the fault to the entry into TCP."""
+    panic = PANIC.search(console)
+    end = panic.end() if panic else len(console)
+    crash = console[:end].rpartition(_WARNING_ENDS)[2] + console[end:]
+    distinct: dict[tuple[str, str], StackFrame] = {}
+    for how, function, offset, module in _FRAME.findall(crash):
+        frame = StackFrame(function, int(offset, 16), module, how.startswith("RIP"))
+        is_telling = not _MESSENGERS.fullmatch(function) and not function.startswith(_USER_MODE)
+        if (frame.offset or frame.exact) and is_telling:
+            distinct.setdefault((function, module), frame)
+    frames = sorted(distinct.values(), key=lambda frame: not frame.exact)
+    # What stands before the first function of a module are the handlers of the crash itself.
+    first = next((index for index, frame in enumerate(frames) if frame.module or frame.exact), 0)
+    names = [frame.function for frame in frames]
+    return frames[first : names.index(_TCP_ENTRY) if _TCP_ENTRY in names[first:] else None]
+
+
+def _place_in_kernel(kernel: KernelChoice, frame: StackFrame) -> str:
+    """Return ` at net/ipv4/tcp.c:12`; empty without debugging information."""
+    if not kernel.digest or frame.module:
+        return ""
+    file, number = _line(kernel_part(kernel).place / SYMBOLS, frame)
+    return f" at {file}:{number}" if number else ""
+
+
+def _place_in_module(built: BuiltModule, frame: StackFrame) -> str:
+    """Return ` at exp.c:12: <the line>`; empty without debugging information."""
+    file, number = _line(built.with_lines, frame)
+    source = built.module.source.splitlines()
+    if Path(file).name != f"{built.module.name}.c" or not 0 < number <= len(source):
+        return f" at {file}:{number}" if number else ""
+    return f" at {built.module.name}.c:{number}: {source[number - 1].strip()}"
+
+
+def _line(program: Path, frame: StackFrame) -> tuple[str, int]:
+    """Return file and line of a place in a module or a kernel; line 0 if it is unknown.
+
+    The address after a call may be the next line's: one byte back.
+    """
+    with scratch() as folder:
+        workshop = sealed(Workshop(folder, folder / "log", BuildReport()))
+        try:
+            shutil.copyfile(program, folder / "program")
+            command = [*LIMITS, "nm", "--format=sysv", "program"]
+            symbols = workshop.run("Reading symbols", command, bare=True)
+            columns = ([part.strip() for part in line.split("|")] for line in symbols.splitlines())
+            rows = (row for row in columns if len(row) == 7)
+            row = next(row for row in rows if row[0] == frame.function and row[3] == "FUNC")
+            # Addresses of a module count from its section.
+            section = ["-j", row[6]] if frame.module else []
+            address = int(row[1], 16) + frame.offset - (not frame.exact)
+            command = [*LIMITS, *_ADDRESS_TO_LINE, *section, f"{address:#x}"]
+            return _written_in(workshop.run("Finding the line", command, bare=True))
+        except (CommandError, OSError, StopIteration):
+            return "", 0
+
+
+def _written_in(printed: str) -> tuple[str, int]:
+    """Return file and line that addr2line printed: of what is inlined from a header, its use."""
+    places = [line.split(" (")[0].rpartition(":")[::2] for line in printed.splitlines()]
+    file, number = next((place for place in places if place[0].endswith(".c")), places[0])
+    name = file.rpartition("/tree/")[2].removeprefix("./")
+    return name, int(number) if number.isdecimal() else 0
+
+
+_MOST, _SMALLEST_SHARE = 3, 0.1
+_ALLOCATOR = "mm/slub.c"  # its pages are those of everybody who asked it for less than one
+_UNITS = ("B", "KiB", "MiB", "GiB")
+# mm/show_mem.c: size, calls, FILE:LINE, the module's name, the function
+_HOLDER = re.compile(
+    r"(?m)^\[[ \d.]+\] +([\d.]+ (?:B|KiB|MiB|GiB)) +\d+ (\S+):(\d+)(?: \[\w+\])? func:(\S+)$"
+)
+
+
+@dataclass(frozen=True)
+class MemoryHolder:
+    """A line of the kernel's source, and what was allocated there and not freed (as 950 MiB)."""
+
+    size: str
+    place: str
+    function: str
+
+    @property
+    def size_bytes(self) -> float:
+        number, unit = self.size.split()
+        return float(number) * 1024.0 ** _UNITS.index(unit)
+
+
+def accounting_kernel(kernel: KernelChoice) -> KernelChoice | None:
+    """Return the same kernel, but one that says who holds its memory; None before Linux 6.10."""
+    patch = kernel_version(kernel.series).accounting_patch
+    return chosen(f"{kernel.name}+{patch}") if patch else None
+
+
+def memory_holders(console: str) -> list[MemoryHolder]:
+    """Return the largest holders of used-up memory; empty if the kernel printed none."""
+    holders = [
+        MemoryHolder(size, f"{file}:{number}", function)
+        for size, file, number, function in _HOLDER.findall(console)
+        if file != _ALLOCATOR
+    ][:_MOST]
+    smallest = _SMALLEST_SHARE * holders[0].size_bytes if holders else 0.0
+    return [holder for holder in holders if holder.size_bytes >= smallest]
+
 
 _MEANINGS = {  # how the lab kernel's panics begin (arch/um/kernel/trap.c), and what they mean
     "Segfault with no mm": "memory was used that is not there",

@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from testbed.builds import cache
+from testbed.builds.building import FOLDER, BuildReport, Workshop
+from testbed.builds.cache import Facts, Recipe
 from testbed.guest.kernel_modules import KernelModule
 from testbed.host.packages import install_missing
 from testbed.lab.kernel.recipe import FIXED, compiler
 from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, module_tree
-from testbed.lab.tools.recipe import sealed
-from testbed.recipes import cache
-from testbed.recipes.building import FOLDER, BuildReport, Workshop
-from testbed.recipes.cache import Facts, Recipe
-from topologies.foundation.errors import CommandError, TcplabError
+from testbed.lab.tools import sealed
+from topologies.errors import CommandError, TcplabError
 
 MODULE_TOOLS = ("gcc", "ld", "make", "tar", "gzip")
 LOADED, WITH_LINES = "module.ko", "lines.ko"

@@ -2,12 +2,19 @@
 
 Modules of the distribution that the kernel loads on demand (netem, openvswitch, tcp_bbr) stay, as
 after any other program that needs them: what else has begun to use them is unknown.
+
+`tcplab clean`: undoes exactly what runs noted in their journals before they were killed.
+
+Names and appearance do not count: what no journal holds is not touched, and a run
+that lives is left alone. The standard library only.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,8 +27,17 @@ from testbed.guest.namespaces import (
     available_algorithms,
     default_algorithm,
 )
-from testbed.native.journal import Change, Journal, gate, new_journal, others_made, taken_over
-from topologies.foundation.errors import TcplabError
+from testbed.host.scratch import remove_orphans
+from testbed.native.journal import (
+    Change,
+    Journal,
+    gate,
+    new_journal,
+    others_made,
+    stale,
+    taken_over,
+)
+from topologies.errors import TcplabError
 
 # Seconds. Connections of a killed run stay in the kernel until it has tried often enough to end
 # them (tcp(7), tcp_orphan_retries), and use their congestion control until then.
@@ -178,3 +194,27 @@ def _sentence(change: Change) -> str:
     return (
         f"The congestion control {change.name} is restricted to this machine's own programs again."
     )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Clean up and print what was done; the exit status."""
+    about = (__doc__ or "").partition("\n")[0]
+    argparse.ArgumentParser(prog="tcplab clean", description=about).parse_args(arguments)
+    try:
+        if (left := stale()) and os.geteuid() != 0:
+            problem = f"Killed runs have left changes of this machine: {left[0]}."
+            raise TcplabError(problem, "sudo ./tcplab clean")
+        if left:
+            text = "Undoing what killed runs left; their connections may hold a module for some"
+            print(f"{text} minutes.", file=sys.stderr)
+        sentences = undo_stale() if left else []
+        sentences += [f"{place} is removed." for place in remove_orphans()]
+    except TcplabError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return error.exit_code
+    print("\n".join(sentences) or "Killed runs left no changes.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
-from testbed.host import locks
-from topologies.foundation.errors import TcplabError
+from testbed.host import scratch
+from topologies.errors import TcplabError
 
 FOLDER = Path("/run/tcplab")
 _SUFFIX = ".journal"
@@ -83,7 +83,7 @@ def new_journal() -> Iterator[Journal]:
             raise TcplabError(problem, "Use sudo.") from error
         os.fchmod(descriptor, 0o644)
         file = os.fdopen(descriptor, "a")
-        locks.lock(file)
+        scratch.lock(file)
         file.write(json.dumps({"boot": _boot()}) + "\n")
         made = Journal(Path(name), file)
     with file:
@@ -107,7 +107,7 @@ def _put_away(journal: Journal) -> None:
 @contextmanager
 def gate() -> Iterator[None]:
     """Hold a lock, on /run, behind which changes are made, undone or counted."""
-    with locks.gate(FOLDER.parent):
+    with scratch.gate(FOLDER.parent):
         yield
 
 
@@ -123,7 +123,7 @@ def taken_over() -> Iterator[list[Journal]]:
     journals: list[Journal] = []
     try:
         for path in _paths():
-            if file := locks.adopted(path, "a"):  # else its run lives, or another process has it
+            if file := scratch.adopted(path, "a"):  # else its run lives, or another process has it
                 journals.append(Journal(path, file, _read(path)))
         yield journals
     finally:
@@ -134,7 +134,7 @@ def taken_over() -> Iterator[list[Journal]]:
 
 def stale() -> list[Path]:
     """Return the files of runs that died, unchanged; needs no root."""
-    return [path for path in _paths() if not locks.is_held(path)]
+    return [path for path in _paths() if not scratch.is_held(path)]
 
 
 def _paths() -> list[Path]:

@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from testbed.host.job_archive import job_archive, job_file
 from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
-from testbed.jobs.archive import job_archive, job_file
-from testbed.jobs.following import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
+from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
 from testbed.native.changes import KernelNeeds, changed
 from testbed.native.realtime import watched
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
 # Open vSwitch's files in /run and the new namespace's sysctls in /sys are our own. Without -n,

@@ -22,7 +22,7 @@ from typing import Any
 from testbed.guest.job_entry import JobContext
 from testbed.guest.kernel_modules import insert
 from testbed.guest.programs import all_ended_afterwards, wait_for
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 OUTCOMES, PROGRAM, DRIVER = "outcomes.jsonl", "packetdrill", "tun.ko"
 _TUNNEL = Path("/dev/net/tun")

@@ -24,13 +24,13 @@ from typing import Any
 
 from testbed.host.capacity import guests_at_once
 from testbed.host.scratch import scratch
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from testbed.packetdrill.job import DRIVER, OUTCOMES, PROGRAM
 from testbed.packetdrill.scripts import SUFFIX, Script, ScriptFailure, called, failure_of
 from testbed.virtual.run import run_in_guest
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
+from topologies import untrusted
+from topologies.errors import TcplabError
 
 JOB = "testbed.packetdrill.job"
 VIRTUAL_SECONDS = 1200.0

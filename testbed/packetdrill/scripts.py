@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.foundation.errors import UsageError
-from topologies.foundation.untrusted import plain
+from topologies.errors import UsageError
+from topologies.untrusted import plain
 
 LONGEST = 1 << 20
 """Bytes of a script or of a file that it calls; the longest of the kernel's has 12 000."""

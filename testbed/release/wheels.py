@@ -15,13 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from testbed import VERSION
+from testbed.builds.cache import BROUGHT_BY, MANIFEST, Entry
+from testbed.builds.engine import released_environment
+from testbed.builds.prebuilt import PREBUILT
 from testbed.host.naming import CODE, HOME
-from testbed.recipes.cache import BROUGHT_BY, MANIFEST, Entry
-from testbed.recipes.engine import released_environment
-from testbed.recipes.prebuilt import PREBUILT
-from testbed.release import notices
+from testbed.release import contents
 from testbed.release.archive import PIP, called, python_module
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 LARGEST = 100_000_000
 """Bytes that package indexes take of a file."""
@@ -34,8 +34,8 @@ Name: {LAB}
 Version: {VERSION}
 Summary: The lab kernel of tcplab, and the image, programs and sandbox of its guests
 License-Expression: GPL-2.0-only AND LicenseRef-Debian-packages
-License-File: {notices.GPL}
-License-File: {notices.COPYRIGHT}
+License-File: {contents.GPL}
+License-File: {contents.COPYRIGHT}
 License-File: SOURCES.md
 Classifier: Operating System :: POSIX :: Linux
 Requires-Python: >=3.11
@@ -92,7 +92,7 @@ def _lab_wheel(work: Path, entries: Iterable[Entry], texts: Entry) -> Path:
     for entry in entries:
         add_entry(entry, package / "brought")
     (package / "__init__.py").write_text('"""The lab of tcplab."""\n')
-    page = "\n".join(notices.sources()) + "\n"
+    page = "\n".join(contents.sources()) + "\n"
     (about / "licenses/SOURCES.md").write_text(page)
     for name in texts.files:
         shutil.copyfile(texts.folder / name, about / "licenses" / name)

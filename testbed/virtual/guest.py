@@ -20,10 +20,10 @@ from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from testbed.host.job_archive import job_file
 from testbed.host.processes import ProcessUsage, taken_by
 from testbed.host.scratch import scratch
-from testbed.jobs.archive import job_file
-from testbed.jobs.following import (
+from testbed.host.supervise import (
     CONSOLE,
     FollowedJob,
     JobEnd,
@@ -33,12 +33,17 @@ from testbed.jobs.following import (
     started,
     usage_of,
 )
-from testbed.virtual.choice import allowed_sandbox, ordinary_user
 from testbed.virtual.line import NUMBER, GuestLine, LineClosed, LineSilent, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
-from testbed.virtual.sandbox import MEMORY_FOLDER, Sandbox, own_folders
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import entries, remove
+from testbed.virtual.sandbox import (
+    MEMORY_FOLDER,
+    Sandbox,
+    allowed_sandbox,
+    ordinary_user,
+    own_folders,
+)
+from topologies.errors import TcplabError
+from topologies.untrusted import entries, remove
 
 _DEEPEST = 4  # levels of folders: a condition's is one
 _MOST = 100_000  # files

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 from testbed.guest.job_entry import LOG
 from testbed.host.capacity import claimed_processor
 from testbed.host.scratch import scratch
-from testbed.jobs.following import CONSOLE, Limits, Progress, Usage, usage_of
-from testbed.virtual.ahead import guest_ahead, ordered
-from testbed.virtual.choice import ordinary_user
+from testbed.host.supervise import CONSOLE, Limits, Progress, Usage, usage_of
 from testbed.virtual.guest import RunningGuest, give, take_back
+from testbed.virtual.run import guest_ahead, ordered
+from testbed.virtual.sandbox import ordinary_user
 
 if TYPE_CHECKING:
     from testbed.lab.ready import Lab

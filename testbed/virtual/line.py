@@ -17,7 +17,7 @@ from typing import Any
 
 from testbed.guest.orders import LONGEST
 from testbed.host.processes import is_ready
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 NUMBER = 8190
 """The descriptor in the guest's kernel (LINE of testbed/lab/kernel/confine.h)."""

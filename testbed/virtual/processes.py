@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from testbed.host.processes import ProcessUsage, command_line, is_ready, with_descendants
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.virtual.sandbox import KERNEL_FILES, own_folders
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import entries
+from topologies.errors import TcplabError
+from topologies.untrusted import entries
 
 _DYING = 60.0  # seconds that killed processes may take to be gone, on a busy machine too
 _PANICKING = 5.0  # seconds that a kernel may take for its last words

@@ -17,10 +17,10 @@ from typing import Any
 from tests.analysis import frames
 from tests.analysis.captures import START
 from tests.analysis.frames import ACK, SYN, Record
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.data import to_data
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate
 
 HOSTS = {"h1": "10.0.0.1", "h2": "10.0.0.2"}
 PORTS = {"h1": (40000, 5001), "h2": (5001, 40000)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
+from analysis.table import ColumnTable, ListColumn, TableColumn
 
 
 def table_of(frame: pl.DataFrame) -> ColumnTable:

@@ -12,7 +12,7 @@ from analysis.measures.metrics import OF_DATA
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import run_of
 from tests.tools import tcptrace
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 FIRST = 2**32 - 1500

@@ -15,10 +15,10 @@ from analysis.measures.results import measure_all, value_of
 from analysis.pages.published import published_with_run
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.reporting import quantities
+from analysis.reporting import tables
 from labs.measuring.measures import MeasuredRun
 from tests.analysis.made_runs import flow, line, made_run
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 MISSPELT = ["client.rates", "nstat.TcpRetransSeg", "sender.rexmt_pkts", "pause.total", "order", ""]
 
@@ -48,7 +48,7 @@ def test_a_misspelt_counter_or_attribute_of_a_report_raises_when_the_report_is_l
     with pytest.raises(UnknownMetric, match=r"Is nstat\.TcpExtTCPTimeouts .*meant"):
         metric("nstat.TcpExtTCPTimeout")
     with pytest.raises(UnknownMetric):
-        quantities.quantity("nstat.TcpExtTCPTimeout")
+        tables.quantity("nstat.TcpExtTCPTimeout")
 
 
 def test_a_text_is_no_key(run_of_one_flow: Path) -> None:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from analysis.records import iperf, socket_samples
+from analysis.records import output
 from analysis.records.json_reader import typed
 from analysis.records.trial_files import CountersFile, PortLoss, QdiscsFile
 from tests.analysis import xplot
@@ -78,24 +78,24 @@ def test_only_whole_intervals_are_seconds() -> None:
         "[  1] 2.0003-2.3136 sec   128 KBytes  3.34 Mbits/sec",
         "[  1] 0.0000-2.3136 sec  76.9 MBytes   279 Mbits/sec",
     )
-    assert [one.rate for one in iperf.read_intervals("\n".join(lines))] == [232_000, 413_000]
-    assert iperf.read_intervals(lines[-1]) == []
+    assert [one.rate for one in output.read_intervals("\n".join(lines))] == [232_000, 413_000]
+    assert output.read_intervals(lines[-1]) == []
 
 
 def test_iperf_prints_binary_kilobytes_and_decimal_kilobits() -> None:
-    assert iperf.read_summary(CLIENT) == iperf.IperfSummary(
+    assert output.read_summary(CLIENT) == output.IperfSummary(
         seconds=31.2972, transfer=1024.0, rate=268.0
     )
 
 
 def test_iperf_of_several_streams_is_their_sum() -> None:
-    summary = iperf.read_summary(STREAMS)
+    summary = output.read_summary(STREAMS)
     assert summary is not None
     assert (summary.transfer, summary.rate) == pytest.approx((1.25 * 1024**2, 1.07e6))
 
 
 def test_iperf_that_was_killed_has_no_summary() -> None:
-    assert iperf.read_summary(CLIENT.split("[ ID]")[0]) is None
+    assert output.read_summary(CLIENT.split("[ ID]")[0]) is None
 
 
 def test_time_sequence_graph_tells_first_sending_from_second() -> None:
@@ -145,7 +145,7 @@ SAMPLE = {
 
 
 def test_socket_samples_are_the_senders() -> None:
-    (sample,) = socket_samples.read_samples([json.dumps(SAMPLE), ""], 5001)
+    (sample,) = output.read_samples([json.dumps(SAMPLE), ""], 5001)
     assert (sample.cwnd, sample.ssthresh, sample.rtt, sample.bytes_retrans) == (
         12,
         9,
@@ -156,7 +156,7 @@ def test_socket_samples_are_the_senders() -> None:
 
 def test_socket_samples_cut_short_are_an_error() -> None:
     with pytest.raises(ValueError, match=r".+"):
-        socket_samples.read_samples([json.dumps(SAMPLE)[:50]], 5001)
+        output.read_samples([json.dumps(SAMPLE)[:50]], 5001)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from analysis.__main__ import main
-from experiments.harness.reporting.studies import make_report, report_of
+from experiments.reporting.studies import make_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM
 from tests.analysis.made_runs import with_exchanges
 from tests.analysis.page_tags import PageTags
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&[x](javascript:1)|`\x1b[31m"

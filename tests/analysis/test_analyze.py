@@ -17,7 +17,7 @@ from analysis import flows
 from analysis.__main__ import main
 from analysis.analyze import files, short_numbers
 from analysis.analyze.facts import CALLED, connection
-from analysis.analyze.many import MOST
+from analysis.analyze.listed import MOST
 from analysis.flows.columns import KINDS, RETRANSMISSIONS
 from tests.analysis.captures import MadeCapture
 from tests.analysis.conftest import SAMPLE
@@ -395,7 +395,7 @@ def test_repeated_syns_and_the_time_that_they_took_are_shown(tmp_path: Path) -> 
 
 
 def test_help_calls_the_program_as_it_was_typed() -> None:
-    words = ["-m", "experiments.harness.cli.main", "analyze", "--help"]
+    words = ["-m", "experiments.cli.main", "analyze", "--help"]
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("Usage: ./tcplab analyze ")
 

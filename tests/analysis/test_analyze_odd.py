@@ -14,14 +14,14 @@ from click.testing import CliRunner
 
 from analysis import flows
 from analysis.__main__ import main
-from analysis.analyze.doubts import doubts
 from analysis.analyze.listed import of_reading
+from analysis.analyze.reported import doubts
 from tests.analysis import frames
 from tests.analysis.captures import MSS, MadeCapture, MadeFlow
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.frames import ACK, LINUX_COOKED_2, RST, Record
 from tests.tools.agreement import compare
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 REAL = sorted(SAMPLE.rglob("*.pcap"))
 ROOT = Path(__file__).parents[2]

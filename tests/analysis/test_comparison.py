@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from analysis.pages.comparison import ComparedSide, compared, side_of_points, side_of_run
 from analysis.reporting.run_graphs import DrawnCourse, over_time
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.reporting.studies import make_report
+from experiments.cli.commands import tcplab
+from experiments.reporting.studies import make_report
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 
 SAMPLE = Path(__file__).parent / "data" / "run"

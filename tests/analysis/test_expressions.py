@@ -17,12 +17,12 @@ from analysis.pages.run import make_report
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.spec_file import RunFlow
-from analysis.reporting.expressions import with_metrics
+from analysis.reporting.studies import with_metrics
 from tests.analysis.made_networks import ASKED, COUNT, FULL, MadeNetwork
 from tests.analysis.made_runs import HEAD, made_run
-from topologies.dumbbell import dumbbell
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.foundation.units import Packets
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import dumbbell
+from topologies.units import Packets
 
 BBR, CUBIC, PROBE = "bbr1", "cubic1", "probe"
 

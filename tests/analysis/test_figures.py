@@ -17,16 +17,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 import tcplab
-from analysis.graphs.paper_size import WIDTHS, PaperSize
+from analysis.graphs.paper import WIDTHS, PaperSize
 from analysis.measures.flow_readings import FlowCourse
-from analysis.pages.papers.figures import PaperFigure
-from analysis.pages.papers.tables import PaperTable
-from analysis.records.socket_samples import SocketSample
+from analysis.pages.papers import PaperFigure, PaperTable
+from analysis.records.output import SocketSample
 from analysis.reporting.tables import Listing
-from experiments.harness.cli.commands import tcplab as command
+from experiments.cli.commands import tcplab as command
 from tests.analysis.made_runs import with_exchanges
 from tests.analysis.sweep_folders import EFFECTS, write_sweep
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 Cells = list[dict[str, str]]
 
@@ -277,7 +276,7 @@ def test_a_figure_asks_for_matplotlib_and_a_table_does_not(
     run_directory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("analysis.pages.papers.figures.require", asked.append)
+    monkeypatch.setattr("analysis.pages.papers.require", asked.append)
     for kind, file in (("table", "table.tex"), ("box", "few.pdf"), ("series", "fig.pdf")):
         assert not asked
         typed(run_directory, "--kind", kind, "--out", tmp_path / file)
@@ -289,7 +288,7 @@ WITHOUT = """
 import sys
 sys.modules["matplotlib"] = None
 from analysis.__main__ import start
-from experiments.harness.reporting.studies import report_of
+from experiments.reporting.studies import report_of
 start(report_of)
 """
 

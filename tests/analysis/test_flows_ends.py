@@ -11,7 +11,7 @@ from analysis import flows
 from analysis.flows.ends import MatchedConnection, journeys
 from analysis.flows.matching import summary
 from tests.analysis.captures import MadeCapture, match_captures
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 MS = 10**6
 DELAY = 0.02

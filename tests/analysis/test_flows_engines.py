@@ -28,7 +28,7 @@ from tests.analysis.conversations import by_chance, conversations
 from tests.analysis.mutations import REAL, file_by_chance, real_records
 from tests.analysis.zstd_packing import zstd_packed
 from tests.tools import made_captures
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 MINUTES = float(os.environ.get("TCPLAB_FUZZ_MINUTES", "0"))
 CASES = 150

@@ -29,7 +29,7 @@ from tests.analysis.frames import (
 from tests.analysis.looking import Look, only_connection, sent
 from tests.analysis.plain_conversation import PLAIN, conversation, facts
 from tests.analysis.zstd_packing import zstd_packed
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 @pytest.mark.parametrize(("order", "fine"), list(product("<>", [True, False])))
@@ -314,7 +314,7 @@ def test_an_engine_that_is_not_compiled_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("testbed.recipes.prebuilt.PREBUILT", tmp_path)
+    monkeypatch.setattr("testbed.builds.prebuilt.PREBUILT", tmp_path)
     cargo = tmp_path / "cargo"
     cargo.write_text("#!/bin/sh\necho no network >&2\nexit 101\n")
     cargo.chmod(0o755)

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from analysis.flows.matching import align_clocks, match, reordering, summary
-from analysis.tabular.table import ColumnTable
+from analysis.table import ColumnTable
 from tests.analysis.tables_of_frames import table_of
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 MS = 10**6
 SCHEMA = {

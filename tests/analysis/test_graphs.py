@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from analysis import graphs
 from analysis.flows.ends import journeys
-from analysis.graphs import ladder, mark_rows, timelines, views, webpage
+from analysis.graphs import ladder, timelines, views, webpage
 from analysis.graphs.capture import CaptureDirection, all_directions
 from analysis.graphs.layers import KINDS, LOOKS, Graph, Layer
 from analysis.graphs.pictures import write_pictures
 from analysis.graphs.stored import latest
-from analysis.records.socket_samples import SocketSample
+from analysis.records.output import SocketSample
 from tests.analysis import tcptrace_lines, xplot
 from tests.analysis.made_packets import MSS, START, Made, both_ends, large, read_sample
 from tests.analysis.tables_of_frames import table_of
 from tests.tools import tcptrace
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 SVG = b"<svg"
 
@@ -211,20 +211,20 @@ def test_jains_index_is_one_for_equals_and_a_half_when_one_of_two_starves() -> N
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=200), st.integers(1, 50))
 def test_merged_marks_cover_what_they_stand_for(values: list[int], run: int) -> None:
     x, y = np.arange(len(values)), np.array(values)
-    bars = mark_rows.merged(Layer("data", "bars", x, y, y + 10), run)
+    bars = ladder.merged(Layer("data", "bars", x, y, y + 10), run)
     assert bars.top is not None
     assert (bars.y.min(), bars.top.max()) == (y.min(), y.max() + 10)
     assert bars.run <= run
-    line = mark_rows.merged(Layer("in_flight", "line", x, y), run)
+    line = ladder.merged(Layer("in_flight", "line", x, y), run)
     assert (line.y.min(), line.y.max(), line.y[-1]) == (y.min(), y.max(), y[-1])
-    again = mark_rows.merged(Layer("rto", "bars", x, y, y + 10), run)
+    again = ladder.merged(Layer("rto", "bars", x, y, y + 10), run)
     assert len(again) == len(values)
 
 
 def test_a_run_never_covers_a_step_back() -> None:
     """Segments 0, 10, 20, then 5 again: the stroke of the first three ends before the fourth."""
     low = np.array([0, 10, 20, 5, 15])
-    merged = mark_rows.merged(Layer("data", "bars", np.arange(5), low, low + 10), 5)
+    merged = ladder.merged(Layer("data", "bars", np.arange(5), low, low + 10), 5)
     assert merged.y.tolist() == [0, 5]
     assert (merged.run, np.asarray(merged.end).tolist()) == (3, [2, 4])
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from analysis.records.json_reader import Problems
-from analysis.records.published_row import RowEntry, checked_row
+from analysis.records.spec_file import RowEntry, checked_row
 from analysis.statistics.published import (
     ImitationWord,
     Judged,

@@ -11,13 +11,8 @@ import pytest
 
 from analysis.measures.metrics import metric
 from analysis.pages.kernels import make_kernel_report, print_kernels
-from experiments.harness.kernels.cases import (
-    KernelCase,
-    KernelMeasure,
-    chosen_cases,
-    standing_set,
-)
-from experiments.harness.kernels.compare import (
+from experiments.sweep.kernel_cases import KernelCase, KernelMeasure, chosen_cases, standing_set
+from experiments.sweep.kernels import (
     KernelComparison,
     KernelPair,
     described,
@@ -25,10 +20,10 @@ from experiments.harness.kernels.compare import (
     runnable,
     value_in,
 )
-from experiments.harness.sweep.point import Origin
+from experiments.sweep.point import Origin
 from tests.analysis.stored_graphs import graphs_of
 from tests.unit.made_sweeps import LAB
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 SEEDS = range(1, 13)
 FACTS = {
@@ -138,7 +133,7 @@ def test_each_condition_has_a_guest_of_its_own_and_pairs_are_asked_for_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """So what a patch of CUBIC does comes before no run of Reno."""
-    monkeypatch.setattr("experiments.harness.sweep.point.built_lab", lambda kernel: LAB)
+    monkeypatch.setattr("experiments.sweep.point.built_lab", lambda kernel: LAB)
     comparison = KernelComparison(KernelPair("6.1", "7.2"), chosen_cases(("buffers",)), (1, 2))
     asked = list(points(comparison, Origin("lab", "code", "measures", "fingerprint")).values())
     assert [place for _, place in asked[:4]] == [
@@ -175,7 +170,7 @@ def test_what_a_kernel_lacks_is_left_out_with_the_reason(monkeypatch: pytest.Mon
         if spec.kernel == "6.1" and spec.conditions[0].name == "bbr":
             raise UsageError("6.1 has no bbr.")
 
-    monkeypatch.setattr("experiments.harness.kernels.compare.refuse_what_is_lacking", refuse)
+    monkeypatch.setattr("experiments.sweep.kernels.refuse_what_is_lacking", refuse)
     kept, reasons = runnable((buffers,), KernelPair("6.1", "7.2"))
     assert reasons == ["bbr is left out: 6.1 has no bbr."]
     assert names(kept[0]) == {"cubic", "reno"}

@@ -10,19 +10,18 @@ import pytest
 
 from analysis.measures.results import RunResults, measure_all
 from analysis.records.json_reader import Problems
+from analysis.records.output import SocketSample
 from analysis.records.run_directory import read_run
-from analysis.records.socket_samples import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
-from analysis.tabular.table import ColumnTable
-from analysis.theory.cubic_law import cubic_window, plateau_time
-from analysis.theory.law import Law, LawGraph, LawLine, LawPoint
-from analysis.theory.measured_path import loss_times, path_of
+from analysis.table import ColumnTable
+from analysis.theory.formulas import cubic_window, plateau_time
+from analysis.theory.law import Law, LawGraph, LawLine, LawPoint, loss_times, path_of
 from experiments.cubic_curve.report import epochs_of
-from experiments.harness.reporting.studies import report_of
 from experiments.loss_formula import LossFormulaParameters
+from experiments.reporting.studies import report_of
 from experiments.slow_start.report import segments_by_round
 from tests.analysis.made_runs import flow, made_run
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 STUDIES = (

@@ -23,7 +23,7 @@ from tests.analysis.captures import opened
 from tests.analysis.conftest import SAMPLE
 from tests.analysis.mutations import file_by_chance
 from tests.tools import made_captures
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 CAPTURE = SAMPLE / "raw" / "seed-5" / "sack_on" / "h1-eth0.pcap"
 LIMIT = 300

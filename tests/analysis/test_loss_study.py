@@ -18,12 +18,12 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
-from analysis.pages.sweep.page import SweepReport
+from analysis.pages.sweep import SweepReport
 from analysis.records.run_directory import run_of
-from experiments.harness.reporting.studies import make_sweep_report, report_of
-from experiments.harness.sweep.measure import _statistics
+from experiments.reporting.studies import make_sweep_report, report_of
 from experiments.sack_loss_sweep.report import answers, published_lines
 from experiments.sack_loss_sweep.statistics_file import file_name, statistics
+from experiments.sweep.point import _statistics
 
 DATA = Path(__file__).parent / "data" / "loss"
 SPEC: dict[str, Any] = {
@@ -98,7 +98,7 @@ def test_only_a_study_that_says_so_keeps_statistics() -> None:
 
 
 def test_a_worker_keeps_statistics_without_drawing_anything() -> None:
-    code = "import sys; from experiments.harness.definition.catalogue import part; "
+    code = "import sys; from experiments.study.catalogue import part; "
     code += (
         "part('sack_loss_sweep', 'statistics_file').file_name; print('matplotlib' in sys.modules)"
     )

@@ -9,13 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from analysis.graphs.network_picture import network_picture
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.parking_lot import parking_lot
-from topologies.star import star
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.shapes import chain, dumbbell, parking_lot, star, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 LINK = Channel(Rate.parse("3mbit"), Duration.parse("40ms"), Share.parse("2%"), queue=Packets(33))
 SVG = "{http://www.w3.org/2000/svg}"

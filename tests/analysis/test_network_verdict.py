@@ -13,24 +13,25 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from analysis.measures.drop_causes import DropCauses
+from analysis.measures.captures import DropCauses
+from analysis.measures.packets import PortTraffic, TrialTraffic
 from analysis.measures.readings import TrialReadings
-from analysis.network import findings, losses, marks, queues, round_trips, spacing
+from analysis.measures.trials import TrialNetwork, carried, channels
+from analysis.network import counts as counts_module
+from analysis.network import findings, round_trips, spacing
+from analysis.network.counts import LEVEL, DrawnLoss
 from analysis.network.findings import CheckOutcome
-from analysis.network.losses import LEVEL, DrawnLoss
 from analysis.network.spacing import busy_gaps
 from analysis.network.verdict import NetworkVerdict, Usability, judge_network
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from analysis.records.trial_files import PortLoss
-from analysis.traffic.packets import PortTraffic, TrialTraffic
-from analysis.traffic.trials import TrialNetwork, carried, channels
 from tests.analysis import frames
 from tests.analysis.made_networks import COUNT, FULL, SHORT, MadeNetwork, MadePacket
-from topologies.chain import chain
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, HostReordering, Port
+from topologies.data import to_data
+from topologies.shapes import chain
+from topologies.spec import Channel, HostReordering, Port
+from topologies.units import Duration, Packets, Rate, Share
 
 GOOD, CARE, UNUSABLE = Usability
 
@@ -51,8 +52,8 @@ def test_a_network_that_does_what_was_asked_is_good(tmp_path: Path) -> None:
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
     measured = {check.what: check.measured for check in verdict.checks}
     assert measured[round_trips.KIND] == "10.12 ms (+0 ns)"
-    assert measured[queues.BOUND] == "at most 20"
-    assert measured[queues.FULL].endswith("met a full queue")
+    assert measured[counts_module.BOUND] == "at most 20"
+    assert measured[counts_module.FULL].endswith("met a full queue")
     assert measured[spacing.RATE] == "10mbit"
     assert verdict.reasons == ("The network matched the specification.",)
 
@@ -90,13 +91,13 @@ WRONG = {
     ),
     "too long": (MadeNetwork(delay=10**6), UNUSABLE, {round_trips.KIND}),
     "too long by 2.5 us": (MadeNetwork(delay=2500), CARE, {round_trips.KIND}),
-    "a place too many": (MadeNetwork(queue=1), CARE, {queues.BOUND}),
-    "three places too many": (MadeNetwork(queue=3), UNUSABLE, {queues.BOUND}),
-    "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {queues.FULL}),
-    "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {losses.UNASKED}),
+    "a place too many": (MadeNetwork(queue=1), CARE, {counts_module.BOUND}),
+    "three places too many": (MadeNetwork(queue=3), UNUSABLE, {counts_module.BOUND}),
+    "two places too few": (MadeNetwork(queue=-2), UNUSABLE, {counts_module.FULL}),
+    "three vanish": (MadeNetwork(vanished=(5, 50, 51)), UNUSABLE, {counts_module.UNASKED}),
     "a buffer": (MadeNetwork(buffer_limited=7.5), CARE, {round_trips.SENDER_KIND}),
     "tcpdump": (MadeNetwork(dropped={"h1": 0, "h2": 2}), CARE, {findings.CAPTURES}),
-    "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {losses.HOSTS}),
+    "a host": (MadeNetwork(counters={"TcpExtTCPBacklogDrop": 9}), UNUSABLE, {counts_module.HOSTS}),
 }
 
 
@@ -108,7 +109,7 @@ def test_what_is_wrong_is_said_and_nothing_else(name: str, tmp_path: Path) -> No
     wrong = outcomes(verdict)
     assert kinds <= wrong.keys()
     # A wrong delay or rate is seen by what counts the packets at the link, too.
-    assert wrong.keys() - kinds <= {queues.BOUND, queues.FULL, round_trips.KIND}
+    assert wrong.keys() - kinds <= {counts_module.BOUND, counts_module.FULL, round_trips.KIND}
     assert len(verdict.reasons) == len(wrong)
 
 
@@ -152,7 +153,7 @@ def test_fq_may_let_more_packets_wait_on_each_of_several_links() -> None:
     (first, *_) = lines = [port for port in TWO_LINKS.path("h1", "h2") if port.channel]
     assert first.channel is not None
     packet = carried(first.channel, FULL)
-    assert queues.longest_wait(channels(tuple(lines)), FULL) == len(lines) * (2 + 8) * packet
+    assert counts_module.longest_wait(channels(tuple(lines)), FULL) == len(lines) * (2 + 8) * packet
 
 
 @pytest.mark.parametrize(("discipline", "held"), [("fq_codel", 1), ("fifo", 2)])
@@ -195,14 +196,14 @@ ECT_0, ECT_1, CE, DSCP = 0b10, 0b01, 0b11, 0b100
 def test_a_mark_of_congestion_is_no_fault(capable: int, tmp_path: Path) -> None:
     verdict = judged(MadeNetwork(service=(capable, capable | CE)).write(tmp_path))
     assert (verdict.verdict, outcomes(verdict)) == (GOOD, {})
-    (check,) = [check for check in verdict.checks if check.what == marks.KIND]
+    (check,) = [check for check in verdict.checks if check.what == counts_module.MARKS]
     assert check.asked.split()[0] == check.measured.split()[0] != "0"
     assert check.measured_at == 2
 
 
 def test_a_network_without_marks_has_no_check_of_them(tmp_path: Path) -> None:
     verdict = judged(MadeNetwork().write(tmp_path))
-    assert marks.KIND not in {check.what for check in verdict.checks}
+    assert counts_module.MARKS not in {check.what for check in verdict.checks}
 
 
 @pytest.mark.parametrize("uncounted", [1, -1])
@@ -211,7 +212,7 @@ def test_marks_that_counters_and_captures_count_differently_are_a_fault(
 ) -> None:
     made = MadeNetwork(service=(ECT_0, CE), uncounted=uncounted)
     verdict = judged(made.write(tmp_path))
-    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [marks.KIND])
+    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [counts_module.MARKS])
 
 
 def test_packets_that_leave_marked_may_be_counted(tmp_path: Path) -> None:
@@ -242,10 +243,10 @@ def test_too_much_loss_is_used_with_care_and_any_is_too_much_where_none_was_aske
     )
     numbers = random.Random(4).sample(range(COUNT), 25)
     verdict = judged(MadeNetwork(asked, random=numbers).write(tmp_path / "more"))
-    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, [losses.KIND])
+    assert (verdict.verdict, [*outcomes(verdict)]) == (CARE, [counts_module.LOSSES])
     assert "of good runs this is said of 1%" in verdict.reasons[0]
     verdict = judged(MadeNetwork(random=(7,)).write(tmp_path / "any"))
-    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [losses.KIND])
+    assert (verdict.verdict, [*outcomes(verdict)]) == (UNUSABLE, [counts_module.LOSSES])
 
 
 @pytest.mark.parametrize(("share", "offered"), [("10%", 900), ("0.1%", 4000), ("1%", 150)])
@@ -266,7 +267,7 @@ def test_what_is_missing_is_not_measured_and_not_good(tmp_path: Path) -> None:
     assert verdict.reasons[1].startswith("Not measured, because not every host has a whole capture")
     (run / TRIAL / "counters.json").unlink()
     verdict = judged(run)
-    assert (verdict.verdict, outcomes(verdict)[losses.UNASKED]) == (CARE, "not measured")
+    assert (verdict.verdict, outcomes(verdict)[counts_module.UNASKED]) == (CARE, "not measured")
     assert verdict.reasons[0].endswith("needs: Unspecified packet losses.")
 
 
@@ -390,7 +391,7 @@ def test_one_loss_of_ten_thousand_is_used_with_care(
     network = cast(TrialNetwork, SimpleNamespace(label="on", host_ports=()))
     traffic = cast(TrialTraffic, SimpleNamespace(whole=False))
     causes = DropCauses(10_000, 3, 20, 4, {}, unasked)
-    found = losses._unasked(network, traffic, causes)
+    found = counts_module._unasked(network, traffic, causes)
     assert found.outcome == outcome and found.sentence.startswith(said)
     assert bool(found.sentence) == bool(said)
     assert found.measured == f"{unasked:,.0f}; 3 at random, 24 by queues"
@@ -400,13 +401,15 @@ def test_one_loss_of_ten_thousand_is_used_with_care(
 def test_full_queues_drain_in_the_time_of_their_packets_and_what_a_packet_varies_by() -> None:
     line = Channel(Rate.parse("8mbit"), Duration.parse("5ms"), queue=Packets(10))
     drained = 10 * carried(line, 1000)
-    assert queues.longest_wait([line], 1000) == drained
+    assert counts_module.longest_wait([line], 1000) == drained
     varying = replace(line, jitter=Duration.parse("2ms"))
-    assert queues.longest_wait([line, varying], 1000) == 2 * drained + 2_000_000
+    assert counts_module.longest_wait([line, varying], 1000) == 2 * drained + 2_000_000
 
 
 def test_random_losses_are_counted_with_their_share() -> None:
-    found = losses._finding(DrawnLoss("s1-eth2", "s1-eth2", Share.parse("2%"), 25, 1000), LEVEL)
+    found = counts_module._finding(
+        DrawnLoss("s1-eth2", "s1-eth2", Share.parse("2%"), 25, 1000), LEVEL
+    )
     assert found.measured.startswith("25 of 1,000 (2.5 %); chance ")
     assert found.outcome == CheckOutcome.GOOD
 
@@ -422,7 +425,9 @@ def test_the_level_is_shared_by_all_ports_with_a_loss(monkeypatch: pytest.Monkey
     """Either of two ports is doubted at half of LEVEL; a port without loss takes no part of it."""
     lost = {"a": 2, "b": 2, "c": 0}
     levels: list[tuple[str, float]] = []
-    monkeypatch.setattr(losses, "_finding", lambda loss, level: levels.append((loss.port, level)))
+    monkeypatch.setattr(
+        counts_module, "_finding", lambda loss, level: levels.append((loss.port, level))
+    )
     shares = {"a": "1%", "b": "1%", "c": "0%"}
     line = Channel(Rate.parse("1mbit"))
     ports = [
@@ -432,7 +437,7 @@ def test_the_level_is_shared_by_all_ports_with_a_loss(monkeypatch: pytest.Monkey
     counted = {name: PortLoss(name, lost[name] + 0.4, 0.0, 100.0) for name in lost}
     qdiscs = SimpleNamespace(port_loss=counted.__getitem__)
     network: Any = SimpleNamespace(segmented=True, label="on", ports=ports, qdiscs=qdiscs)
-    losses.drawn_loss([network])
+    counts_module.drawn_loss([network])
     assert levels == [("a", LEVEL / 2), ("b", LEVEL / 2), ("c", LEVEL / 2)]
 
 
@@ -449,6 +454,6 @@ def test_drops_in_hosts_are_named_with_their_counter(
 ) -> None:
     network: Any = SimpleNamespace(label="on")
     hosts = {("h2", "TCPBacklogDrop"): float(dropped)} if dropped else {}
-    found = losses._of_hosts(network, DropCauses(sent, 0, 0, 0, hosts, 0))
+    found = counts_module._of_hosts(network, DropCauses(sent, 0, 0, 0, hosts, 0))
     assert (found.outcome, found.excess) == (outcome, excess)
     assert found.measured == (f"h2 {dropped} (TCPBacklogDrop)" if dropped else "none")

@@ -9,7 +9,7 @@ import pytest
 
 from analysis import flows
 from analysis.measures.captures import End, late, order, values_of_order
-from analysis.tabular.table import ColumnTable
+from analysis.table import ColumnTable
 
 Build = Callable[[list[tuple[float, int, int, int, int]]], bytes]
 MSS = 1000

@@ -11,7 +11,7 @@ from jinja2 import Environment
 from analysis import graphs
 from analysis.pages.run import TEMPLATES
 from analysis.rendering import page_files
-from experiments.harness.reporting.studies import make_report
+from experiments.reporting.studies import make_report
 
 
 def test_what_is_loaded_ahead_is_all_that_a_report_needs(

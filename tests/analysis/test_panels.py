@@ -14,8 +14,7 @@ from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
 from analysis.graphs.layers import GraphGroup
-from analysis.graphs.paper import paper_figure
-from analysis.graphs.paper_size import PaperSize
+from analysis.graphs.paper import PaperSize, paper_figure
 from analysis.reporting.over_seeds import QUANTITIES, SeriesPanel, banded
 
 PAGE = 9.1

@@ -9,7 +9,7 @@ import sqlite3
 from pathlib import Path
 
 from analysis import flows
-from analysis.analyze.plain_tables import SCHEMA, names
+from analysis.analyze.files import SCHEMA, names
 from analysis.flows.columns import OURS, TCPTRACE
 from tests.analysis.captures import MadeCapture
 from tests.analysis.test_analyze import analyze

@@ -11,14 +11,7 @@ import pytest
 
 from analysis.pages.published import line
 from analysis.records.json_reader import Problems
-from analysis.records.published_row import RowEntry, checked_row
-from analysis.statistics.prediction import (
-    RANKED_FROM,
-    ValueSpan,
-    next_mean,
-    next_run,
-    true_mean,
-)
+from analysis.records.spec_file import RowEntry, checked_row
 from analysis.statistics.published import (
     SettingCounts,
     Word,
@@ -29,6 +22,7 @@ from analysis.statistics.published import (
     published_span,
     summarize,
 )
+from analysis.statistics.sweep_samples import RANKED_FROM, ValueSpan, next_mean, next_run, true_mean
 
 OURS = [2.0 + at / 20 for at in range(13)]
 """2.0 to 2.6; the interval of the median is 2.1 to 2.5, that of a further run 1.85 to 2.81."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.pages.reproduction.page import make_reproduction_report
+from analysis.pages.reproduction import make_reproduction_report
 from tests.analysis.made_reproductions import HOSTILE, row, run, study, table, write
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 NAN = json.loads("NaN")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.pages.reproduction.page import make_reproduction_report
+from analysis.pages.reproduction import make_reproduction_report
 from analysis.statistics.published import Word
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
 from tests.analysis.made_reproductions import Object, row, run, study, table, write
@@ -285,7 +285,7 @@ def test_what_is_not_whole_or_failed_is_marked(tmp_path: Path) -> None:
 
 
 def test_long_tables_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.pages.reproduction.page.MOST_ROWS", 2)
+    monkeypatch.setattr("analysis.pages.reproduction.MOST_ROWS", 2)
     run(write(tmp_path, study(*(row(1.0, str(at)) for at in range(5)))))
     page = (tmp_path / "reproduction.html").read_text()
     assert "the other 3 rows are in <code>reproduction.csv</code>" in page

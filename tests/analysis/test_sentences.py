@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from analysis.pages.run import print_report
-from experiments.harness.reporting.studies import make_report
+from experiments.reporting.studies import make_report
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, flow, made_run, with_exchanges
 
 SPEAKS_OF_THE_RUN = re.compile(

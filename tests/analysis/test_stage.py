@@ -13,12 +13,11 @@ import pytest
 from analysis.flows import read
 from analysis.graphs.stage import shape_of
 from analysis.pages.run import SHARED, make_report
-from experiments.harness.documentation.recorded import MEANWHILE
+from experiments.documentation.pictures import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
-from topologies.chain import chain
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.shapes import chain, two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate
 
 LINK = Channel(Rate.parse("2mbit"), Duration.parse("30ms"), queue=Packets(20))
 STAGE = "tcplabGraphs.stage"

@@ -14,13 +14,13 @@ import pytest
 from analysis.measures.metrics import columns, metric
 from analysis.measures.sweep_folder import read_sweep
 from analysis.pages.run import RunReport, print_report
-from analysis.records import iperf
+from analysis.records import output
 from analysis.records.json_reader import Problems
 from analysis.reporting.studies import StudyReport
 from analysis.reporting.sweeps import made_of
 from analysis.reporting.tables import Listing, published_rows
-from experiments.harness.reporting.studies import make_report, report_of
 from experiments.packet_dropper import report as packet_dropper
+from experiments.reporting.studies import make_report, report_of
 from experiments.udp_fairness import report as udp_fairness
 from tests.analysis.made_runs import UDP_CLIENT, UDP_SERVER, client, flow, line, made_run
 
@@ -70,10 +70,10 @@ def fair(tmp_path: Path) -> RunReport:
 
 
 def test_a_udp_clients_rate_is_what_it_sent() -> None:
-    sent = iperf.read_summary(iperf.sent_part(UDP_CLIENT))
+    sent = output.read_summary(output.sent_part(UDP_CLIENT))
     assert sent is not None and sent.rate == 20_000
-    counted = iperf.read_datagrams(UDP_SERVER)
-    assert counted == iperf.Datagrams(jitter=0.217, lost=56822, sent=102044)
+    counted = output.read_datagrams(UDP_SERVER)
+    assert counted == output.Datagrams(jitter=0.217, lost=56822, sent=102044)
 
 
 def test_udp_beside_tcp_is_told_apart(fair: RunReport) -> None:
@@ -322,7 +322,7 @@ def test_a_strangers_name_gets_the_plain_report_and_imports_nothing_else(name: s
         new
         for new in set(sys.modules) - before
         if not new.startswith(("experiments.custom", "topologies."))
-    } <= ({"experiments.harness.definition.catalogue"})
+    } <= ({"experiments.study.catalogue"})
 
 
 def test_a_study_under_other_conditions_has_the_plain_table(tmp_path: Path) -> None:

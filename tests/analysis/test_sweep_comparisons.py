@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from analysis.graphs import ranges
+from analysis.graphs import distributions
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, SweptFactor
-from analysis.pages.sweep import layout
+from analysis.pages import sweep_layout
 from analysis.statistics import comparisons
 from analysis.statistics.comparisons import LevelComparison, compare
 from analysis.statistics.sweep_samples import SweepSamples
@@ -49,16 +49,20 @@ def test_more_than_three_levels_are_compared_with_the_first() -> None:
 
 
 def test_axes_suit_the_swept_values() -> None:
-    assert ranges.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
-    assert ranges.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
-    assert ranges.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
-    assert ranges.swept(("0%", "never run"), (0.0, None)).spacing == "even"
+    assert distributions.swept(("10ms", "50ms", "300ms"), (0.01, 0.05, 0.3)).spacing == "linear"
+    assert distributions.swept(("1ms", "10ms", "1s"), (0.001, 0.01, 1.0)).spacing == "log"
+    assert distributions.swept(("0%", "0.1%", "10%"), (0.0, 0.001, 0.1)).spacing == "even"
+    assert distributions.swept(("0%", "never run"), (0.0, None)).spacing == "even"
 
 
 def test_panels_are_chosen_over_the_whole_grid() -> None:
-    assert layout.chosen(3) == [0, 1, 2]
-    assert len(layout.chosen(100)) == 12
-    assert (layout.chosen(100)[0], layout.chosen(100)[-1], layout.chosen(0)) == (0, 99, [])
+    assert sweep_layout.chosen(3) == [0, 1, 2]
+    assert len(sweep_layout.chosen(100)) == 12
+    assert (sweep_layout.chosen(100)[0], sweep_layout.chosen(100)[-1], sweep_layout.chosen(0)) == (
+        0,
+        99,
+        [],
+    )
 
 
 def test_figures_have_the_digits_that_the_interval_supports() -> None:

@@ -20,11 +20,11 @@ from click.testing import CliRunner, Result
 from analysis.__main__ import main
 from analysis.measures.metrics import columns
 from analysis.measures.sweep_folder import SweepRecord, read_sweep
-from analysis.pages.sweep.page import print_sweep
+from analysis.pages.sweep import print_sweep
 from analysis.records.json_reader import Problems
 from analysis.statistics.sweep_samples import SweepSamples, read_samples
 from analysis.statistics.wording import DifferenceVerdict
-from experiments.harness.reporting.studies import make_sweep_report, report_of
+from experiments.reporting.studies import make_sweep_report, report_of
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page
 from tests.analysis.page_tags import PageTags
 from tests.analysis.sweep_folders import (
@@ -35,7 +35,7 @@ from tests.analysis.sweep_folders import (
     factor,
     write_sweep,
 )
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert(1)</script>'\"&\x1b[31m"
@@ -59,7 +59,7 @@ def _drawn(folder: Path) -> list[str]:
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of the words alone: drawing takes most of a page's time."""
-    monkeypatch.setattr("analysis.pages.sweep.page.graphs", lambda *_: [])
+    monkeypatch.setattr("analysis.pages.sweep.graphs", lambda *_: [])
 
 
 def test_the_truth_is_found_and_nothing_else_is_claimed(tmp_path: Path) -> None:
@@ -342,8 +342,8 @@ def test_the_page_can_go_elsewhere_or_says_where_it_cannot(tmp_path: Path) -> No
 
 @pytest.mark.usefixtures("no_pictures")
 def test_long_lists_are_cut_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("analysis.pages.sweep.page.MOST_ROWS", 2)
-    monkeypatch.setattr("analysis.pages.sweep.page.MOST_LINES", 1)
+    monkeypatch.setattr("analysis.pages.sweep.MOST_ROWS", 2)
+    monkeypatch.setattr("analysis.pages.sweep.MOST_LINES", 1)
     folder = write_sweep(tmp_path)
     output, page = _sweep(folder).output, (folder / "sweep.html").read_text()
     assert "... and 5 more in comparisons.csv" in output

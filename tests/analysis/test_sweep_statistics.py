@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.stats import wilcoxon
 
-from analysis.statistics import paired_tests, signed_ranks
+from analysis.statistics import paired_tests, tests
 from analysis.statistics.paired_tests import holm, median_interval, paired, precision
-from analysis.statistics.signed_ranks import hodges_lehmann, signed_rank
+from analysis.statistics.tests import hodges_lehmann, signed_rank
 
 Draw = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 DISTRIBUTIONS: dict[str, tuple[Draw, float]] = {
@@ -225,7 +225,7 @@ def test_pairs_that_are_not_held_at_once_give_the_same_shift(
         "all the same": np.full(101, 0.3),
     }[kind]
     at_once = hodges_lehmann(values)
-    monkeypatch.setattr(signed_ranks, "AT_ONCE", 20)
+    monkeypatch.setattr(tests, "AT_ONCE", 20)
     assert hodges_lehmann(values) == pytest.approx(at_once, rel=1e-14)
 
 
@@ -241,9 +241,9 @@ def test_ten_thousand_seeds_need_little_memory() -> None:
 
 @pytest.mark.parametrize("count", [101, 150, 300])
 def test_the_normal_limit_is_near_the_exact_critical_place(count: int) -> None:
-    below = np.cumsum(signed_ranks._null(tuple(range(1, count + 1))))
+    below = np.cumsum(tests._null(tuple(range(1, count + 1))))
     exact = int(np.searchsorted(below, 0.025, side="right")) - 1
-    assert abs(signed_ranks._critical(count) - exact) <= 2
+    assert abs(tests._critical(count) - exact) <= 2
 
 
 def test_many_pairs_have_the_interval_of_the_normal_limit() -> None:

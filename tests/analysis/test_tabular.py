@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from analysis import row_groups
 from analysis.analyze.connections import fulfilling
-from analysis.tabular import row_groups
-from analysis.tabular.row_groups import RowGroups
-from analysis.tabular.table import ColumnTable, ListColumn, TableColumn
+from analysis.row_groups import RowGroups
+from analysis.table import ColumnTable, ListColumn, TableColumn
 from tests.analysis.test_analyze import BOTH
 
 Keys = list[tuple[int, bool]]

@@ -9,10 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from analysis.__main__ import main
-from analysis.analyze.causes import REMEDIES, Cause, SlownessVerdict
+from analysis.analyze.causes import REMEDIES, Cause, Signs, SlownessVerdict
 from analysis.analyze.facts import connection
 from analysis.analyze.verdict import verdict
-from analysis.analyze.verdict_signs import Signs
 from tests.analysis.captures import MadeCapture, MadeFlow
 from tests.analysis.frames import ACK, RST
 from tests.analysis.looking import Look, only_connection

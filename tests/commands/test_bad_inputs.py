@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import tcplab
+from experiments.cli.commands import tcplab
 from tests.tools.own_studies import forgotten
 
 FILES = {

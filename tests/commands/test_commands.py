@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.harness.cli.commands import one_clear_message, tcplab
-from experiments.harness.cli.main import _ended_by_ctrl_c
-from experiments.harness.cli.options import options_from
-from experiments.harness.cli.run import command_of
-from experiments.harness.definition.catalogue import catalogue, find
-from experiments.harness.running.request import RunOptions
+from experiments.cli.commands import one_clear_message, tcplab
+from experiments.cli.main import _ended_by_ctrl_c
+from experiments.cli.options import options_from
+from experiments.cli.run import command_of
+from experiments.run.request import RunOptions
+from experiments.study.catalogue import catalogue, find
+from testbed.builds import prebuilt
+from testbed.builds.engine import engine_recipe
 from testbed.engine import tasks
-from testbed.host.interpreter import in_virtual_environment
-from testbed.recipes import prebuilt
-from testbed.recipes.engine import engine_recipe
-from topologies.foundation.units import Duration, Share
+from testbed.host.naming import in_virtual_environment
+from topologies.units import Duration, Share
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -99,28 +99,28 @@ def test_what_is_typed_replaces_the_form() -> None:
 
 
 def test_a_command_without_a_lab_loads_nothing_of_it() -> None:
-    command = [sys.executable, "-X", "importtime", "-m", "experiments.harness.cli.main", "analyze"]
+    command = [sys.executable, "-X", "importtime", "-m", "experiments.cli.main", "analyze"]
     done = subprocess.run(
         [*command, "--columns"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert "experiments.harness.cli.commands" in done.stderr
+    assert "experiments.cli.commands" in done.stderr
     assert "testbed.lab" not in done.stderr and "experiments.spec" not in done.stderr
 
 
 PLAIN_RUN = """
 import sys
-import experiments.harness.running.python
-from experiments.harness.running.session import _published
-from experiments.harness.cli.run import command_of
-from experiments.harness.cli.commands import one_clear_message
-from experiments.harness.cli.options import options_from
-from experiments.harness.definition.catalogue import find
+import experiments.run.session
+from experiments.run.session import _published
+from experiments.cli.run import command_of
+from experiments.cli.commands import one_clear_message
+from experiments.cli.options import options_from
+from experiments.study.catalogue import find
 named = find("sack")
 words = ["--testbed", "virtual", "--delay", "30ms", "--set", "loss=1%"]
 with command_of(named).make_context("sack", words) as context:
     request = options_from(context, named).request()
 assert request.spec.flows and _published(request) == ()
-print(*(name for name in sys.modules if name.startswith("experiments.harness.sweep")))
+print(*(name for name in sys.modules if name.startswith("experiments.sweep")))
 """
 
 
@@ -194,7 +194,7 @@ def test_module_and_command_take_the_same_words() -> None:
         for module in (
             ["experiments.sack"],
             ["experiments", "sack"],
-            ["experiments.harness.cli.main", "run", "sack"],
+            ["experiments.cli.main", "run", "sack"],
         )
     ]
     assert outputs[0] == outputs[1] == outputs[2]
@@ -207,7 +207,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))
-    monkeypatch.setattr("testbed.host.interpreter._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("testbed.host.naming._ENVIRONMENT", tmp_path)
     with pytest.raises(SystemExit, match="tcplab"):
         in_virtual_environment()
     (tmp_path / "bin").mkdir()
@@ -236,7 +236,7 @@ def test_a_cluster_without_its_libraries_ends_in_what_to_install(
 
 def test_a_limit_of_addresses_that_is_too_small_is_named() -> None:
     """With 700,000 KiB this process can start no thread: the limit is looked at before."""
-    run = f"{sys.executable} -m experiments.harness.cli.main run sack --repeat 1"
+    run = f"{sys.executable} -m experiments.cli.main run sack --repeat 1"
     command = ["sh", "-c", f"ulimit -v 700000; {run}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -310,7 +310,7 @@ def test_a_broken_environment_says_what_repairs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.setattr("testbed.host.interpreter._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("testbed.host.naming._ENVIRONMENT", tmp_path)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with pytest.raises(SystemExit, match=f"rm -r {tmp_path}"):
         in_virtual_environment()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import COMPLETE, tcplab
+from experiments.cli.commands import COMPLETE, tcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,7 +25,7 @@ def completions(line: str, place: Path) -> list[str]:
         "COMP_CWORD": str(len(words) - 1),
         "PYTHONPATH": str(ROOT),
     }
-    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main"]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main"]
     done = subprocess.run(
         command, cwd=place, env=environment, capture_output=True, text=True, check=True
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.definition.catalogue import catalogue
+from experiments.study.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 ALLOWED = {
@@ -68,7 +68,7 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
 
 def test_the_analysis_needs_of_the_testbed_only_the_engine_and_optional_libraries() -> None:
     names = {name for file in files("analysis") for name in imported(file)}
-    allowed = {"testbed.recipes.engine", "testbed.lab.libraries"}
+    allowed = {"testbed.builds.engine", "testbed.lab.libraries"}
     assert {name for name in names if name.startswith("testbed")} == allowed
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from testbed.guest.job_entry import EVENTS
 from testbed.host.packages import COMPILER, install_missing
-from testbed.jobs.following import CONSOLE
+from testbed.host.supervise import CONSOLE
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
-from testbed.modules import backtrace, crash
-from testbed.modules.backtrace import StackFrame, accounting_kernel
-from topologies.foundation.errors import TcplabError
+from testbed.modules import crash
+from testbed.modules.crash import StackFrame, accounting_kernel
+from topologies.errors import TcplabError
 
 SOURCE = """\
 static int helper(int value);
@@ -56,7 +56,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def line(program: Path, function: str, offset: int, exact: bool) -> str:
-    file, number = backtrace._line(program, StackFrame(function, offset, "", exact))
+    file, number = crash._line(program, StackFrame(function, offset, "", exact))
     assert file == ("kernel/made.c" if number else "")
     return SOURCE.splitlines()[number - 1].strip() if number else ""
 
@@ -97,9 +97,7 @@ def test_a_crash_of_a_kernel_of_ones_own_has_its_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = {"tcp_ack": ("net/ipv4/tcp_input.c", 12)}
-    monkeypatch.setattr(
-        backtrace, "_line", lambda _program, frame: known.get(frame.function, ("", 0))
-    )
+    monkeypatch.setattr(crash, "_line", lambda _program, frame: known.get(frame.function, ("", 0)))
     error = crashed(tmp_path, PATCHED)
     assert "memory was used that is not there" in error.problem
     assert "  tcp_ack at net/ipv4/tcp_input.c:12\n  tcp_rcv_established\n" in error.problem

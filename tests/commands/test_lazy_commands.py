@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 import testbed
-from experiments.harness.cli.commands import LINES, tcplab
+from experiments.cli.commands import LINES, tcplab
 
 ROOT = Path(__file__).resolve().parents[2]
 LIGHT = """
 import sys
-from experiments.harness.cli.commands import tcplab
+from experiments.cli.commands import tcplab
 try:
     tcplab(["--help"])
 finally:
@@ -25,7 +25,7 @@ finally:
 """
 PREPARED = """
 import sys
-from experiments.harness.published.points import published_with_run
+from experiments.study.points import published_with_run
 from experiments.sack import SackParameters, experiment
 
 published_with_run(experiment(SackParameters()))
@@ -34,7 +34,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 SHORT = """
 from click.testing import CliRunner
-from experiments.harness.cli.commands import LINES, tcplab
+from experiments.cli.commands import LINES, tcplab
 
 for name in set(LINES) - {"report"}:
     done = CliRunner().invoke(tcplab, [name, "-h"])

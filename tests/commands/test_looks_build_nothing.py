@@ -58,7 +58,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize("line", LOOKS + MISTAKES)
 def test_the_cache_stays_empty(line: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", *line.split()]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main", *line.split()]
     environment = {"PYTHONPATH": str(ROOT), "TCPLAB_CACHE": str(tmp_path / "cache")}
     done = subprocess.run(
         command,

@@ -22,14 +22,14 @@ ring_lab = ring_pack.lab
 [tcplab.topologies]
 ring = ring_pack.shapes:ring
 """
-SHAPES = """from topologies.two_hosts import two_hosts
+SHAPES = """from topologies.shapes import two_hosts
 
 
 def ring(size, channel):
     return two_hosts(channel)
 """
 PART = """
-from experiments.harness.definition.catalogue import find
+from experiments.study.catalogue import find
 
 print(find("ring_study").part("report").REPORT.answers(None)[0].paragraphs)
 """
@@ -49,7 +49,7 @@ def install(site: Path, entries: str = ENTRIES) -> None:
 
 
 def asked(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "experiments.harness.cli.main", *words]
+    command = [sys.executable, "-m", "experiments.cli.main", *words]
     return run(site, command)
 
 

@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import combinations
-from experiments.harness.running.seed import PROCEDURE
-from experiments.harness.sweep.point import CAPTURES, ROWS, origin
+from experiments.run.seed import PROCEDURE
+from experiments.study.catalogue import find
+from experiments.study.grid import combinations
+from experiments.sweep.point import CAPTURES, ROWS, origin
+from testbed.host import job_archive as job_archive_module
+from testbed.host.job_archive import code_digest, files_of, fingerprint, job_archive
 from testbed.host.naming import CODE, PACKAGES
-from testbed.jobs import archive
-from testbed.jobs.archive import code_digest, files_of, fingerprint, job_archive
 from tests.unit.made_sweeps import LAB
 
 ENGINE = sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
 ASKED = """
 import io
 import json
-from experiments.harness.sweep.point import origin
-from testbed.jobs.archive import code_digest
+from experiments.sweep.point import origin
+from testbed.host.job_archive import code_digest
 from labs.measuring.references import References
 from testbed.engine.workers import identity
 from testbed.lab.ready import Lab
@@ -57,7 +57,7 @@ def made(root: Path, **files: str) -> None:
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A tree of packages of our names."""
-    monkeypatch.setattr("testbed.jobs.archive.CODE", tmp_path)
+    monkeypatch.setattr("testbed.host.job_archive.CODE", tmp_path)
     return tmp_path
 
 
@@ -71,11 +71,13 @@ def nothing_cached() -> Iterator[None]:
 
 
 def test_what_measuring_needs_is_in_the_key() -> None:
-    assert {"analysis/measures/results.py", "analysis/records/iperf.py"} <= names(
+    assert {"analysis/measures/results.py", "analysis/records/output.py"} <= names(
         ROWS.partition(":")[0]
     )
     # The verdict on the network is among the rows, and it reads captures.
-    assert {"analysis/flows/reader.py", "analysis/flows/pcap.py"} <= names(ROWS.partition(":")[0])
+    assert {"analysis/flows/reader.py", "analysis/flows/sightings.py"} <= names(
+        ROWS.partition(":")[0]
+    )
     tables = {
         f"analysis/{name}.csv" for name in ("flows/columns", "flows/kinds", "measures/metrics")
     }
@@ -92,8 +94,8 @@ def test_who_reads_captures_has_the_engine_in_the_key() -> None:
 
 def test_what_travels_is_all_that_the_guest_imports_and_no_more() -> None:
     travelling = names("testbed.guest.job_entry", PROCEDURE)
-    travelling -= {"topologies/foundation/plugins/__init__.py"}  # a guest looks for no packages
-    assert {"experiments/proof.py", "topologies/foundation/units.py"} <= travelling
+    travelling -= {"topologies/plugins.py"}  # a guest looks for no packages
+    assert {"experiments/flows/proof.py", "topologies/units.py"} <= travelling
     sent = zipfile.ZipFile(io.BytesIO(job_archive(PROCEDURE, {})))
     assert travelling <= set(sent.namelist())
     assert not any(name.startswith(("testbed/host", "analysis")) for name in travelling)
@@ -105,7 +107,7 @@ def test_code_that_is_edited_while_a_sweep_goes_on_travels_into_no_guest(
     before, digest = job_archive(PROCEDURE, {}), code_digest()
     shutil.copytree(CODE / "testbed/guest", tmp_path / "testbed/guest")
     shutil.copytree(CODE / "experiments", tmp_path / "experiments")
-    monkeypatch.setattr(archive, "CODE", tmp_path)
+    monkeypatch.setattr(job_archive_module, "CODE", tmp_path)
     with (tmp_path / "testbed/guest/network.py").open("a") as file:
         file.write("# another\n")
     assert (job_archive(PROCEDURE, {}), code_digest()) == (before, digest)
@@ -115,7 +117,7 @@ def test_the_code_of_a_studys_own_files_is_in_its_keys_only(monkeypatch: Any) ->
     (lossy,), (plain,) = (combinations(find(name), []) for name in ("sack_loss_sweep", "sack"))
     source = origin(LAB)
     before = [source.point(combination, 1).key for combination in (lossy, plain)]
-    monkeypatch.setattr("experiments.harness.sweep.point._statistics_digest", lambda _: ())
+    monkeypatch.setattr("experiments.sweep.point._statistics_digest", lambda _: ())
     after = [source.point(combination, 1).key for combination in (lossy, plain)]
     assert (before[0] == after[0], before[1] == after[1]) == (False, True)
 

@@ -11,16 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.cli.exec import execute
+from experiments.cli.exec import execute
 from experiments.programs import folders
-from experiments.programs.call import RUNNER, answered, asked
 from experiments.programs.folders import VisibleFolders, environment, folders_for
-from experiments.programs.link import channel
 from experiments.programs.network import Network
-from experiments.programs.program import Program, ProgramFailed, nanoseconds
+from experiments.programs.program import (
+    RUNNER,
+    Program,
+    ProgramFailed,
+    answered,
+    asked,
+    channel,
+    nanoseconds,
+)
 from testbed.virtual.line import GuestLine, LineClosed, LineSilent, guest_line
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.two_hosts import two_hosts
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import two_hosts
 
 
 class SilentNetwork:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.running.seed import judge
+from experiments.run.seed import judge
 from experiments.sack import SackParameters, experiment
 from testbed.native.realtime import REALTIME, _counted, _summary, _waits, warnings, watched
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.recipes.cache import Entry
+from testbed.builds.cache import Entry
 from tests.native.stock_kernel import QEMU, stock_kernel
 
 HERE = Path(__file__).parent

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab.tools.recipe import sealed
-from testbed.recipes.apt import Apt
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.debian import LockedPackage, PackageLock, contents, extract, mirror
-from topologies.foundation.errors import CommandError
+from testbed.builds.apt import Apt
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.debian import LockedPackage, PackageLock, contents, extract, mirror
+from testbed.lab.tools import sealed
+from topologies.errors import CommandError
 
 USER = 65534
 """The user and group outside: nobody. Inside it is 1000, as everywhere."""

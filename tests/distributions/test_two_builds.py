@@ -32,7 +32,7 @@ def test_a_build_in_another_folder_gives_the_same_bytes(
         sys.executable,
         "-P",
         "-m",
-        "experiments.harness.cli.main",
+        "experiments.cli.main",
         "release",
         "--oci",
         "--out",

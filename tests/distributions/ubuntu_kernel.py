@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab.tools.recipe import sealed
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.cache import Entry, Facts, Recipe, ready
-from testbed.recipes.debian import fetched, read_lock
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Entry, Facts, Recipe, ready
+from testbed.builds.debian import fetched, read_lock
+from testbed.lab.tools import sealed
 from tests.native.stock_kernel import START, pack_disk
 
 HERE = Path(__file__).parent

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.definition.catalogue import catalogue
+from experiments.cli.commands import tcplab
+from experiments.study.catalogue import catalogue
 from tests.documentation.typed_commands import ROOT, commands, gallery_commands, pages
 
 
@@ -24,9 +24,7 @@ def files_of_readers(monkeypatch: pytest.MonkeyPatch) -> None:
         return self.coerce_path_result(value) if isinstance(value, str) else value
 
     monkeypatch.setattr(click.Path, "convert", taken)
-    monkeypatch.setattr(
-        "experiments.harness.definition.catalogue.add_studies", lambda folders: None
-    )
+    monkeypatch.setattr("experiments.study.catalogue.add_studies", lambda folders: None)
 
 
 def parsed(words: list[str]) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds import cache
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
-from testbed.recipes import cache
 from tests.documentation.typed_commands import ROOT, Step, steps, words_alone
 
 pytestmark = pytest.mark.virtual
@@ -30,7 +30,7 @@ SHORT = '[run]\nduration = "2s"\nrepeat = 1\n'
 OTHER_KERNELS = {"kernels.md", "researcher.md"}
 LONG = OTHER_KERNELS | {"developer.md", "networks.md"}
 NEEDS = {"congestion-control.md": KERNEL_TOOLS, "programs.md": ("curl",)}
-PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.harness.cli.main "$@"\n'
+PROGRAM = '#!/bin/sh\nexec "{python}" -P -m experiments.cli.main "$@"\n'
 
 
 @pytest.fixture

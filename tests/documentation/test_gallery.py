@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.cli import main
-from experiments.harness.documentation.gallery import GalleryPicture, gallery_page, made, pictures
-from testbed.recipes import cache
+from experiments.cli import main
+from experiments.documentation.pictures import GalleryPicture, gallery_page, made, pictures
+from testbed.builds import cache
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 pytestmark = pytest.mark.virtual
 PROGRAM = [sys.executable, "-P", "-m", main.__name__]
@@ -28,7 +28,7 @@ def pictures_of_this_test(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     """The lab is the usual one; pictures are kept apart, so that all are made."""
     shared = cache.folder()
     monkeypatch.setenv("TCPLAB_CACHE", str(shared))
-    monkeypatch.setattr("experiments.harness.documentation.gallery.kept_folder", lambda: tmp_path)
+    monkeypatch.setattr("experiments.documentation.pictures.kept_folder", lambda: tmp_path)
 
 
 @pytest.mark.parametrize("name", CHEAP)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.documentation import recorded
-from experiments.harness.documentation.recorded import NAME, QUEUES, kept_again
-from experiments.harness.running.lab import ready_lab
+from experiments.documentation import pictures
+from experiments.documentation.pictures import NAME, QUEUES, kept_again
+from experiments.run.session import ready_lab
 from testbed.lab.environment import MEANWHILE
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 
@@ -59,7 +59,7 @@ def test_the_file_of_a_first_start_shows_a_call_that_waits(page: Page) -> None:
 
 
 def test_the_file_of_a_first_start_has_the_scripts_of_today() -> None:
-    remedy = "type: python -m experiments.harness.documentation.recorded"
+    remedy = "type: python -m experiments.documentation.pictures"
     assert MEANWHILE.read_text(encoding="utf-8") == kept_again(), remedy
 
 
@@ -68,20 +68,20 @@ def test_the_file_of_a_first_start_has_the_scripts_of_today() -> None:
 def test_pieces_are_recorded_once_and_loaded_when_chosen(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = recorded.Piece(LINK, "cubic")
-    monkeypatch.setattr(recorded, "LINKS", (LINK,))
-    monkeypatch.setattr(recorded, "QUEUES", ("20", "500"))
-    monkeypatch.setattr(recorded, "_FIRST", first)
-    monkeypatch.setattr(recorded, "_folder", lambda lab: tmp_path / "kept")
+    first = pictures.Piece(LINK, "cubic")
+    monkeypatch.setattr(pictures, "LINKS", (LINK,))
+    monkeypatch.setattr(pictures, "QUEUES", ("20", "500"))
+    monkeypatch.setattr(pictures, "_FIRST", first)
+    monkeypatch.setattr(pictures, "_folder", lambda lab: tmp_path / "kept")
     said: list[str] = []
-    files = recorded.recorded(ready_lab(), said.append)
-    assert recorded.recorded(ready_lab(), said.append) == files and len(said) == 1
+    files = pictures.recorded(ready_lab(), said.append)
+    assert pictures.recorded(ready_lab(), said.append) == files and len(said) == 1
     for name, path in files.items():
         (tmp_path / "site" / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, tmp_path / "site" / name)
-    assert sum(path.stat().st_size for path in files.values()) * len(recorded.QUEUES) < MOST
+    assert sum(path.stat().st_size for path in files.values()) * len(pictures.QUEUES) < MOST
     page.open(tmp_path / "site" / NAME)
     short = choose(page, "sender", "reno")
     assert median_ms(choose(page, "queue", "500")) > 5 * median_ms(short)
-    (tmp_path / "site" / f"recorded/{recorded.Piece(LINK, 'bbr').name}.js").unlink()
+    (tmp_path / "site" / f"recorded/{pictures.Piece(LINK, 'bbr').name}.js").unlink()
     assert "cannot be loaded. Choose other settings." in choose(page, "sender", "bbr")

@@ -15,14 +15,14 @@ from urllib.request import urlopen
 import pytest
 
 import tcplab
-from experiments.harness.cli.commands import LINES
-from experiments.harness.definition.catalogue import catalogue
-from experiments.harness.documentation.gallery import pictures
-from experiments.harness.documentation.site import navigation
+from experiments.cli.commands import LINES
+from experiments.documentation.pictures import pictures
+from experiments.documentation.site import navigation
+from experiments.study.catalogue import catalogue
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.documentation.dead_links import dead_links
 from tests.documentation.typed_commands import ROOT, pages
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 MOST_WORDS = 1600
 """About what a person reads at once: six minutes."""
@@ -30,7 +30,7 @@ LOOKED_UP = {"CHANGELOG.md": "nobody reads it at once"}
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
-DOCS = (sys.executable, "-P", "-m", "experiments.harness.cli.main", "docs", "--quick", "--serve")
+DOCS = (sys.executable, "-P", "-m", "experiments.cli.main", "docs", "--quick", "--serve")
 HANGING = 60
 """Seconds after which something is taken to never come."""
 

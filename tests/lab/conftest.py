@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.cache import Facts, Recipe
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Facts, Recipe
 
 
 @dataclass

@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
+from testbed.builds import cache, export, prebuilt
+from testbed.builds.building import BuildReport, Workshop
 from testbed.host.naming import CODE
-from testbed.recipes import cache, export, prebuilt
-from testbed.recipes.building import BuildReport, Workshop
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 def leftovers(folder: Path) -> list[Path]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport
+from testbed.builds import cache
+from testbed.builds.building import BuildReport
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from testbed.recipes import cache, export
-from topologies.foundation.errors import TcplabError
+from testbed.builds import cache, export
+from topologies.errors import TcplabError
 
 
 @pytest.fixture

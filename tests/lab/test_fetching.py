@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from testbed.builds.debian import Fetcher, FetchError, SilentServer
 from testbed.lab import environment
-from testbed.recipes.fetching import Fetcher, FetchError, SilentServer
 
 
 class Server(BaseHTTPRequestHandler):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds import engine
 from testbed.lab.kernel import source
-from testbed.recipes import engine
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 FULL = os.strerror(errno.ENOSPC)
 

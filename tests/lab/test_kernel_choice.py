@@ -23,7 +23,7 @@ from testbed.lab.kernel.choice import (
 )
 from testbed.lab.kernel.recipe import kernel_recipe
 from testbed.lab.kernel.version import DEFAULT, all_series, series_of
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 MAKEFILE = "# SPDX\nVERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 3\nEXTRAVERSION =\n"
 

@@ -70,13 +70,13 @@ def test_the_first_start_makes_the_environment_and_hands_over(machine: LauncherM
     assert machine.start("run", "sack", "--seed", "7") == (0, "")
     (made,) = machine.called("testbed.lab.environment")
     assert f"{machine.tree}/.venv python " in made
-    assert machine.called("python -P -m experiments.harness.cli.main run sack --seed 7")
+    assert machine.called("python -P -m experiments.cli.main run sack --seed 7")
 
 
 def test_a_later_start_only_hands_over(machine: LauncherMachine) -> None:
     machine.start("run", "sack")
     assert machine.start("run", "sack") == (0, "")
-    assert machine.notes.read_text() == "python -P -m experiments.harness.cli.main run sack\n"
+    assert machine.notes.read_text() == "python -P -m experiments.cli.main run sack\n"
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_test_installs_its_packages_before_pytest_and_pytest_installs_none(
     ("words", "module"),
     [
         (("doctor", "--json"), "testbed.doctor --json"),
-        (("clean",), "testbed.native.clean"),
-        (("--help",), "experiments.harness.cli.lines --help"),
-        (("--version",), "experiments.harness.cli.lines --version"),
-        ((), "experiments.harness.cli.lines"),
+        (("clean",), "testbed.native.changes"),
+        (("--help",), "experiments.cli.lines --help"),
+        (("--version",), "experiments.cli.lines --version"),
+        ((), "experiments.cli.lines"),
     ],
 )
 def test_the_first_look_installs_and_makes_nothing(
@@ -141,13 +141,13 @@ def test_a_shell_that_completes_a_line_does_not_wait_for_an_installation(
     assert not machine.notes.read_text()
     machine.start("run")
     machine.start(_TCPLAB_COMPLETE="bash_complete")
-    assert machine.called("experiments.harness.cli.main")
+    assert machine.called("experiments.cli.main")
 
 
 def test_a_failed_installation_stops_every_start(machine: LauncherMachine) -> None:
     for _ in range(2):
         assert machine.start("run", FAILS="yes")[0] == 1
-        assert not machine.called("experiments.harness")
+        assert not machine.called("experiments.run")
     assert machine.start("run")[0] == 0
 
 
@@ -169,7 +169,7 @@ def test_the_launcher_is_found_through_a_link(machine: LauncherMachine, tmp_path
     environment = {"PATH": str(machine.programs), "NOTES": str(machine.notes)}
     machine.notes.write_text("")
     subprocess.run([link, "run"], env=environment, check=True)
-    assert machine.called("experiments.harness.cli.main") and not machine.called("environment")
+    assert machine.called("experiments.cli.main") and not machine.called("environment")
 
 
 def test_python_reads_no_other_home(machine: LauncherMachine) -> None:

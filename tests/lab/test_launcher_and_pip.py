@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds import cache
+from testbed.builds.building import BuildReport
 from testbed.lab import environment
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport
 from tests.lab.launcher_programs import link_programs
 from tests.lab.small_wheels import write_wheel
 
@@ -24,7 +24,7 @@ names = {entry.name for entry in importlib.metadata.entry_points(group="pytest11
 assert "tcplab" in names, names
 print(importlib.metadata.version('thing'))
 """
-FILES = {"experiments/harness/cli/main.py": MAIN}
+FILES = {"experiments/cli/main.py": MAIN}
 COPIED = (
     "tcplab",
     "pyproject.toml",

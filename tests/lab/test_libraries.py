@@ -10,7 +10,7 @@ import pytest
 
 from testbed.lab import environment, libraries
 from testbed.lab.environment import MARK, Environment
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 Installed = list[tuple[str, str]]
 

@@ -15,11 +15,10 @@ from urllib.parse import unquote
 
 import pytest
 
-from testbed.lab.image import recipe as image
-from testbed.lab.tools import recipe as tools
-from testbed.recipes import apt, debian
-from testbed.recipes.debian import LockedPackage, PackageLock, read_lock, write_lock
-from topologies.foundation.errors import TcplabError
+from testbed.builds import apt, debian
+from testbed.builds.debian import LockedPackage, PackageLock, read_lock, write_lock
+from testbed.lab import image, tools
+from topologies.errors import TcplabError
 
 RECIPES = Path(image.LOCK).parents[1]
 

@@ -12,7 +12,7 @@ import pytest
 
 from testbed.host import packages
 from testbed.lab import ahead
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,19 +13,18 @@ from typing import Any
 
 import pytest
 
+from testbed.builds import apt, building, cache, debian
+from testbed.builds.building import BuildReport, LineReport, Workshop
 from testbed.host import packages
 from testbed.host.processes import output_of
-from testbed.lab.image import recipe as image
+from testbed.lab import image, tools
 from testbed.lab.kernel import recipe
 from testbed.lab.kernel import source as kernel_source
 from testbed.lab.kernel.choice import LAB_KERNEL, OwnTarball
 from testbed.lab.kernel.recipe import KernelBuild
 from testbed.lab.kernel.version import PATCHES, all_series, as_numbers, kernel_version
-from testbed.lab.tools import recipe as tools
-from testbed.recipes import apt, building, cache, debian
-from testbed.recipes.building import BuildReport, LineReport, Workshop
-from topologies.foundation.errors import CommandError, TcplabError
-from topologies.foundation.untrusted import digest_of
+from topologies.errors import CommandError, TcplabError
+from topologies.untrusted import digest_of
 
 
 @pytest.fixture

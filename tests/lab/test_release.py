@@ -17,20 +17,21 @@ from typing import Any
 
 import pytest
 
-from testbed.doctor import system
+from testbed.builds import cache, prebuilt
+from testbed.builds.building import BuildReport
+from testbed.builds.cache import Recipe
+from testbed.builds.engine import engine_file
+from testbed.builds.export import import_
+from testbed.doctor import checks
 from testbed.lab import parts
 from testbed.lab.ready import lab
-from testbed.lab.tools.recipe import bubblewrap_command
-from testbed.recipes import cache, prebuilt
-from testbed.recipes.building import BuildReport
-from testbed.recipes.cache import Recipe
-from testbed.recipes.engine import engine_file
-from testbed.recipes.export import import_
-from testbed.release import archive, oci, sbom, wheels
-from testbed.release import locks as lock_files
+from testbed.lab.tools import bubblewrap_command
+from testbed.release import archive, contents, wheels
+from testbed.release import archive as archive_module
+from testbed.release import make as lock_files
 from testbed.release.archive import pack
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import digest_of
+from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
 
 WORKFLOWS = lock_files.CODE / ".github/workflows"
 _PINNED = re.compile(r"(?m)^([a-z0-9][\w.-]*)==(\S+)")
@@ -99,11 +100,11 @@ def test_a_container_image_is_whole_and_the_same_again(
     def unsquashed(command: list[Any], _place: Path) -> None:
         tree(Path(command[command.index("-dest") + 1]), ["start", "etc/hosts"])
 
-    monkeypatch.setattr(oci, "called", unsquashed)
+    monkeypatch.setattr(archive_module, "called", unsquashed)
     files = []
     for work, names in (("one", ["start", "a/b.py"]), ("two", ["a/b.py", "start"])):
         folder = tree(tmp_path / work / "tree", names)
-        files.append(oci.make_oci(folder, Path("image"), tmp_path / work))
+        files.append(archive_module.make_oci(folder, Path("image"), tmp_path / work))
     assert files[0].read_bytes() == files[1].read_bytes()
     (tmp_path / "layout").mkdir()
     subprocess.run(["tar", "-xf", files[0], "-C", tmp_path / "layout"], check=True)
@@ -124,7 +125,7 @@ def test_a_container_image_is_whole_and_the_same_again(
 
 
 def test_the_bill_of_materials_names_all_parts_of_the_locks() -> None:
-    bill = json.loads(sbom.bill())
+    bill = json.loads(contents.bill())
     named = {part["purl"].partition("@")[0] for part in bill["components"]}
     expected = {"pkg:generic/linux", "pkg:deb/debian/mininet", "pkg:deb/debian/bubblewrap"}
     assert expected <= named
@@ -195,15 +196,15 @@ def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
     digests = parts.digests_of_parts({**files, "image.squashfs": "b" * 64})
     assert parts.release_of(digests) == "a checkout"
     assert parts.release_of({**digests, "kernel": "c" * 64}) == "not a release"
-    assert system.lab([], parts.release_of(digests)).state == "ok"
+    assert checks.lab([], parts.release_of(digests)).state == "ok"
     parts.released_lab.cache_clear()
 
 
 def test_the_doctor_names_the_release_or_says_that_it_is_another_lab() -> None:
-    assert "tcplab 1.2" in system.lab([], "tcplab 1.2").said
-    other = system.lab([], parts.NOT_A_RELEASE)
+    assert "tcplab 1.2" in checks.lab([], "tcplab 1.2").said
+    other = checks.lab([], parts.NOT_A_RELEASE)
     assert other.state == "warning" and "not those of the release" in other.said
-    assert "makes what is missing" in system.lab(["kernel"], "").said
+    assert "makes what is missing" in checks.lab(["kernel"], "").said
 
 
 @pytest.mark.parametrize("name", ["test", "python", "figures", "cluster", "docs", "build"])

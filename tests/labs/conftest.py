@@ -12,9 +12,9 @@ from labs.definition.assignment import Assignment, Course, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.student.handout import start
-from testbed.lab.packetdrill.recipe import packetdrill
+from testbed.lab.packetdrill import packetdrill
 from testbed.lab.ready import Lab, lab
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 COURSE = Course("tests", "a secret that only the tests know")
 

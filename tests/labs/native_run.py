@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from labs.grading.real_time import GUESTS_BEGIN
+from labs.grading.comparison import GUESTS_BEGIN
 from testbed.native.realtime import REALTIME
 from tests.labs.student import signed
 

@@ -15,7 +15,7 @@ from labs.definition.key import Key
 from labs.definition.runs import run_folder
 from labs.definition.spec import LabSpec
 from labs.student.hand_in import pack
-from topologies.foundation.untrusted import digest_of
+from topologies.untrusted import digest_of
 
 LAB = "sack"
 PICTURE = bytes.fromhex(

@@ -34,7 +34,7 @@ from labs.grading.intake import HandIn
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 FRIEND = "ben.friend"
 DIGEST, OTHER_DIGEST = "a" * 32, "b" * 32

@@ -9,16 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.answers import read_sheet
+from labs.definition.answers import decoded, read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment, read_assignment
-from labs.definition.files import decoded
 from labs.definition.spec import LabSpec
-from labs.grading.archives import Refusal
+from labs.grading.archives import Refusal, unpack
 from labs.grading.inspection import inspect
-from labs.grading.unpacking import unpack
 from labs.student.hand_in import check
 from tests.labs.downloads import SHEET, hand_in, zip_of
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"
 ENCODINGS = {

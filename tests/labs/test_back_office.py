@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.definition.assignment import Course, read_course
-from labs.definition.dates import Dates, Late, StudentDates
+from labs.definition.assignment import Course, Dates, Late, StudentDates, read_course
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Verdict
@@ -22,7 +21,7 @@ from labs.grading.pages import GradedClass, feedback_page
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
 from tests.labs.taken_in import CANVAS, MOODLE, PEOPLE, taken_in
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 ZERO = replace(COURSE, zero_if_missing=True)
 UNOWNED = {"somebody.zip": b"no archive"}

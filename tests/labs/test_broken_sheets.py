@@ -8,7 +8,7 @@ import pytest
 
 from labs.definition.answers import misspelt, read_sheet
 from labs.definition.spec import LabSpec
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 def sheet(tmp_path: Path, text: str) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.running.verify import Difference
+from experiments.run.verify import Difference
 from labs.definition.assignment import variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
@@ -21,7 +21,7 @@ from labs.grading.intake import HandIn
 from labs.grading.marked_case import check_bands
 from labs.measuring.measures import values_of
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 FILES = {"seed-1/sack_on/h1-eth0.pcap": "aa", "seed-1/sack_on/flow1.server.txt": "bb"}
 RECORDS = [{"values": {"sack_on": {"server.rate": 1.0}}, "files": FILES}]

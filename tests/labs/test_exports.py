@@ -19,7 +19,7 @@ from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person, read_roster
 from labs.grading.tables import foreign_table
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
 

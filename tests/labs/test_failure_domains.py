@@ -15,7 +15,7 @@ from labs.grading.class_grading import ClassGrading
 from labs.grading.failure_domain import Stage
 from tests.labs.measured_class import Grader, make, people_of, results
 from tests.labs.saboteurs import KINDS
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 STEPS = {

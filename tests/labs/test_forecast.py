@@ -26,7 +26,7 @@ from labs.grading.marking import Marker
 from labs.instructor.autopilot import copied_share, guessed_share
 from labs.measuring.measures import MeasuredRun, UnknownName
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 NETWORK = {"bw": 2e6, "loss": 0.01, "delay": 0.02, "mss": 1448.0}
 FORECASTS = [

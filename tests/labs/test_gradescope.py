@@ -17,7 +17,7 @@ from labs.grading.gradescope import check_submitter, read_submitters, results
 from labs.grading.intake import HandIn
 from labs.grading.roster import Person
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 SCRIPT = catalogue.FOLDER / "ecosystem" / "gradescope" / "run_autograder"
 METADATA: dict[str, Any] = {

@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.verify import differences
+from experiments.run.verify import differences
+from labs.definition.answers import picture_kind
 from labs.definition.assignment import ANSWERS
-from labs.definition.files import picture_kind
-from labs.grading.archives import Refusal
+from labs.grading.archives import Refusal, unpack
+from labs.grading.comparison import inconsistencies
 from labs.grading.inspection import inspect
-from labs.grading.real_time import inconsistencies
-from labs.grading.unpacking import unpack
 from labs.measuring.contained import Allowance, NotContained, contained, inform
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 SHEET = b'[answers]\ngoodput_off = "231 kbit/s"\n'
 CAPTURE = "runs/sack/raw/seed-1/sack_on/h1-eth0.pcap"
@@ -88,7 +87,7 @@ def test_a_misspelt_question_is_named_in_what_could_not_be_read(
 def test_bombs_are_refused_before_they_go_off(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.grading.unpacking._LARGEST_WHOLE", 20 << 20)
+    monkeypatch.setattr("labs.grading.archives._LARGEST_WHOLE", 20 << 20)
     for content in (
         {CAPTURE: bytes(10 << 20)},
         {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import labs
-from experiments.harness.definition.catalogue import find
+from experiments.study.catalogue import find
 from labs.cli.lab import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.answers import examples_of
@@ -24,7 +24,7 @@ from labs.measuring.ranges import VariantRuns
 from labs.student.handout import handout_text
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 LANGUAGES = [
     (name, language)

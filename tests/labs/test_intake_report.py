@@ -26,7 +26,7 @@ from labs.grading.sorting import sort_files
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import SHEET, WHEN, below, folder_of, hand_in, written, zip_of
 from tests.labs.taken_in import ANN, ANN_LATER, BEN, EVE, FORMS, MOODLE, PEOPLE, opened, taken_in
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 def test_canvas_numbers_tell_which_of_two_is_newer(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from labs.definition.written import parse_number, unit_named
 from labs.student.hand_in import check
 from labs.student.handout import handout_text, start
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 ROOT = catalogue.FOLDER.parent
 
@@ -274,7 +274,7 @@ def test_the_labs_are_reached_from_both_command_lines() -> None:
         subprocess.run(
             [sys.executable, "-m", *words, "list"], capture_output=True, check=True, cwd=ROOT
         )
-        for words in (["experiments.harness.cli.main", "lab"], ["labs"])
+        for words in (["experiments.cli.main", "lab"], ["labs"])
     ]
     assert outputs[0].stdout == outputs[1].stdout and b"sack" in outputs[0].stdout
 

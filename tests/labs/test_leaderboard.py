@@ -18,10 +18,10 @@ from labs.grading.intake import HandIn
 from labs.grading.leaderboard import draw_pseudonyms, pseudonyms, ranking
 from labs.grading.marking import Marker
 from labs.grading.pages import GradedClass
-from labs.measuring import hidden
+from labs.measuring import references
 from labs.measuring.measures import MeasuredRun
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 SCORES = {"s-ann": (0.5, 0.7), "s-ben": (0.6, 0.6), "s-cat": (0.9, 0.9), "s-dan": (0.0, 0.0)}
 
@@ -124,24 +124,24 @@ def test_a_network_scores_the_weighted_sum_if_the_needed_test_is_passed(lab: Lab
     question = lab.question("transport")
     network = {"bw": 4e6, "delay": 0.02, "loss": 0.0, "amount": 300_000.0}
     run = MeasuredRun(({"own": VALUES},))
-    tested = hidden.tested_program(ranked, question, run, network)
+    tested = references.tested_program(ranked, question, run, network)
     assert tested.passed == ("whole", "window", "fast")
     assert tested.score == pytest.approx(2 * 3000 / 4000 - 0.293)
     lost = MeasuredRun(({"own": VALUES | {"server.transfer": 200.0}},))
-    assert hidden.tested_program(ranked, question, lost, network).score == 0.0
+    assert references.tested_program(ranked, question, lost, network).score == 0.0
 
 
 def test_a_receiver_that_writes_nothing_passes_no_test(lab: LabSpec) -> None:
     question, network = lab.question("transport"), {"bw": 4e6, "amount": 300_000.0}
-    tested = hidden.tested_program(lab, question, MeasuredRun(({"own": {}},)), network)
+    tested = references.tested_program(lab, question, MeasuredRun(({"own": {}},)), network)
     assert tested.passed == () and "too little arrived" in tested.reason and tested.score == 0
 
 
 def test_a_value_can_be_a_share_or_the_fairness_of_several() -> None:
     run = MeasuredRun(({"own": VALUES},))
     both = "own/flow1.goodput_kbit_s, own/cubic.goodput_kbit_s"
-    assert hidden.program_value(run, f"share({both})") == 0.75
-    assert hidden.program_value(run, f"jain({both})") == pytest.approx(0.8)
+    assert references.program_value(run, f"share({both})") == 0.75
+    assert references.program_value(run, f"jain({both})") == pytest.approx(0.8)
 
 
 def test_a_rule_that_needs_no_test_is_refused(lab: LabSpec) -> None:
@@ -157,4 +157,4 @@ def test_a_rule_that_divides_by_zero_is_told(lab: LabSpec) -> None:
     run, network = MeasuredRun(({"own": VALUES},)), {"bw": 4e6, "delay": 0.02, "loss": 0.0}
     ranked, question = replace(lab, leaderboard=board), lab.question("transport")
     with pytest.raises(UsageError, match="'loss' is 0"):
-        hidden.tested_program(ranked, question, run, network | {"amount": 300_000.0})
+        references.tested_program(ranked, question, run, network | {"amount": 300_000.0})

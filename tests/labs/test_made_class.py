@@ -33,7 +33,7 @@ def test_everybody_gets_what_they_should(tmp_path: Path, monkeypatch: pytest.Mon
     with (grades / OVERRIDES).open("a") as file:
         file.write(f'[[override]]\nstudent = "{student}"\nquestion = "why"\npoints = 4.0\n')
     monkeypatch.setattr(references.References, "keep", lambda *_: None)
-    monkeypatch.setattr("experiments.harness.sweep.workers.Task", None)  # nothing may be run
+    monkeypatch.setattr("experiments.sweep.run.Task", None)  # nothing may be run
     grade(made_class)
     rows = {
         row["student"]: row

@@ -26,7 +26,7 @@ from labs.grading.shared_work import other_variants, same_captures, same_student
 from labs.grading.tables import cell
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 @pytest.fixture

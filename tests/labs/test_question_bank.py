@@ -13,7 +13,7 @@ from labs.instructor.question_bank import BankQuestion, bank_lab, gift, question
 from labs.measuring.ranges import VariantRuns
 from tests.labs.conftest import COURSE
 from tests.labs.made_measurements import LABS, runs_of
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from labs.definition import catalogue
-from labs.definition.assignment import variant
+from labs.definition.assignment import common_mistakes, rubric_items, variant
 from labs.definition.key import Key
-from labs.definition.rubric import common_mistakes, rubric_items
 from labs.definition.spec import READ_BY_HAND, LabSpec
 from labs.grading.case import Case
 from labs.grading.decisions import OVERRIDES, Overrides, apply_overrides, read_overrides
@@ -24,7 +23,7 @@ from labs.grading.roster import Person
 from labs.sack.key import DERIVED
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 STUDENTS = 30
 SHIFT = 8

@@ -15,9 +15,9 @@ from labs.definition import catalogue
 from labs.definition.assignment import ANSWERS, Assignment, variant
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case
+from labs.grading.comparison import GUESTS_BEGIN, check_label, contradictions
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.real_time import GUESTS_BEGIN, check_label, contradictions
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
 from testbed.native.realtime import REALTIME

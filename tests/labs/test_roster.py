@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from labs.grading.roster import Person, read_roster
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 QUOTE = "\N{RIGHT SINGLE QUOTATION MARK}"
 ANN, BEN = Person("s01", "Änn A", "a@x.de"), Person("s02", "Ben B", "b@x.de")

@@ -11,7 +11,7 @@ from labs.definition.scripts import _CALLS, check_statements, handed_in_script, 
 from testbed.packetdrill.scripts import Script
 from tests.labs.constant_scripts import CONNECTED, FORBIDDEN_CALLS, LISTENING
 from tests.labs.test_scripts_handed_in import AT_ONCE, NOTHING, SPACED, WRONG
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 BACKGROUND = Path(__file__).parents[2] / "labs/retransmission/text/en/background.md.j2"
 SHAPES = """\

@@ -12,15 +12,16 @@ import pytest
 
 from labs.definition.scripts import check_statements
 from labs.definition.spec import OtherKernel, Question
-from labs.grading import script_trials, thinking
-from labs.grading.script_trials import ScriptTrial, trial_cases, tried
+from labs.grading import open_questions
+from labs.measuring import script_trials
+from labs.measuring.script_trials import ScriptTrial, trial_cases, tried
 from testbed.lab.ready import Lab
 from testbed.packetdrill import runs
 from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import Script
 from tests.labs.constant_scripts import TELLING, constant_scripts, unchecked_scripts
 from tests.labs.test_scripts_handed_in import AT_ONCE, QUESTION, SPACED, empty
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 pytestmark = pytest.mark.virtual
 OBSERVER = """\
@@ -138,10 +139,10 @@ def test_a_script_that_harms_its_guest_is_the_only_one_that_is_not_run(
     together = trials(hostile, ready, acting, program)
     assert {name: together[name] for name in honest} == alone
     for deed in MISDEEDS:
-        mark = thinking.script(QUESTION, ["my.pkt"], together[deed], empty())
+        mark = open_questions.script(QUESTION, ["my.pkt"], together[deed], empty())
         assert not mark.points and mark.note, deed
     for deed in ("crash", "spin", "memory", "parent"):
-        mark = thinking.script(QUESTION, ["my.pkt"], together[deed], empty())
+        mark = open_questions.script(QUESTION, ["my.pkt"], together[deed], empty())
         assert mark.points is None and mark.note.startswith("It could not be run"), deed
     assert "at its limit of 60 s" in together["spin"].problem
 
@@ -150,7 +151,7 @@ def test_an_unknown_setting_of_a_lab_gives_no_points(ready: Lab, program: Path) 
     unknown = OtherKernel("other", "does otherwise", ("net.ipv4.tcp_no_such_setting=1",))
     question = replace(QUESTION, others=(unknown,))
     (trial,) = tried([(question, Script("my.pkt", SPACED, {}))], ready, program)
-    assert thinking.script(question, ["my.pkt"], trial, empty()).points is None
+    assert open_questions.script(question, ["my.pkt"], trial, empty()).points is None
 
 
 @pytest.fixture
@@ -168,7 +169,7 @@ def tried_by_name(
     ]
     trials = tried(asked, ready, program)
     return {
-        name: (trial, thinking.script(QUESTION, ["my.pkt"], trial, empty()).points)
+        name: (trial, open_questions.script(QUESTION, ["my.pkt"], trial, empty()).points)
         for name, trial in zip(texts, trials, strict=True)
     }
 

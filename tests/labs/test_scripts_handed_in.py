@@ -12,16 +12,16 @@ import pytest
 from labs.definition import catalogue
 from labs.definition.assignment import ANSWERS, Assignment, variant
 from labs.definition.scripts import handed_in_script
-from labs.grading import class_grading, grade, thinking
+from labs.grading import class_grading, grade, open_questions
 from labs.grading.case import AnswerMark
-from labs.grading.script_trials import ScriptTrial, tried
+from labs.measuring.script_trials import ScriptTrial, tried
 from labs.student.hand_in import check, pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run
 from testbed.lab.ready import Lab
 from testbed.packetdrill.scripts import ScriptFailure
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 LAB = catalogue.find("retransmission")
 QUESTION = LAB.question("third_ack")
@@ -87,7 +87,9 @@ def test_a_script_earns_points_for_the_kernels_that_it_tells_apart(
         (tmp_path / f"{name}.pkt").write_text(text)
         asked.append((QUESTION, handed_in_script(tmp_path, f"{name}.pkt")))
     trials = dict(zip(texts, tried(asked, ready, program), strict=True))
-    marks = {name: thinking.script(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts}
+    marks = {
+        name: open_questions.script(QUESTION, ["my.pkt"], trials[name], empty()) for name in texts
+    }
     points = {name: (mark.points, mark.verdict) for name, mark in marks.items()}
     assert points == {
         "spaced": (QUESTION.points, "right"),
@@ -119,18 +121,18 @@ def test_no_other_file_is_read(name: str, tmp_path: Path) -> None:
 
 
 def test_one_that_was_not_run_is_read_by_a_person() -> None:
-    assert thinking.script(QUESTION, ["my.pkt"], None, empty()).points is None
-    refused = thinking.script(
+    assert open_questions.script(QUESTION, ["my.pkt"], None, empty()).points is None
+    refused = open_questions.script(
         QUESTION, ["my.pkt"], ScriptTrial(refusal="It has Python in it."), empty()
     )
     assert refused.points == 0.0 and refused.note == "It has Python in it."
-    assert thinking.script(QUESTION, [], None, empty()) == empty()
+    assert open_questions.script(QUESTION, [], None, empty()) == empty()
 
 
 @pytest.mark.parametrize(("line", "place"), [(19, ", line 19"), (None, "")])
 def test_a_failure_on_the_labs_kernel_names_its_line_if_known(line: int | None, place: str) -> None:
     trial = ScriptTrial(failure=ScriptFailure(line, "too late"))
-    failed = thinking.script(QUESTION, ["my.pkt"], trial, empty())
+    failed = open_questions.script(QUESTION, ["my.pkt"], trial, empty())
     assert (failed.points, failed.verdict) == (0.0, "wrong")
     assert failed.note == f"On the lab's kernel it fails{place}: too late."
 
@@ -139,9 +141,12 @@ def test_each_other_kernel_on_which_it_passes_too_costs_its_share() -> None:
     first, *_ = QUESTION.others
     share = QUESTION.points / len(QUESTION.others)
     for trial in (ScriptTrial(unnoticed=(first,)), ScriptTrial(elsewhere=(first,))):
-        missed = thinking.script(QUESTION, ["my.pkt"], trial, empty())
+        missed = open_questions.script(QUESTION, ["my.pkt"], trial, empty())
         assert missed.points == pytest.approx(QUESTION.points - share)
-    assert thinking.script(QUESTION, ["my.pkt"], ScriptTrial(), empty()).points == QUESTION.points
+    assert (
+        open_questions.script(QUESTION, ["my.pkt"], ScriptTrial(), empty()).points
+        == QUESTION.points
+    )
 
 
 @pytest.mark.virtual

@@ -14,8 +14,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.answers import parts_of, read_sheet, record
-from labs.definition.assignment import ANSWERS, Course, variant
-from labs.definition.dates import Dates, StudentDates
+from labs.definition.assignment import ANSWERS, Course, Dates, StudentDates, variant
 from labs.definition.key import Key
 from labs.definition.runs import MODULE, example_module, variables_of
 from labs.definition.spec import HANDED_IN_FILES, LabSpec, Question

@@ -35,12 +35,12 @@ from labs.definition.runs import (
 )
 from labs.definition.spec import Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
+from labs.grading.archives import wanted
 from labs.grading.case import Verdict
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
+from labs.grading.open_questions import expected
 from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
-from labs.grading.thinking import expected
-from labs.grading.unpacking import wanted
 from labs.instructor.autopilot import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
 from labs.measuring.measures import MeasuredRun
@@ -50,7 +50,7 @@ from labs.student.runs import runs_to_make
 from tests.labs.conftest import COURSE
 from tests.labs.kinds_of_students import KINDS_OF_STUDENTS, falling, tried, unevenness
 from tests.labs.made_measurements import LABS, runs_of
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 _VARIANTS = 50
 _TRIES = 4

@@ -12,15 +12,15 @@ from labs.cli.lab import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.assignment import Assignment, Course, variant
 from labs.definition.runs import TYPED
+from labs.grading.archives import wanted
 from labs.grading.case import Case, FlagKind
 from labs.grading.intake import HandIn
 from labs.grading.typed_commands import repeat_typed
-from labs.grading.unpacking import wanted
 from labs.measuring.contained import Allowance
 from labs.student.handout import start
-from labs.student.shell import open_shell, read_sessions
+from labs.student.runs import open_shell, read_sessions
 from tests.labs.conftest import COURSE
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 COMMANDS = """\
 h1 sysctl -w net.ipv4.tcp_sack=0

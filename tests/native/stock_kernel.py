@@ -13,14 +13,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from testbed.jobs.archive import job_archive
-from testbed.jobs.following import CONSOLE, _verdict
-from testbed.lab.image.recipe import SUITE
+from testbed.builds.apt import Apt
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Entry, Facts, Recipe, ready
+from testbed.host.job_archive import job_archive
+from testbed.host.supervise import CONSOLE, _verdict
+from testbed.lab.image import SUITE
 from testbed.lab.ready import Lab
-from testbed.lab.tools.recipe import sealed
-from testbed.recipes.apt import Apt
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.cache import Entry, Facts, Recipe, ready
+from testbed.lab.tools import sealed
 
 START = Path(__file__).with_name("start.sh")
 QEMU = "qemu-system-x86_64"

@@ -11,8 +11,8 @@ import pytest
 from experiments.sack import SackParameters, experiment
 from testbed.native.run import obstacles, run_natively
 from tests.virtual.conftest import read
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration
+from topologies.data import to_data
+from topologies.units import Duration
 
 pytestmark = pytest.mark.native
 
@@ -35,7 +35,7 @@ def test_sack_runs_natively_and_leaves_the_machine_as_it_was(tmp_path: Path) -> 
         pytest.skip(str(problems[0]))
     before = _machine()
     run_natively(
-        "experiments.procedure",
+        "experiments.flows.procedure",
         to_data(experiment(SackParameters(duration=Duration.parse("4s")))),
         tmp_path,
         lambda phase, elapsed: None,

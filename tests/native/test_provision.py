@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds.debian import mirror
 from testbed.host.packages import NATIVE, install_command
-from testbed.lab.image.recipe import SUITE
-from testbed.recipes.debian import mirror
+from testbed.lab.image import SUITE
 
 pytestmark = pytest.mark.native
 ROOT = Path(__file__).resolve().parents[2]

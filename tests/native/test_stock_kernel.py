@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.seed import judge
+from experiments.run.seed import judge
 from experiments.sack import SackParameters, experiment
 from experiments.spec import Condition, Proof
 from testbed.host.packages import install_command
@@ -21,8 +21,8 @@ from testbed.lab.ready import lab
 from testbed.native.realtime import REALTIME
 from tests.native.stock_kernel import QEMU, run, stock_kernel
 from tests.virtual.conftest import read
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Share
+from topologies.data import to_data
+from topologies.units import Duration, Share
 
 pytestmark = pytest.mark.native
 ROOT = Path(__file__).resolve().parents[2]

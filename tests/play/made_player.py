@@ -15,11 +15,11 @@ from typing import Self
 
 import numpy as np
 
-from experiments.harness.play.columns import Frame, PlayEvent
-from experiments.harness.play.guests import MovedOn
-from experiments.harness.play.player import Player, PlayOutcome
-from experiments.harness.play.settings import PlaySettings
-from topologies.foundation.units import Duration, Packets, Rate, Share
+from experiments.play.columns import Frame, PlayEvent
+from experiments.play.guests import MovedOn
+from experiments.play.player import Player, PlayOutcome
+from experiments.play.settings import PlaySettings
+from topologies.units import Duration, Packets, Rate, Share
 
 _SEGMENT = 1448
 _STEP = 0.01

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from experiments.harness.browsing.server import LocalServer
-from experiments.harness.play.page import PageOffer
-from experiments.harness.play.player import Player
-from experiments.harness.play.server import PlayServer
+from experiments.play.player import Player
+from experiments.play.server import PageOffer, PlayServer
+from experiments.reporting.browsing import LocalServer
 
 HANGING = 60
 """Seconds after which something is taken to never come."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.harness.play import guests
-from experiments.harness.play.guests import WALL_SECONDS, GuestPool
-from experiments.harness.play.settings import PlaySettings
-from experiments.harness.running.seed import limits_for
-from testbed.jobs.following import Limits
+from experiments.play import guests
+from experiments.play.guests import WALL_SECONDS, GuestPool
+from experiments.play.settings import PlaySettings
+from experiments.run.seed import limits_for
+from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from tests.play.serving import wait_until
 

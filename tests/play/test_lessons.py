@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.play.columns import PlayEvent
-from experiments.harness.play.lesson import Lesson, all_lessons, lesson_from, lesson_of
-from experiments.harness.play.player import Player, measures_of
-from experiments.harness.play.settings import PlaySettings
+from experiments.play.columns import PlayEvent
+from experiments.play.lesson import Lesson, all_lessons, lesson_from, lesson_of
+from experiments.play.player import Player, measures_of
+from experiments.play.settings import PlaySettings
 from labs.definition.catalogue import names
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 LESSONS = all_lessons()
 WRITTEN = """---

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from experiments.harness.browsing.server import HOST, MOST_CONNECTIONS, LocalServer
-from experiments.harness.cli import project as docs_command
+from experiments.cli import machine as docs_command
+from experiments.reporting.browsing import HOST, MOST_CONNECTIONS, LocalServer
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, entered, fetched, running, served
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.play.lesson import all_lessons
-from experiments.harness.play.page import PageOffer, whole_page
+from experiments.play.lesson import all_lessons
+from experiments.play.server import PageOffer, whole_page
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.play.made_player import MadePlayer
 from tests.play.serving import served, wait_until

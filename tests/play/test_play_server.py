@@ -19,13 +19,12 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from experiments.harness.play.lesson import lesson_of
-from experiments.harness.play.page import PageOffer
-from experiments.harness.play.server import MOST_PAGES, PlayServer
+from experiments.play.lesson import lesson_of
+from experiments.play.server import MOST_PAGES, PageOffer, PlayServer
 from testbed.host.capacity import allowed_processors
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, Entered, entered, fetched, served, wait_until
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -354,8 +353,8 @@ def test_only_this_computer_is_listened_on() -> None:
 
 
 SERVING = """
-from experiments.harness.play.page import PageOffer
-from experiments.harness.play.server import PlayServer
+from experiments.play.server import PageOffer
+from experiments.play.server import PlayServer
 from tests.play.made_player import MadePlayer
 
 class Leaving(MadePlayer):

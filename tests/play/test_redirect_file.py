@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from experiments.harness.browsing import server as redirect_file
-from experiments.harness.browsing.server import opened_in_browser
+from experiments.reporting import browsing as redirect_file
+from experiments.reporting.browsing import opened_in_browser
 from tests.analysis.browser import CHROMIUM, Page, browser
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, entered, fetched, served, wait_until
@@ -102,7 +102,7 @@ def test_a_missing_browser_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 PLAYING = """
 import sys
-from experiments.harness.cli import play as play_command
+from experiments.cli import play as play_command
 from tests.play.made_player import MadePlayer
 
 play_command.Player = MadePlayer
@@ -187,7 +187,7 @@ def test_a_page_without_the_cookie_says_what_to_open(chromium: Page) -> None:
 @pytest.mark.browser
 @needs_chromium
 def test_one_page_too_many_says_so(chromium: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.harness.play.server.MOST_PAGES", 0)
+    monkeypatch.setattr("experiments.play.server.MOST_PAGES", 0)
     with served(MadePlayer()) as address:
         chromium.call("Page.navigate", url=address)
         wait_until(lambda: chromium.run("document.getElementById('lost')?.hidden === false"))

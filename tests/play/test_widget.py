@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.play.notebook import play
-from experiments.harness.play.settings import PlaySettings
+from experiments.play.notebook import play
+from experiments.play.settings import PlaySettings
 from tests.play.made_player import MadePlayer
 from tests.play.serving import wait_until
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 pytest.importorskip("anywidget", reason="no anywidget here: pip install 'tcplab[notebook]'")
 
 
 @pytest.fixture
 def widget(monkeypatch: pytest.MonkeyPatch) -> Any:
-    from experiments.harness.play.widget import PlayWidget
+    from experiments.play.notebook import PlayWidget
 
     sent: list[Any] = []
     monkeypatch.setattr(

@@ -9,6 +9,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -61,15 +62,17 @@ def folder_of(module: str) -> str:
 def folders() -> dict[str, set[str]]:
     """What each folder imports of others.
 
-    A __main__ is a way in, which nothing imports; the packages above a module are loaded anyway.
+    A __main__ is an entry point, which nothing imports. A folder and those in it are one unit here:
+    test_no_modules_import_each_other looks inside.
     """
     edges = defaultdict(set)
     for name, tree in modules().items():
         own, _, last = name.rpartition(".")
         for module in imported(tree) if last != "__main__" else ():
-            above = f"{own}.".startswith(f"{module}.")
-            if module.partition(".")[0] in PACKAGES and folder_of(module) != own and not above:
-                edges[own].add(folder_of(module))
+            other = folder_of(module)
+            nested = f"{own}.".startswith(f"{other}.") or f"{other}.".startswith(f"{own}.")
+            if module.partition(".")[0] in PACKAGES and not nested:
+                edges[own].add(other)
     return edges
 
 
@@ -82,6 +85,17 @@ def test_no_two_folders_import_each_other() -> None:
         if first in edges.get(second, ())
     }
     assert sorted(map(sorted, both)) == []
+
+
+def test_no_modules_import_each_other() -> None:
+    edges = {
+        (own := name.removesuffix(".__init__")): {*imported(tree)} - {own}
+        for name, tree in modules().items()
+    }
+    try:
+        [*TopologicalSorter(edges).static_order()]
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -117,22 +131,23 @@ def test_a_wheel_imports_below_its_own_name_and_the_way_back_is_exact(file: str)
 
 _BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.[\w.]*")
 NAMED = {
-    "experiments.harness.running.seed": "what runs in a guest has the names of a checkout there",
+    "experiments.run.seed": "what runs in a guest has the names of a checkout there",
     "experiments.programs.start": "the same",
-    "testbed.jobs.terminal": "the same",
+    "testbed.host.terminal": "the same",
     "testbed.packetdrill.runs": "the same",
     "testbed.virtual.run": "the same",
-    "experiments.harness.sweep.point": "fingerprints are of files by the names of a checkout",
+    "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
+    "experiments.run.report": "a program, which `command` names with the prefix",
     "testbed.host.naming": "its own, from which the prefix follows",
-    "testbed.lab.ahead": "a program, which `command` names with the prefix",
+    "testbed.lab.ahead": "the same",
 }
 
 
 def test_no_module_is_named_in_a_string() -> None:
     """A name in a string would not be found in an installed copy; one behind a prefix is.
 
-    testbed.jobs.archive follows what is behind a prefix too.
+    testbed.host.job_archive follows what is behind a prefix too.
     """
     named = defaultdict(list)
     for name, tree in modules().items():
@@ -168,8 +183,8 @@ def test_tcplab_loads_nothing_before_it_is_asked() -> None:
 def test_a_run_loads_no_frames_and_no_pictures() -> None:
     """The analysis is a process of its own, which a processor may be too old for."""
     code = (
-        "import sys, experiments.harness.cli.run;"
-        " from experiments.harness.definition.catalogue import catalogue; list(catalogue());"
+        "import sys, experiments.cli.run;"
+        " from experiments.study.catalogue import catalogue; list(catalogue());"
         " print({'polars', 'numpy', 'matplotlib', 'distributed'} & {*sys.modules})"
     )
     done = subprocess.run(

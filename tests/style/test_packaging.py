@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.host.interpreter import _LIBRARIES
+from testbed.host.naming import _LIBRARIES
 from testbed.host.packages import TOOLS
 from testbed.release.archive import PIP
 
@@ -152,7 +152,7 @@ def test_recipes_and_the_code_in_guests_are_those_of_a_checkout(
     keys = "from {}testbed.lab.parts import parts; print([part.key for part in parts()])"
     theirs = printed(elsewhere, installed / "python", "-c", keys.format("tcplab."))
     assert theirs == printed(ROOT, sys.executable, "-c", keys.format(""))
-    digest = "from {}testbed.jobs.archive import code_digest; print(code_digest())"
+    digest = "from {}testbed.host.job_archive import code_digest; print(code_digest())"
     theirs = printed(elsewhere, installed / "python", "-c", digest.format("tcplab."))
     assert theirs == printed(ROOT, sys.executable, "-c", digest.format(""))
 
@@ -165,7 +165,7 @@ def test_an_installed_copy_compiles_nothing_that_comes_with_the_code(
     listed = {f"tcplab/{file.relative_to(ROOT)}" for file in (ROOT / "prebuilt").glob("*/*")}
     assert names == {name for name in listed if "/engine/" not in name}
     code = "from {}testbed.lab.kernel.built import *; "
-    code += "from {}testbed.lab.image.recipe import *; from {}testbed.recipes.cache import *; "
+    code += "from {}testbed.lab.image import *; from {}testbed.builds.cache import *; "
     code += "parts = kernel_part(), init_part(), patient_recipe(); "
     code += "print([(part.key, manifest_of(part)['key']) for part in parts])"
     theirs = printed(elsewhere, installed / "python", "-c", code.replace("{}", "tcplab."))

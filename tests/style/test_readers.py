@@ -1,4 +1,4 @@
-"""What a guest or a hand-in left is opened by foundation.untrusted only."""
+"""What a guest or a hand-in left is opened by topologies.untrusted only."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from experiments.harness.definition.catalogue import catalogue
+from experiments.study.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = (
@@ -14,16 +14,16 @@ PLACES = (
     "labs",
     "testbed/virtual/guest.py",
     "testbed/virtual/processes.py",
-    "testbed/modules/backtrace.py",
     "testbed/modules/crash.py",
-    "testbed/jobs/following.py",
+    "testbed/modules/crash.py",
+    "testbed/host/supervise.py",
     "testbed/virtual/guest.py",
-    "experiments/harness/cli/cc.py",
-    "experiments/harness/running/seed.py",
-    "experiments/harness/running/store.py",
-    "experiments/harness/sweep/point.py",
+    "experiments/cli/cc.py",
+    "experiments/run/seed.py",
+    "experiments/run/store.py",
+    "experiments/sweep/point.py",
     *(f"experiments/{named.name}" for named in catalogue()),
-    "experiments/harness/sweep/measure.py",
+    "experiments/sweep/point.py",
 )
 OPENING = ("open", "read_text", "read_bytes", "copyfile", "copytree", "fdopen")
 OTHER_FILES = {
@@ -44,11 +44,10 @@ OTHER_FILES = {
     "labs/grading/gradescope.py": "Gradescope's own metadata",
     "labs/grading/files.py": "what grading wrote",
     "labs/grading/log.py": "what grading wrote",
-    "labs/grading/regrade.py": "what grading wrote",
     "labs/grading/tables.py": "the instructor's worksheet and gradebook",
     "labs/grading/decisions.py": "the instructor's decisions",
     "labs/grading/roster.py": "the instructor's class",
-    "testbed/modules/backtrace.py": "a module, and lines of a kernel, that were made here",
+    "testbed/modules/crash.py": "a module, and lines of a kernel, that were made here",
     "testbed/virtual/processes.py": "a file of this kernel's",
     "experiments/own_transport/stop_and_wait_": "what the program itself sends and gets",
     "experiments/own_transport/fixed_window_": "what the program itself sends and gets",

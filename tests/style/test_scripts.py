@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.play.page import PAGE, whole_script
+from experiments.play.server import PAGE, whole_script
 
 ROOT = Path(__file__).resolve().parents[2]
 ESLINT = "eslint@9.39.5"
@@ -47,7 +47,7 @@ def scripts() -> dict[str, str]:
         "index.js": whole(index, SHARED),
         "reading.js": whole((labs / "reading.js").read_text(), labs),
         "play.js": whole_script(),
-        "local_worker.js": (ROOT / "experiments/harness/documentation/local_worker.js").read_text(),
+        "local_worker.js": (ROOT / "experiments/documentation/local_worker.js").read_text(),
     }
 
 

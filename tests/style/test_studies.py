@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.definition.catalogue import catalogue
+from experiments.study.catalogue import catalogue
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
@@ -18,11 +18,11 @@ NOT_FOR_STUDIES = (
     "analysis.pages",
     "analysis.analyze",
 )
-SHARED = ("experiments.spec", "experiments.harness.definition", "experiments.harness.published")
-STARTS = "experiments.harness.cli.main"  # for `python -m experiments.NAME` alone
+SHARED = ("experiments.spec", "experiments.study", "experiments.study.published")
+STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
     "analysis/measures/flow_readings.py": "reordering: a field of ss",
-    "experiments/proof.py": "sack: the word of tcpdump; reordering: what is expected of a path",
+    "experiments/flows/proof.py": "sack: a word of tcpdump; reordering: expected of a path",
     "analysis/graphs/layers.py": "sack: a series of a graph",
     "analysis/graphs/timelines.py": "sack: a series of a graph",
     "analysis/flows/columns.py": "sack: a kind of retransmission",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from topologies.foundation.errors import CommandError
+from topologies.errors import CommandError
 
 COMMANDS = (
     "--help",

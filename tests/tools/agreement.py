@@ -21,7 +21,7 @@ from analysis.flows.columns import TCPTRACE, Column
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
 from tests.tools import tcptrace
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 _ENDINGS = ("_a2b", "_b2a")
 _TIMES, _HOSTS = ("first_packet", "last_packet"), ("host_a", "host_b")

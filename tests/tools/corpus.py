@@ -21,16 +21,16 @@ import numpy as np
 
 from analysis import flows
 from analysis.flows.events import events
-from analysis.tabular.table import ColumnTable
+from analysis.table import ColumnTable
 from tests.tools import agreement
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 _LONGEST = 600
 """Seconds for reading one capture."""
 _READ = """
 import sys
 from analysis import flows
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 for compatible in (False, True):
     try:
         flows.read(sys.argv[1], packets=True, compatible=compatible)

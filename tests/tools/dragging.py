@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.play.player import Player
+from experiments.play.player import Player
 from tests.analysis.browser import Page, browser
 from tests.play.serving import served, wait_until
 

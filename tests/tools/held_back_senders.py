@@ -20,13 +20,13 @@ from typing import Any
 
 from analysis import flows
 from testbed.host.scratch import scratch
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.run import run_in_guest
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.data import to_data
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 MODULE = "tests.virtual.held_back_jobs"
 TOLERANCE = 0.05

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from analysis import flows
 from analysis.flows.ends import MatchedConnection
-from analysis.records import iperf
+from analysis.records import output
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import RunRecord, Trial
 from analysis.records.spec_file import RunFlow
@@ -107,7 +107,7 @@ def _ports(run: RunRecord) -> list[RunFlow]:
 def _bytes(run: RunRecord, trial: Trial, near: flows.Reading) -> Iterator[Truth]:
     for flow in run.flows:
         name = f"{flow.name}.client.txt"
-        summary = iperf.read_summary(trial.files.printed(flow.name, "client"))
+        summary = output.read_summary(trial.files.printed(flow.name, "client"))
         if summary and len(_ports(run)) == len(run.flows):
             shown = _sent(near, flow.port, "unique_bytes_sent")
             yield Truth(

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 import experiments
-from experiments.harness.definition.catalogue import catalogue
+from experiments.study.catalogue import catalogue
 
 
 @contextmanager

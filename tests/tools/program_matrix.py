@@ -22,11 +22,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from experiments.programs.link import channel
 from experiments.programs.network import Network
+from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
 
 SOURCES = Path(__file__).with_name("programs")
 PYTHON = sys.executable

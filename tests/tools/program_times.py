@@ -14,9 +14,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-from experiments.programs.link import channel
+from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
 
 _ORDERS = 200
 

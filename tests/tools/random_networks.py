@@ -19,20 +19,16 @@ from math import exp, log
 
 from analysis.network.verdict import NetworkVerdict, judge_network
 from analysis.records.run_directory import run_of
-from experiments.harness.running.seed import carry_seed, limits_for
+from experiments.run.seed import carry_seed, limits_for
 from experiments.spec import Condition, ExperimentSpec, Flow, congestion_control
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab, lab
-from topologies.chain import chain
+from topologies.data import to_data
 from topologies.disciplines import disciplines
-from topologies.dumbbell import dumbbell
-from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.parking_lot import parking_lot
-from topologies.star import star
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.errors import TcplabError
+from topologies.shapes import chain, dumbbell, parking_lot, star, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 _SLOWEST, _FASTEST = 1e5, 2e9  # bit/s
 _LONGEST = 300e6  # ns each way

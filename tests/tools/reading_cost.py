@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tests.tools import made_captures
 from tests.tools.tcptrace import LONG_REPORT
-from topologies.foundation.errors import CommandError
+from topologies.errors import CommandError
 
 _IDLE = 50_000
 _WATCH = """
@@ -65,7 +65,7 @@ def readers() -> dict[str, tuple[str, ...]]:
     found = {
         "ours, loading only": (
             *_PYTHON,
-            "import analysis.flows.tables; analysis.flows.load_engine()",
+            "import analysis.flows.columns; analysis.flows.load_engine()",
         ),
         "ours, engine alone": (*_PYTHON, _ENGINE),
         "ours, as CSV": (sys.executable, "-m", "analysis.flows"),

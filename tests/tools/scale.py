@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from experiments import sack
-from experiments.harness.running.seed import PROCEDURE
+from experiments.run.seed import PROCEDURE
 from experiments.spec import Condition, ExperimentSpec, Flow
-from testbed.jobs.following import Limits, Usage
+from testbed.host.supervise import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.run import run_in_guest
-from topologies.dumbbell import dumbbell
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.topology_spec import Channel
+from topologies.data import to_data
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _WALL_SECONDS = 600.0

@@ -23,11 +23,11 @@ from analysis.analyze.causes import Cause
 from analysis.analyze.facts import ConnectionFacts
 from analysis.analyze.listed import of_reading
 from analysis.analyze.verdict import verdict
-from experiments.programs.link import NetworkLink, channel
 from experiments.programs.network import Network
+from experiments.programs.program import NetworkLink, channel
 from experiments.programs.start import network
 from tests.tools.slow_scenarios import SCENARIOS, TO_RECEIVER, TO_SENDER, Transfer, drawn
-from topologies.chain import chain
+from topologies.shapes import chain
 
 _PROGRAM = Path(__file__).with_name("programs") / "slow_transfer.py"
 _FAST = {"bandwidth": "500mbit", "queue": "10000", "loss": "0%", "jitter": "0ms"}

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from testbed.host.packages import COMPARISON, install_missing
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 LONG_REPORT = ("-n", "-l", "-r", "-W", "--csv")
 """No name look-ups; long report with RTT and congestion-window estimates; separated by commas."""

@@ -19,14 +19,14 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from analysis.statistics.chances import at_most
 from analysis.statistics.paired_tests import FEWEST, paired
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
-from experiments.harness.sweep.measure import carry_rows
+from analysis.statistics.tests import at_most
 from experiments.spec import ExperimentSpec
+from experiments.study.catalogue import find
+from experiments.study.grid import single
+from experiments.sweep.point import carry_rows
 from testbed.lab.ready import Lab, lab
-from topologies.foundation.data import to_data
+from topologies.data import to_data
 
 METRIC = "goodput_kbit_s"
 _SHORT = "bw=10mbit duration=10s"

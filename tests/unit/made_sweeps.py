@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from experiments.harness.definition.grid import settings_from
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.plan import Plan, plan
-from experiments.harness.sweep.point import Record
-from experiments.harness.sweep.run import carry_out
-from experiments.harness.sweep.workers import PointRunner, Watch
+from experiments.study.grid import settings_from
+from experiments.sweep.definition import Plan, SweepDefinition, plan
+from experiments.sweep.point import Record
+from experiments.sweep.run import PointRunner, Watch, carry_out
 from testbed.engine.tasks import Done, Task
 from testbed.lab.ready import Lab
 

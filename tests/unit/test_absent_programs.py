@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from testbed.guest import programs
-from testbed.jobs import following
+from testbed.host import supervise
 from testbed.lab.kernel import choice as kernels
 from testbed.native import changes
-from testbed.virtual import choice
-from topologies.foundation.errors import TcplabError, is_absent
+from testbed.virtual import sandbox
+from topologies.errors import TcplabError, is_absent
 
 ABSENT = ["tcplab-absent-program"]
 
@@ -53,10 +53,10 @@ def test_it_is_said_to_be_absent(ordinary_user: None, monkeypatch: pytest.Monkey
     with Path(os.devnull).open("wb") as console:
         with (
             pytest.raises(TcplabError, match="is not installed"),
-            following.started(ABSENT, console, []),
+            supervise.started(ABSENT, console, []),
         ):
             pass
-        assert choice._words(ABSENT, (console.fileno(), console.fileno())) == "not installed"
+        assert sandbox._words(ABSENT, (console.fileno(), console.fileno())) == "not installed"
     with pytest.raises(TcplabError, match="is not installed"):
         kernels._made(ABSENT)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import tcplab
+from experiments.cli.commands import tcplab
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from analysis.records.trial_files import CakeTin, Qdisc, QdiscsFile
 from testbed.lab.kernel.version import kernel_version
 from topologies.disciplines import discipline, disciplines, of_kind
 from topologies.disciplines.parameters import Choice
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Packets, Rate
-from topologies.topology_spec import Channel
+from topologies.errors import UsageError
+from topologies.spec import Channel
+from topologies.units import Packets, Rate
 
 UNKNOWN = "There is no queueing discipline 'wrr'. Choose from fifo, sfq, codel, fq_codel, fq, cake"
 

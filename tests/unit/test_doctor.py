@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.doctor import running_kernel, system, timing
+from testbed.doctor import checks
+from testbed.doctor import machine as machine_module
 from testbed.doctor.__main__ import as_data, as_text, verdict
 from testbed.doctor.machine import ExaminedMachine, Finding
-from testbed.virtual.choice import SandboxChoice
-from testbed.virtual.sandbox import Bubblewrap, Supervised
+from testbed.virtual.sandbox import Bubblewrap, SandboxChoice, Supervised
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = "lib/modules/6.1/modules.dep"
@@ -49,13 +49,13 @@ def states(findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(machine_with) -> None:
-    assert set(states(list(running_kernel.modules(machine_with()))).values()) == {"problem"}
+    assert set(states(list(machine_module.modules(machine_with()))).values()) == {"problem"}
     files = {
         MODULES: "kernel/net/sched/sch_netem.ko.xz:\n",
         "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n",
     }
     by_name = states(
-        list(running_kernel.modules(machine_with({**files, "sys/module/openvswitch/refcnt": "0"})))
+        list(machine_module.modules(machine_with({**files, "sys/module/openvswitch/refcnt": "0"})))
     )
     assert by_name == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
 
@@ -67,7 +67,7 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(machine_wi
         commands.append(command)
         return "yes\n" if "netem" in command[-1] else ""
 
-    by_name = states(list(running_kernel.modules(machine_with(output=output, user=1000))))
+    by_name = states(list(machine_module.modules(machine_with(output=output, user=1000))))
     assert by_name["sch_netem"] == "ok" and by_name["veth"] == "problem"
     assert all(
         command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in commands
@@ -78,10 +78,10 @@ def test_queues_and_congestion_controls_that_are_missing_are_named(machine_with)
     available = {"proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic"}
     machine = machine_with({MODULES: "sch_sfq.ko sch-fq.ko", **available})
     assert (
-        "sch_cake" in running_kernel.queues(machine).said
-        and running_kernel.queues(machine).state == "warning"
+        "sch_cake" in machine_module.queues(machine).said
+        and machine_module.queues(machine).state == "warning"
     )
-    assert running_kernel.congestion_controls(machine).said == "This kernel has no bbr."
+    assert machine_module.congestion_controls(machine).said == "This kernel has no bbr."
 
 
 def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) -> None:
@@ -90,22 +90,22 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) 
             "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
         )
 
-    assert running_kernel.open_vswitch(machine_with()).state == "problem"
-    good = running_kernel.open_vswitch(
+    assert machine_module.open_vswitch(machine_with()).state == "problem"
+    good = machine_module.open_vswitch(
         machine_with(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
     )
     assert (
         good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
     )
     assert (
-        running_kernel.open_vswitch(
+        machine_module.open_vswitch(
             machine_with(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))
         ).state
         == "warning"
     )
     assert (
         "left alone"
-        in running_kernel.open_vswitch(
+        in machine_module.open_vswitch(
             machine_with({"run/openvswitch/db.sock": ""}, output=says(""))
         ).said
     )
@@ -114,14 +114,14 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) 
 @pytest.mark.parametrize(
     ("file", "text", "state"),
     [
-        (running_kernel._SECURE_BOOT, "\6\0\0\0\1", "warning"),
-        (running_kernel._SECURE_BOOT, "\6\0\0\0\0", "ok"),
+        (machine_module._SECURE_BOOT, "\6\0\0\0\1", "warning"),
+        (machine_module._SECURE_BOOT, "\6\0\0\0\0", "ok"),
         ("sys/kernel/security/lockdown", "none [integrity] confidentiality", "warning"),
         ("sys/kernel/security/lockdown", "[none] integrity confidentiality", "ok"),
     ],
 )
 def test_secure_boot_and_lockdown(machine_with, file: str, text: str, state: str) -> None:
-    assert running_kernel.module_signatures(machine_with({file.lstrip("/"): text})).state == state
+    assert machine_module.module_signatures(machine_with({file.lstrip("/"): text})).state == state
 
 
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -133,67 +133,67 @@ CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
 )
 def test_clocks(machine_with, source: str, nanoseconds: int, state: str) -> None:
     timers = f" .resolution:     {nanoseconds} nsecs\n"
-    assert timing.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
+    assert checks.clock(machine_with({CLOCK: source, "proc/timer_list": timers})).state == state
 
 
 def test_virtual_machines_and_what_is_known_of_them(machine_with) -> None:
-    assert timing.virtual_machine(machine_with()).state == "ok"
+    assert checks.virtual_machine(machine_with()).state == "ok"
     quiet = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 25 0 0 0 0 0 0\n"}
     )
-    assert timing.virtual_machine(quiet).state == "ok"
+    assert checks.virtual_machine(quiet).state == "ok"
     stolen = machine_with(
         {"sys/class/dmi/id/sys_vendor": "Xen", "proc/stat": "cpu 50 0 25 20 0 0 0 5 0 0\n"}
     )
     assert (
-        timing.virtual_machine(stolen).state == "warning"
-        and "5.0 %" in timing.virtual_machine(stolen).said
+        checks.virtual_machine(stolen).state == "warning"
+        and "5.0 %" in checks.virtual_machine(stolen).said
     )
     box = machine_with({"sys/class/dmi/id/product_name": "VirtualBox"})
-    assert "milliseconds late" in timing.virtual_machine(box).said
+    assert "milliseconds late" in checks.virtual_machine(box).said
 
 
 def test_load_memory_and_disk(machine_with) -> None:
     idle = {"proc/loadavg": "0.5 1 1 1/9 9", "proc/meminfo": "MemAvailable:  4000000 kB"}
     assert (
-        timing.load(machine_with(idle)).state
-        == timing.available_memory(machine_with(idle)).state
+        checks.load(machine_with(idle)).state
+        == checks.available_memory(machine_with(idle)).state
         == "ok"
     )
-    assert timing.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
+    assert checks.load(machine_with({"proc/loadavg": "2.5 1 1 1/9 9"})).state == "warning"
     pressed = {
         "proc/loadavg": "1 1 1 1/9 9",
         "proc/pressure/cpu": "some avg10=1.00 avg60=44.00 avg300=1.00 total=1",
     }
     assert (
-        "44 %" in timing.load(machine_with(pressed)).said
-        and timing.load(machine_with(pressed)).state == "warning"
+        "44 %" in checks.load(machine_with(pressed)).said
+        and checks.load(machine_with(pressed)).state == "warning"
     )
     assert (
-        timing.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
+        checks.available_memory(machine_with({"proc/meminfo": "MemAvailable:  400000 kB"})).state
         == "warning"
     )
-    assert timing.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
-    assert timing.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
+    assert checks.free_disk(machine_with(), "/not/there/yet", 1).state == "ok"
+    assert checks.free_disk(machine_with(), "/not/there/yet", 2**62).state == "problem"
 
 
 def test_who_asks_and_where(machine_with) -> None:
-    other = system.architecture(machine_with(architecture="aarch64"))
+    other = checks.architecture(machine_with(architecture="aarch64"))
     assert other.state == "problem" and "Captures can be analyzed" in other.said
     assert "vagrant up" in other.remedy
-    assert system.privileges(machine_with(user=1000)).state == "problem"
+    assert checks.privileges(machine_with(user=1000)).state == "problem"
     assert (
-        system.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
+        checks.privileges(machine_with({"proc/self/status": "CapEff:\t00000000a80425fb"})).state
         == "problem"
     )
-    assert system.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
-    assert system.container(machine_with()).state == "ok"
+    assert checks.privileges(machine_with({"proc/self/status": ALL_CAPABILITIES})).state == "ok"
+    assert checks.container(machine_with()).state == "ok"
     closed = {
         "proc/sys/kernel/unprivileged_userns_clone": "0\n",
         "proc/sys/user/max_user_namespaces": "15000\n",
     }
-    assert system.sandbox(machine_with(closed, output=lambda command: "yes\n")).state == "ok"
-    finding = system.sandbox(machine_with(closed, user=1000))
+    assert checks.sandbox(machine_with(closed, output=lambda command: "yes\n")).state == "ok"
+    finding = checks.sandbox(machine_with(closed, user=1000))
     assert (finding.state, finding.remedy) == (
         "warning",
         "sudo sysctl -w kernel.unprivileged_userns_clone=1",
@@ -202,9 +202,9 @@ def test_who_asks_and_where(machine_with) -> None:
 
 def test_a_mark_of_docker_alone_makes_no_container(machine_with) -> None:
     marked = {".dockerenv": "", "proc/self/mountinfo": "24 1 254:0 / / rw - ext4 /dev/vda rw\n"}
-    assert system.container(machine_with(marked)).state == "ok"
+    assert checks.container(machine_with(marked)).state == "ok"
     mounted = "31 30 254:1 /x/hostname /etc/hostname rw - ext4 /dev/vda rw\n"
-    finding = system.container(machine_with({**marked, "proc/self/mountinfo": mounted}))
+    finding = checks.container(machine_with({**marked, "proc/self/mountinfo": mounted}))
     assert finding.state == "warning" and "Docker" in finding.said
 
 
@@ -214,64 +214,64 @@ def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None
     (machine.root / "run/systemd").mkdir(parents=True)
     (machine.root / "run/systemd/container").write_text("docker")
     findings = [
-        system.container(machine),
-        *running_kernel.modules(machine),
-        running_kernel.congestion_controls(machine),
-        running_kernel.module_signatures(machine),
+        checks.container(machine),
+        *machine_module.modules(machine),
+        machine_module.congestion_controls(machine),
+        machine_module.module_signatures(machine),
     ]
     assert not [finding for finding in findings if "modprobe" in finding.remedy]
     assert "takes no modules" in findings[-1].said and findings[-1].state == "warning"
     disabled = machine_with({"proc/modules": "", "proc/sys/kernel/modules_disabled": "1\n"})
-    assert not running_kernel.takes_modules(disabled)
+    assert not machine_module.takes_modules(disabled)
 
 
 def test_the_sandbox_is_named_with_what_it_lacks() -> None:
-    full = system.tried_sandbox(SandboxChoice(Bubblewrap, (), 6))
+    full = checks.tried_sandbox(SandboxChoice(Bubblewrap, (), 6))
     assert (full.state, full.said) == ("ok", "bubblewrap, with Landlock 6.")
     refused = (("bubblewrap", "not installed"),)
-    without = system.tried_sandbox(SandboxChoice(Supervised, refused, 0))
+    without = checks.tried_sandbox(SandboxChoice(Supervised, refused, 0))
     assert without.state == "warning" and "Landlock" in without.remedy
     assert "supervisor" in without.said and "Not bubblewrap (not installed)" in without.said
 
 
 def test_a_processor_that_is_too_old_for_the_libraries(machine_with) -> None:
     flags = "flags\t\t: fpu sse2 ssse3 sse4_1 sse4_2 popcnt\n"
-    assert system.instructions(machine_with({"proc/cpuinfo": flags})).state == "ok"
+    assert checks.instructions(machine_with({"proc/cpuinfo": flags})).state == "ok"
     old = machine_with({"proc/cpuinfo": "flags\t\t: fpu sse2 ssse3\nbugs: sse4_2\n"})
-    finding = system.instructions(old)
+    finding = checks.instructions(old)
     assert finding.state == "warning" and "no sse4_1, sse4_2, popcnt:" in finding.said
 
 
 def test_windows(machine_with) -> None:
     release = "proc/sys/kernel/osrelease"
-    assert system.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
-    assert system.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
+    assert checks.windows(machine_with({release: "6.1.0-56-amd64\n"})).state == "ok"
+    assert checks.windows(machine_with({release: "4.4.0-19041-Microsoft\n"})).state == "problem"
     assert (
         "no netem"
-        in system.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
+        in checks.windows(machine_with({release: "5.15.90.1-microsoft-standard-WSL2\n"})).said
     )
 
 
 def test_tools_with_their_versions_or_the_command_that_installs_them(machine_with) -> None:
     versions = machine_with(output=lambda command: "\n".join(f"{name} 1.2" for name in command[4:]))
-    found = system.tools(versions)
+    found = checks.tools(versions)
     assert found.state == "ok" and "iperf 1.2" in found.said
-    without = system.tools(machine_with(has=lambda tool: tool != "iperf"))
+    without = checks.tools(machine_with(has=lambda tool: tool != "iperf"))
     assert without.state == "problem" and without.remedy.endswith("iperf")
     assert "--yes" in without.said
-    assert "--yes" not in system.tools(machine_with(has=lambda tool: False), brought=True).said
+    assert "--yes" not in checks.tools(machine_with(has=lambda tool: False), brought=True).said
 
 
 def test_a_machine_without_bubblewrap_lacks_nothing(machine_with) -> None:
-    assert system.sandbox(machine_with()).state == "ok"
+    assert checks.sandbox(machine_with()).state == "ok"
 
 
 def test_the_lab_and_what_was_left(machine_with) -> None:
-    assert system.lab([], "tcplab 1.2").state == system.leftovers(0, 0).state == "ok"
-    assert "kernel, image" in system.lab(["kernel", "image"], "").said
+    assert checks.lab([], "tcplab 1.2").state == checks.leftovers(0, 0).state == "ok"
+    assert "kernel, image" in checks.lab(["kernel", "image"], "").said
     assert (
-        system.leftovers(0, 1).remedy == "./tcplab clean"
-        and system.leftovers(1, 0).remedy == "sudo ./tcplab clean"
+        checks.leftovers(0, 1).remedy == "./tcplab clean"
+        and checks.leftovers(1, 0).remedy == "sudo ./tcplab clean"
     )
 
 

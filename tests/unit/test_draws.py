@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from experiments.fair_shares import FairSharesParameters, experiment
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
-from experiments.harness.running.draws import drawn
+from experiments.run.seed import drawn
 from experiments.spec import Draw, ExperimentSpec
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration
+from experiments.study.catalogue import find
+from experiments.study.grid import single
+from topologies.data import from_data, to_data
+from topologies.errors import UsageError
+from topologies.units import Duration
 
 
 def spec(*draws: Draw) -> ExperimentSpec:

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.programs.folders import environment
-from experiments.programs.hardware_random import doubt
+from experiments.programs.folders import doubt, environment
 from tests.tools.made_programs import PRINTS_RANDOM, READ, READ_ONLY, program
 
 RANDOM_DEVICE = b"\0_ZNSt13random_device7_M_initERKNSt7__cxx11\0"

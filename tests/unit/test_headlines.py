@@ -9,13 +9,13 @@ import pytest
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import is_metric, metric
 from analysis.reporting.claims import claim_of_run
-from experiments.harness.definition.catalogue import catalogue, find
-from experiments.harness.definition.grid import single
-from experiments.harness.reporting.studies import report_of
+from experiments.reporting.studies import report_of
 from experiments.spec import ExperimentSpec, Headline, Subject
+from experiments.study.catalogue import catalogue, find
+from experiments.study.grid import single
 from tests.style.test_studies import WITHOUT_A_CLAIM
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import UsageError
+from topologies.data import from_data, to_data
+from topologies.errors import UsageError
 
 STUDIES = [named.name for named in catalogue()]
 

@@ -10,10 +10,10 @@ import pytest
 from experiments.sack_loss_sweep import SackLossSweepParameters, experiment
 from experiments.spec import ExperimentSpec
 from testbed.guest.shaping import FRAME, buffer, commands, compare
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.foundation.units import Duration, Packets, Share
-from topologies.topology_spec import TopologySpec
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.spec import TopologySpec
+from topologies.units import Duration, Packets, Share
 
 # iproute2 6.1.0 in the lab kernel, 7.2.12
 QDISCS = json.loads(

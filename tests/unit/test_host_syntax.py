@@ -6,7 +6,7 @@ import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from testbed.jobs.archive import parsed
+from testbed.host.job_archive import parsed
 
 
 def test_threads_parse_beside_each_other() -> None:

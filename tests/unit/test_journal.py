@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.native import changes, clean, journal
+from testbed.native import changes, journal
 from testbed.native.changes import KernelNeeds, changed, undo_stale
 from testbed.native.journal import Change, new_journal, stale, taken_over
-from topologies.foundation.errors import CommandError, TcplabError
+from topologies.errors import CommandError, TcplabError
 
 EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")
 
@@ -179,11 +179,11 @@ def test_a_module_that_is_there_is_somebodys(kernel: FakeKernel, tmp_path: Path)
 def test_clean_says_what_it_did(
     kernel: FakeKernel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(clean, "remove_orphans", list)
+    monkeypatch.setattr(changes, "remove_orphans", list)
     monkeypatch.setattr("os.geteuid", lambda: 0)
     died(BBR)
-    assert clean.main([]) == 0 and "bbr is restricted" in capsys.readouterr().out
-    assert clean.main([]) == 0 and "Killed runs left no changes." in capsys.readouterr().out
+    assert changes.main([]) == 0 and "bbr is restricted" in capsys.readouterr().out
+    assert changes.main([]) == 0 and "Killed runs left no changes." in capsys.readouterr().out
     died(BBR)
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    assert clean.main([]) == 1 and "sudo ./tcplab clean" in capsys.readouterr().err
+    assert changes.main([]) == 1 and "sudo ./tcplab clean" in capsys.readouterr().err

@@ -7,16 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments import proof
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import combination
-from experiments.harness.definition.kernel_needs import (
-    refuse_what_is_lacking,
-    without_what_always_holds,
-)
+from experiments.flows import proof
 from experiments.spec import Condition, ExperimentSpec, Proof
+from experiments.study.catalogue import find
+from experiments.study.grid import combination
+from experiments.study.kernel_needs import refuse_what_is_lacking, without_what_always_holds
 from testbed.lab.kernel.version import all_series, kernel_version
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 RECOVERY = "net.ipv4.tcp_recovery"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from experiments.cubic_vs_reno import CubicVsRenoParameters, experiment
-from experiments.harness.definition.grid import with_field
-from experiments.harness.definition.parameters import NONE, late_starts
-from experiments.harness.published.target import targets
 from experiments.spec import ExperimentSpec, Flow
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration
+from experiments.study.grid import with_field
+from experiments.study.parameters import NONE, late_starts
+from experiments.study.published import targets
+from topologies.errors import UsageError
+from topologies.units import Count, Duration
 
 MINUTE = Duration.parse("60s")
 

@@ -9,23 +9,23 @@ from random import Random
 
 import pytest
 
-from analysis.theory.cubic_law import (
+from analysis.theory.formulas import (
+    REGULAR,
     SCALE,
-    cubic_window,
-    plateau_time,
-    remembered_window,
-    reno_friendly_growth,
-)
-from analysis.theory.law import Law, LawPoint, verdict_of
-from analysis.theory.loss_laws import REGULAR, padhye_rate, square_root_rate
-from analysis.theory.window_laws import (
     FilledPath,
     climb,
     climbing_time,
+    cubic_window,
+    padhye_rate,
+    plateau_time,
+    remembered_window,
+    reno_friendly_growth,
     sawtooth_period,
     slow_start_segments,
+    square_root_rate,
     window_limited_rate,
 )
+from analysis.theory.law import Law, LawPoint, verdict_of
 
 LAW = Law("Does it?", "the rate", "a formula", "a paper", 0.1, "A reason.")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import combinations, factor, single
-from experiments.harness.definition.link import bottlenecks
+from experiments.study.catalogue import find
+from experiments.study.grid import combinations, factor, single
+from experiments.study.link import bottlenecks
 from topologies.disciplines import disciplines
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 def grid(name: str, **levels: str) -> list[str]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
+from experiments.study.catalogue import find
+from experiments.study.grid import single
 from testbed.guest import shaping
-from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.foundation.units import Duration, Rate, Share
-from topologies.loss_model import gemodel
-from topologies.topology_spec import Channel
+from topologies.data import to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.loss import gemodel
+from topologies.spec import Channel
+from topologies.units import Duration, Rate, Share
 
 TEXT = "p=1% r=24% 1-h=50% 1-k=1%"
 LINK = Channel(Rate.parse("10mbit"), Duration.parse("5ms"), gemodel=TEXT)

@@ -12,7 +12,7 @@ import pytest
 
 from testbed.host import capacity, scratch
 from testbed.host.capacity import claimed_processor, guests_at_once
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 def test_guests_get_processors_of_their_own_while_there_are_any(

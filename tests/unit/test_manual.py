@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import LINES, tcplab
+from experiments.cli.commands import LINES, tcplab
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from experiments.cli.cc import Outcome
+from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.harness.cli.cc import Outcome
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.definition.grid import combination
-from experiments.harness.running.request import RunRequest, choose
-from experiments.harness.running.seed import carry_natively
+from experiments.run.request import RunRequest, choose
+from experiments.run.seed import carry_natively
 from experiments.spec import ExperimentSpec
+from experiments.study.grid import combination
 from testbed.guest.kernel_modules import LONGEST, KernelModule, module_from
-from testbed.jobs.following import Limits
-from testbed.modules.backtrace import StackFrame, frames_in
-from testbed.modules.crash import _meant
-from topologies.foundation.data import digest, from_data, to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from testbed.host.supervise import Limits
+from testbed.modules.crash import StackFrame, _meant, frames_in
+from topologies.data import digest, from_data, to_data
+from topologies.errors import TcplabError, UsageError
 
 NAMED = 'struct tcp_congestion_ops ops = { .name = "mine" };'
 
@@ -84,7 +83,7 @@ def test_the_spec_holds_the_source_and_is_another_with_another(tmp_path: Path) -
 
 
 def test_modules_and_their_algorithms_can_be_swept() -> None:
-    from experiments.harness.definition.catalogue import find
+    from experiments.study.catalogue import find
 
     named = find("custom_cc")
     made = combination(named, {"cc": "own", "delay": "500ms"})
@@ -95,9 +94,9 @@ def test_natively_a_module_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("testbed.native.run.obstacles", list)
-    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
+    monkeypatch.setattr("experiments.run.request.obstacles", list)
     monkeypatch.setattr(
-        "experiments.harness.running.seed.run_natively",
+        "experiments.run.seed.run_natively",
         lambda *_: pytest.fail("a module was loaded"),
     )
     done = CliRunner().invoke(
@@ -136,11 +135,9 @@ def test_where_auto_would_be_native_a_module_runs_in_a_guest(
         testbeds.append(testbed)
         raise TcplabError("far enough")
 
-    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
-    monkeypatch.setattr("experiments.harness.running.request.choose", chosen)
-    monkeypatch.setattr(
-        "experiments.harness.running.request.guests_at_once", lambda *_: chosen("virtual")
-    )
+    monkeypatch.setattr("experiments.run.request.obstacles", list)
+    monkeypatch.setattr("experiments.run.request.choose", chosen)
+    monkeypatch.setattr("experiments.run.request.guests_at_once", lambda *_: chosen("virtual"))
     words = ["run", "custom_cc", "--testbed", "auto"]
     assert CliRunner().invoke(tcplab, words).exit_code == 1
     loaded = [*words, "--load-module-into-this-kernel"]
@@ -157,11 +154,11 @@ def test_a_module_enters_this_kernel_in_native_runs_alone(words: list[str]) -> N
 
 def test_every_user_gets_the_lab_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """Root too, on a kernel that could run natively: `auto` alone asks for that."""
-    monkeypatch.setattr("experiments.harness.running.request.obstacles", list)
+    monkeypatch.setattr("experiments.run.request.obstacles", list)
     assert choose("virtual") == ("virtual", "")
     assert choose("auto") == choose("native") == ("native", "")
     obstacle = TcplabError("This kernel lacks netem.", "Use another.")
-    monkeypatch.setattr("experiments.harness.running.request.obstacles", lambda: [obstacle])
+    monkeypatch.setattr("experiments.run.request.obstacles", lambda: [obstacle])
     assert choose("auto") == ("virtual", "This kernel lacks netem.")
     with pytest.raises(TcplabError, match="lacks netem"):
         choose("native")

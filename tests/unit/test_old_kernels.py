@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from testbed.guest import namespaces, network, rtnetlink, socket_sampling
+from testbed.guest import namespaces, netlink, network, socket_sampling
 from testbed.guest.network import LiveNetwork
 from testbed.guest.programs import wait_until_ended
-from testbed.jobs.archive import job_archive
-from topologies.foundation.errors import TcplabError
+from testbed.host.job_archive import job_archive
+from topologies.errors import TcplabError
 
 HANGS = 300.0  # seconds
 
@@ -116,16 +116,16 @@ def refused_with(number: int) -> Callable[..., Any]:
 
 
 def test_what_an_interface_does_not_know_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rtnetlink.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
-    assert {setting.found for setting in rtnetlink.set_offloads("h1-eth0")} == {"off"}
+    monkeypatch.setattr(netlink.fcntl, "ioctl", refused_with(errno.EOPNOTSUPP))
+    assert {setting.found for setting in netlink.set_offloads("h1-eth0")} == {"off"}
     with pytest.raises(TcplabError, match="was to be on, the kernel keeps it off"):
-        rtnetlink.set_offloads("h1-eth0", on=True)
+        netlink.set_offloads("h1-eth0", on=True)
 
 
 def test_an_interface_that_is_not_there_has_no_offloads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rtnetlink.fcntl, "ioctl", refused_with(errno.ENODEV))
+    monkeypatch.setattr(netlink.fcntl, "ioctl", refused_with(errno.ENODEV))
     with pytest.raises(OSError, match="No such device"):
-        rtnetlink.set_offloads("h1-eth0")
+        netlink.set_offloads("h1-eth0")
 
 
 def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(
@@ -146,7 +146,7 @@ def test_sockets_are_asked_for_as_before_3_3_if_that_is_all(
 
 def test_a_job_says_nothing_of_a_kernel_that_has_all() -> None:
     whole, without = (
-        job_archive("experiments.procedure", {}, None, **lacking)
+        job_archive("experiments.flows.procedure", {}, None, **lacking)
         for lacking in ({}, {"open_vswitch": False})
     )
-    assert whole == job_archive("experiments.procedure", {}) != without
+    assert whole == job_archive("experiments.flows.procedure", {}) != without

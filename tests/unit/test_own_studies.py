@@ -13,18 +13,17 @@ import pytest
 from click.testing import CliRunner, Result
 
 import experiments
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.run import experiments as run_group
-from experiments.harness.definition.catalogue import add_studies, find, part
-from experiments.harness.published.target import chosen, published_study, targets
-from experiments.harness.reproduce.run import ReproductionRequest, carry_out
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.point import Record
-from experiments.harness.sweep.workers import PointRunner, Watch
+from experiments.cli.commands import tcplab
+from experiments.cli.run import experiments as run_group
+from experiments.study.catalogue import add_studies, find, part
+from experiments.study.published import chosen, published_study, targets
+from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.point import Record
+from experiments.sweep.reproduce import ReproductionRequest, carry_out
+from experiments.sweep.run import PointRunner, Watch
 from tests.tools.own_studies import forgotten
 from tests.unit.made_sweeps import LAB, Engine
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULE = '''"""{claim}"""
@@ -32,7 +31,7 @@ MODULE = '''"""{claim}"""
 from dataclasses import dataclass
 
 from experiments.spec import ExperimentSpec, Flow, LinkParameters, claim_of, sack
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ from analysis.reporting.studies import StudyReport
 
 REPORT = StudyReport(answers=lambda results: (Answer("Whose is it?", ("It is mine.",)),))
 """
-TARGETS = """from experiments.harness.published.target import PublishedStudy, Target
+TARGETS = """from experiments.study.published import PublishedStudy, Target
 
 STUDY = PublishedStudy("A letter of mine", seeds=(2, 4), reasons=(("home", "Mine."),))
 
@@ -167,7 +166,7 @@ def test_a_study_with_targets_is_reproduced_after_ours(own: Path, tmp_path: Path
 
 def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None:
     code = (
-        "from experiments.harness.reporting.studies import report_of; "
+        "from experiments.reporting.studies import report_of; "
         "print(report_of('room').answers(None)[0].paragraphs, "
         "report_of('alone').answers.__module__)"
     )
@@ -175,12 +174,12 @@ def test_the_analysis_finds_a_report_by_the_environment_alone(own: Path) -> None
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "('It is mine.',) analysis.reporting.plain\n"
+    assert done.stdout == "('It is mine.',) analysis.reporting.studies\n"
 
 
 def test_processes_that_are_started_inherit_the_folders(own: Path) -> None:
     asked("--studies", str(own), "run", "alone", "--dry-run")
-    code = "from experiments.harness.definition.catalogue import find; print(find('room').claim)"
+    code = "from experiments.study.catalogue import find; print(find('room').claim)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         env=os.environ | {"PYTHONPATH": str(ROOT)},

@@ -11,11 +11,12 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.cli.packetdrill import described, follow
-from testbed.lab.packetdrill import recipe as recipe
-from testbed.lab.packetdrill.recipe import PinnedCommit
-from testbed.lab.tools.recipe import sealed
+from experiments.cli.commands import tcplab
+from experiments.cli.kernel import described, follow
+from testbed.builds.building import BuildReport, Workshop
+from testbed.lab import packetdrill as recipe
+from testbed.lab.packetdrill import PinnedCommit
+from testbed.lab.tools import sealed
 from testbed.packetdrill import runs as script_runs
 from testbed.packetdrill.job import OUTCOMES
 from testbed.packetdrill.runs import (
@@ -27,8 +28,7 @@ from testbed.packetdrill.runs import (
     kernel_cases,
 )
 from testbed.packetdrill.scripts import LONGEST, Script, ScriptFailure, failure_of, scripts_in
-from testbed.recipes.building import BuildReport, Workshop
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 RECORDED = Path(__file__).parent / "packetdrill_output"
 """What packetdrill printed in the lab kernel about changed copies of docs/packetdrill's script."""

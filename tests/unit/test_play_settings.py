@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from experiments.harness.play.settings import PlaySettings, WrongSetting
+from experiments.play.settings import PlaySettings, WrongSetting
 
 
 @pytest.mark.parametrize(

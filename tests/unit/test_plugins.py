@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from analysis.measures import metrics
-from experiments.harness.sweep.definition import SweepDefinition
-from topologies.foundation.errors import UsageError
-from topologies.foundation.plugins import registered
+from experiments.sweep.definition import SweepDefinition
+from topologies.errors import UsageError
+from topologies.plugins import registered
 
 GROUP = "tcplab.tests"
 

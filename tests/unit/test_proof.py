@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.proof import evidence
+from experiments.flows.proof import evidence
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.guest.network import LiveNetwork
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 PORTS = ("s1-eth1", "s1-eth2")
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from experiments.harness.definition.catalogue import catalogue
-from experiments.harness.published.target import published_study, reason, targets
+from experiments.study.catalogue import catalogue
+from experiments.study.published import published_study, reason, targets
 
 REASONS = [
     (named.name, pattern, text)

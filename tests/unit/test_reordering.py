@@ -11,16 +11,16 @@ import pytest
 
 from analysis.measures.results import readings_of, rows_of
 from analysis.records.run_directory import run_of
-from experiments.harness.running.seed import needed_mib
-from experiments.proof import reorderings
+from experiments.flows.proof import reorderings
+from experiments.run.seed import needed_mib
 from experiments.spec import ExperimentSpec
 from experiments.wan_reordering import WanReorderingParameters, experiment
 from testbed.guest.shaping import compare_reordering, reordering_commands
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.foundation.units import WHOLE, Duration, Packets, Share, Size
-from topologies.topology_spec import HostReordering
-from topologies.two_hosts import two_hosts
+from topologies.data import from_data, to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import two_hosts
+from topologies.spec import HostReordering
+from topologies.units import WHOLE, Duration, Packets, Share, Size
 
 PEER = "10.0.0.2"
 FROZEN = HostReordering("h1", "h2", Duration.parse("1ms"), Share.parse("99%"), WHOLE)

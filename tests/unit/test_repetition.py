@@ -11,18 +11,18 @@ from shutil import copytree
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli import verify as verify_command
-from experiments.harness.running import verify as repetition
-from experiments.harness.running.request import RunRequest
-from experiments.harness.running.session import Ended
-from experiments.harness.running.verify import RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.cli import repeat as verify_command
+from experiments.run import verify as repetition
+from experiments.run.request import RunRequest
+from experiments.run.session import Ended
+from experiments.run.verify import RunToRepeat, repeat, require_same_lab, to_repeat
 from experiments.sack import SackParameters, experiment
 from testbed.engine.tasks import Listener
-from testbed.jobs.archive import code_digest
+from testbed.host.job_archive import code_digest
 from testbed.lab.ready import Lab
 from tests.analysis.frames import Record, pcap
-from topologies.foundation.data import digest, to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.data import digest, to_data
+from topologies.errors import TcplabError, UsageError
 
 SPEC = experiment(SackParameters())
 LAB = Lab(

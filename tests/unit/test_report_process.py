@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running import report as report_process
-from experiments.harness.running.report import Reporter
+from experiments.run import report as report_process
+from experiments.run.report import Reporter
 
 ANSWERING = """\
 import os, sys

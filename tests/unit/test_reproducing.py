@@ -9,28 +9,19 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import combinations as grid_of
-from experiments.harness.published import kernel as period_kernel
-from experiments.harness.published.kernel import PeriodKernelChoice, period_kernels
-from experiments.harness.published.points import combinations
-from experiments.harness.published.target import (
-    Target,
-    chosen,
-    published_study,
-    seeds_of,
-    study,
-    targets,
-)
-from experiments.harness.reproduce.document import at_line_rate
-from experiments.harness.reproduce.run import ReproductionRequest, carry_out
-from experiments.harness.sweep import point
-from experiments.harness.sweep.point import CAPTURES, Record, origin
-from experiments.harness.sweep.workers import PointRunner, Watch
+from experiments.study import points as period_kernel
+from experiments.study.catalogue import find
+from experiments.study.grid import combinations as grid_of
+from experiments.study.points import PeriodKernelChoice, combinations, period_kernels
+from experiments.study.published import Target, chosen, published_study, seeds_of, study, targets
+from experiments.sweep import point
+from experiments.sweep.point import CAPTURES, Record, origin
+from experiments.sweep.reproduce import ReproductionRequest, at_line_rate, carry_out
+from experiments.sweep.run import PointRunner, Watch
 from testbed.lab.kernel.version import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 
 def dropped(data: Any, seed: int) -> Record:

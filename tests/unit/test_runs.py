@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from experiments.harness.cli.runs import runs
-from experiments.harness.sweep.progress import watching
-from experiments.harness.sweep.store import FILE, results
-from experiments.harness.sweep.workers import PointRunner
+from experiments.cli.runs import runs
+from experiments.sweep.progress import watching
+from experiments.sweep.run import PointRunner
+from experiments.sweep.store import FILE, results
 from labs.measuring.references import References
 from tests.unit.made_sweeps import LAB, Engine, carry, record, sack_plan, steady
 

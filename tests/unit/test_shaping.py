@@ -10,9 +10,9 @@ import pytest
 
 from testbed.guest import shaping
 from testbed.guest.shaping import FRAME, burst, commands, compare
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
+from topologies.errors import TcplabError
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(
     Rate.parse("1mbit"), Duration.parse("40ms"), Share.parse("10%"), queue=Packets(1000)

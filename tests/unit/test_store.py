@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.store import keep_orphans, new_run, point_latest
-from topologies.foundation.errors import TcplabError
+from experiments.run.store import keep_orphans, new_run, point_latest
+from topologies.errors import TcplabError
 
 
 def manifest(run: Path) -> dict:
@@ -64,7 +64,7 @@ def test_the_run_that_is_being_finished_is_left_alone(
         adopted.extend(keep_orphans(tmp_path / "sack"))
         return ""
 
-    monkeypatch.setattr("topologies.foundation.untrusted.digest", digest)
+    monkeypatch.setattr("topologies.untrusted.digest", digest)
     with new_run(tmp_path / "sack", "seed7") as run:
         (run.folder / "raw.txt").write_text("abc")
         final = run.finish({"status": "complete"})

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.report import require_good_network, require_good_points
-from topologies.foundation.errors import TcplabError
+from experiments.run.report import require_good_network, require_good_points
+from topologies.errors import TcplabError
 
 
 def run(folder: Path, **manifest: object) -> Path:

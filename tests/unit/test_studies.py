@@ -10,9 +10,11 @@ import pytest
 from analysis.measures.expressions import parse
 from analysis.measures.metrics import Row, columns, is_metric
 from analysis.reporting.tables import published_rows
-from experiments.harness.definition.catalogue import Experiment, catalogue, find
-from experiments.harness.definition.grid import combination, single
-from experiments.harness.definition.profiles import (
+from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
+from experiments.study.catalogue import Experiment, catalogue, find
+from experiments.study.grid import combination, single
+from experiments.study.points import asked, combinations, published_with_run, times
+from experiments.study.profiles import (
     DROPPER,
     LINUX_2_4,
     LINUX_2_6,
@@ -21,13 +23,10 @@ from experiments.harness.definition.profiles import (
     LINUX_3_10,
     under,
 )
-from experiments.harness.published.points import asked, combinations, published_with_run, times
-from experiments.harness.published.target import chosen, targets
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.results import published_of
-from experiments.spec import Condition, ExperimentSpec, Proof, congestion_control
-from topologies.foundation.errors import UsageError
+from experiments.study.published import chosen, targets
+from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.results import published_of
+from topologies.errors import UsageError
 
 PUBLISHED_ORDER = (
     "sack",

@@ -12,18 +12,15 @@ from typing import Any
 import polars
 import pytest
 
-from experiments.harness.definition.grid import settings_from
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.measure import measured_rows
-from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.point import Record, origin
-from experiments.harness.sweep.run import carry_out
-from experiments.harness.sweep.store import FILE, results
-from experiments.harness.sweep.workers import PointRunner, Watch
+from experiments.study.grid import settings_from
+from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.point import Record, measured_rows, origin
+from experiments.sweep.run import PointRunner, Watch, carry_out
+from experiments.sweep.store import FILE, results
 from testbed.lab.ready import Lab
 from tests.analysis.made_networks import MadeNetwork
 from tests.unit.made_sweeps import LAB, Engine, carry, content, record, sack_plan, steady
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 
 def test_the_table_is_in_order_whatever_the_order_of_the_results(tmp_path: Path) -> None:

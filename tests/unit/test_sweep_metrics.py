@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from analysis.measures.sweep_folder import read_sweep
-from analysis.pages.sweep.page import make_sweep_report
+from analysis.pages.sweep import make_sweep_report
 from analysis.records.json_reader import Problems
 from analysis.statistics.sweep_samples import read_samples
-from experiments.harness.sweep.point import Record
+from experiments.sweep.point import Record
 from tests.unit.made_sweeps import Engine, carry, record, sack_plan
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 
 def probed(_data: Any, seed: int) -> Record:

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import settings_from, single
-from experiments.harness.sweep import definition as sweep_definition
-from experiments.harness.sweep.definition import (
+from experiments.study.catalogue import find
+from experiments.study.grid import settings_from, single
+from experiments.sweep import definition as sweep_definition
+from experiments.sweep.definition import (
     SweepDefinition,
+    described,
     from_file,
     from_mapping,
+    plan,
     seeds,
     share,
 )
-from experiments.harness.sweep.plan import described, plan
 from tests.unit.made_sweeps import LAB, sack_plan
-from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.data import to_data
+from topologies.errors import TcplabError, UsageError
 
 
 def sweep(experiment: str, *sets: str, **more: object) -> SweepDefinition:

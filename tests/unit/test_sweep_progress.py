@@ -11,14 +11,12 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from experiments.harness.cli.sweep import _patience
-from experiments.harness.sweep import progress
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.point import Point, Record
-from experiments.harness.sweep.progress import PrintedProgress
-from experiments.harness.sweep.run import carry_out
-from experiments.harness.sweep.workers import PointRunner
+from experiments.cli.sweep import _patience
+from experiments.sweep import progress
+from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.point import Point, Record
+from experiments.sweep.progress import PrintedProgress
+from experiments.sweep.run import PointRunner, carry_out
 from tests.unit.made_sweeps import LAB, Engine, record, sack_plan
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from testbed.engine.tasks import Done, Stopped, Task, local_engine
-from testbed.jobs.following import Progress
+from testbed.host.supervise import Progress
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 PATIENCE = 300.0  # seconds: for hangs
 

@@ -7,16 +7,11 @@ import dataclasses
 import pytest
 
 from topologies.addresses import address_of, forwarding, interfaces, neighbours, routes
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.data import digest, from_data, to_data
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.parking_lot import parking_lot
-from topologies.separate_pairs import separate_pairs
-from topologies.star import star
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.data import digest, from_data, to_data
+from topologies.errors import UsageError
+from topologies.shapes import chain, dumbbell, parking_lot, separate_pairs, star, two_hosts
+from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 CHANNEL = Channel(Rate.parse("10mbit"), Duration.parse("5ms"))
 SHAPES = [

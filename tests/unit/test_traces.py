@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
-from experiments.harness.definition.trace import LinkTrace, read_trace
+from experiments.study.catalogue import find
+from experiments.study.grid import single
+from experiments.study.link import LinkTrace, read_trace
 from testbed.guest.namespaces import network_namespace
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration
+from topologies.errors import UsageError
+from topologies.units import Duration
 
 FRAME = 8 * 1514
 

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from experiments.harness.running.draws import drawn
+from experiments.flows.traffic import TRAFFIC, planned
+from experiments.run.seed import drawn
 from experiments.spec import Condition, ExperimentSpec, Flow
-from experiments.traffic import TRAFFIC, planned
-from topologies.foundation.data import from_data, to_data
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Rate
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.data import from_data, to_data
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Rate
 
 FLOW = Flow("app", "h1", "h2", Duration.parse("10s"))
 
 
 def exchanges(text: str, seed: str = "1") -> list[Any]:
-    return list(planned(replace(FLOW, traffic=text), seed))
+    return list(planned(FLOW.name, text, FLOW.duration, seed))
 
 
 @pytest.mark.parametrize("name", TRAFFIC)

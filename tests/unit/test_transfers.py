@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from experiments.flows.transfers import without_result
 from experiments.spec import Flow
-from experiments.transfers import without_result
-from topologies.foundation.units import Duration
+from topologies.units import Duration
 
 SILENT = """\
 ------------------------------------------------------------

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.packet_fields import difference
-from experiments.programs.link import channel
 from experiments.programs.network import Network
-from experiments.programs.program import Program
-from experiments.programs.twice import differences, twice
+from experiments.programs.program import Program, channel
+from experiments.programs.start import differences, twice
+from experiments.run.verify import difference
 from tests.analysis.frames import ACK, ETHERNET, Record, ipv4, ipv6, link_header, pcap, tcp
-from topologies.foundation.errors import UsageError
-from topologies.two_hosts import two_hosts
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
 
 HOSTS = ("10.0.0.1", "10.0.0.2")
 

@@ -6,18 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import (
-    WHOLE,
-    Count,
-    Duration,
-    Frequency,
-    Packets,
-    Quantity,
-    Rate,
-    Share,
-    Size,
-)
+from topologies.errors import UsageError
+from topologies.units import WHOLE, Count, Duration, Frequency, Packets, Quantity, Rate, Share, Size
 
 KINDS: list[type[Quantity]] = [Rate, Duration, Share, Size, Packets]
 

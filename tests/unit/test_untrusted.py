@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from testbed.virtual.guest import adopted
-from topologies.foundation import untrusted
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import StrangeFile
+from topologies import untrusted
+from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile
 
 SECRET = "the secret of the course"
 

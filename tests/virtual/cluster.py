@@ -20,18 +20,16 @@ from pathlib import Path
 
 from dask.distributed import Client
 
-from experiments.harness.sweep.definition import SweepDefinition
-from experiments.harness.sweep.plan import plan
-from experiments.harness.sweep.run import carry_out
-from experiments.harness.sweep.workers import PointRunner
+from experiments.sweep.definition import SweepDefinition, plan
+from experiments.sweep.run import PointRunner, carry_out
 from testbed.engine.certificates import FOLDER, certificates, make_certificates
 from testbed.engine.cluster import cluster_engine, security
 from testbed.lab.ready import lab
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 SCHEDULER, PORT = "10.9.0.2", 8786
 ADDRESS = f"tls://{SCHEDULER}:{PORT}"
-TCPLAB = [sys.executable, "-m", "experiments.harness.cli.main"]
+TCPLAB = [sys.executable, "-m", "experiments.cli.main"]
 TUNNEL = Path(__file__).with_name("tunnel.py").resolve()
 _NUMBERS = count()
 

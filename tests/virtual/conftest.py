@@ -17,12 +17,12 @@ import pytest
 
 from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
-from testbed.jobs.following import Limits, Usage
+from testbed.host.supervise import Limits, Usage
 from testbed.lab.ready import Lab, lab
 from testbed.virtual.run import run_in_guest
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration
-from topologies.foundation.untrusted import digest_of
+from topologies.data import to_data
+from topologies.units import Duration
+from topologies.untrusted import digest_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -45,7 +45,7 @@ def in_guest(ready_lab: Lab, tmp_path: Path) -> Callable[..., tuple[Path, Usage]
 
     def run(
         data: Any,
-        module: str = "experiments.procedure",
+        module: str = "experiments.flows.procedure",
         seed: int = 7,
         limits: Limits | None = None,
     ) -> tuple[Path, Usage]:
@@ -63,14 +63,14 @@ RUN = """
 import json, sys
 from pathlib import Path
 from testbed.lab.ready import Lab
-from testbed.virtual.choice import allowed_sandbox
+from testbed.virtual.sandbox import allowed_sandbox
 from testbed.virtual.run import run_in_guest
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 kernel, confine, init, image, spec, out, seccomp = sys.argv[1:]
 lab = Lab(Path(kernel), Path(confine), Path(init), Path(image), "", bool(int(seccomp)), {}, {})
 data = json.loads(Path(spec).read_text())
 try:
-    run_in_guest(lab, "experiments.procedure", data, 7, Path(out), lambda *_: None)
+    run_in_guest(lab, "experiments.flows.procedure", data, 7, Path(out), lambda *_: None)
     print(json.dumps(allowed_sandbox(lab.confine).as_data()))
 except TcplabError as error:
     print(json.dumps({"error": str(error)}))

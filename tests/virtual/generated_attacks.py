@@ -29,14 +29,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from testbed.host.job_archive import job_file
 from testbed.host.packages import COMPILER, install_missing
 from testbed.host.scratch import scratch
-from testbed.jobs.archive import job_file
-from testbed.jobs.following import Limits, started
+from testbed.host.supervise import Limits, started
 from testbed.lab.ready import Lab, lab
-from testbed.virtual.choice import ordinary_user
 from testbed.virtual.processes import GuestProcesses
-from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
+from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised, ordinary_user
 from tests.virtual.attack_values import (
     AREA,
     AREA_SIZE,

@@ -14,11 +14,11 @@ from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import Stop, all_ended_afterwards, in_background, wait_for
 from testbed.guest.socket_sampling import tcp_sockets
 from topologies.addresses import address_of
-from topologies.foundation.data import from_data
-from topologies.topology_spec import TopologySpec
+from topologies.data import from_data
+from topologies.spec import TopologySpec
 
 _PORT, _BYTES = 5001, 96  # the server's; bytes of each packet that are captured
-_READY, _BLOCK = 10.0, 1.2  # seconds, as in experiments/procedure.py
+_READY, _BLOCK = 10.0, 1.2  # seconds, as in experiments/flows/procedure.py
 _LOOK = 0.2  # seconds between two looks whether the conversation is over
 _ABORT = struct.pack("ii", 1, 0)
 """SO_LINGER: a close sends a RST at once, which ends the analyser's account at that moment."""

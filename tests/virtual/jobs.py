@@ -47,7 +47,7 @@ def fail(_data: Any, _job: JobContext) -> None:
 
 def masked(data: Any, job: JobContext) -> None:
     """An experiment whose programs see other features of the processor (glibc's tunables)."""
-    from experiments.procedure import perform as experiment
+    from experiments.flows.procedure import perform as experiment
 
     os.environ["GLIBC_TUNABLES"] = data["mask"]
     experiment(data["spec"], job)

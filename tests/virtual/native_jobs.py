@@ -48,13 +48,13 @@ import json, sys
 from pathlib import Path
 from testbed.native.changes import KernelNeeds
 from testbed.native.run import run_natively
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 spec = json.loads(Path("/tmp/checkout/spec.json").read_text())
 modules = {file.stem: file.read_bytes() for file in Path("/tmp/checkout").glob("*.ko")}
 files = {f"{name}.ko": content for name, content in modules.items()}
 try:
-    run_natively("experiments.procedure", spec, Path(sys.argv[1]), lambda *_: None, None, files,
-                 KernelNeeds(modules, json.loads(sys.argv[2])))
+    run_natively("experiments.flows.procedure", spec, Path(sys.argv[1]), lambda *_: None, None,
+                 files, KernelNeeds(modules, json.loads(sys.argv[2])))
 except TcplabError as error:
     sys.exit(f"Error: {error}")
 """
@@ -62,7 +62,7 @@ _SHELL = """
 import json, sys
 from pathlib import Path
 from testbed.native.run import run_natively
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 topology = json.loads(Path("/tmp/checkout/spec.json").read_text())["topology"]
 data = {"topology": topology, "size": [24, 80]}
 limits = Limits(wall_seconds=float("inf"))
@@ -164,7 +164,7 @@ def _start(out: str, algorithms: list[str]) -> subprocess.Popen[str]:
 
 
 def _clean() -> str:
-    command = [sys.executable, "-B", "-m", "testbed.native.clean"]
+    command = [sys.executable, "-B", "-m", "testbed.native.changes"]
     return subprocess.run(
         command, cwd=_CHECKOUT, text=True, stdout=subprocess.PIPE, check=True
     ).stdout

@@ -6,13 +6,13 @@ import json
 import os
 from typing import Any
 
-from testbed.guest import rtnetlink
+from testbed.guest import netlink
 from testbed.guest.job_entry import JobContext
 from testbed.guest.network import LiveNetwork, network
 from testbed.guest.programs import run
-from topologies.foundation.data import from_data
-from topologies.foundation.errors import CommandError, TcplabError
-from topologies.topology_spec import TopologySpec
+from topologies.data import from_data
+from topologies.errors import CommandError, TcplabError
+from topologies.spec import TopologySpec
 
 
 def perform(data: Any, job: JobContext) -> None:
@@ -54,7 +54,7 @@ def _messages(live: LiveNetwork, host: str) -> dict[str, str]:
     except CommandError as error:
         messages["false"] = str(error)
     try:
-        rtnetlink.apply([rtnetlink.up("lo"), rtnetlink.route("10.200.0.0", 16, "192.0.2.1")])
+        netlink.apply([netlink.up("lo"), netlink.route("10.200.0.0", 16, "192.0.2.1")])
     except TcplabError as error:
         messages["route"] = str(error)
     return messages

@@ -11,11 +11,11 @@ import pytest
 
 from analysis.flows.reader import read
 from experiments.sack import SackParameters, experiment
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from testbed.virtual.run import run_in_guest
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Share
+from topologies.data import to_data
+from topologies.units import Duration, Share
 
 pytestmark = pytest.mark.virtual
 FIELDS = ("forward", "sequence", "acknowledgement", "payload", "window", "flags", "ttl")
@@ -40,7 +40,7 @@ def packets(lab: Lab, out: Path, switches: str) -> pl.DataFrame:
     lossless = experiment(SackParameters(duration=Duration.parse("4s"), loss=Share.parse("0%")))
     limits = Limits(120)
     data = to_data(lossless)
-    run_in_guest(lab, "experiments.procedure", data, 7, out, lambda *_: None, limits)
+    run_in_guest(lab, "experiments.flows.procedure", data, 7, out, lambda *_: None, limits)
     assert json.loads((out / "environment.json").read_text())["switches"] == switches
     frame = read(out / "sack_on" / "h2-eth0.pcap", packets=True).packets
     assert frame is not None

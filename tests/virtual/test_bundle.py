@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import tcplab
-from experiments.harness.bundle.pack import pack
-from experiments.harness.cli.commands import tcplab as command
-from experiments.harness.sweep.verify import first_difference
+from experiments.cli.commands import tcplab as command
+from experiments.reporting.bundle import pack
+from experiments.sweep.verify import first_difference
 from tests.unit.test_own_studies import MODULE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,7 +147,7 @@ def test_no_run_and_a_wrong_name_are_one_sentence(tmp_path: Path) -> None:
 
 
 def test_the_script_without_a_program_says_how_to_name_it(tmp_path: Path) -> None:
-    script = ROOT / "experiments/harness/bundle/repeat.sh"
+    script = ROOT / "experiments/reporting/repeat.sh"
     done = subprocess.run(
         ["sh", script, str(tmp_path / "none")], capture_output=True, text=True, check=False
     )

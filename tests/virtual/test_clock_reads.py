@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import pytest
 
-from experiments.programs.link import channel
 from experiments.programs.network import Network
+from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
 from tests.virtual.conftest import ROOT
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
 
 pytestmark = pytest.mark.virtual
 SINCE_BOOT = ("CLOCK_MONOTONIC", "CLOCK_MONOTONIC_RAW", "CLOCK_BOOTTIME")

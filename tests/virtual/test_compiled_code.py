@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.lab.tools.recipe import bubblewrap_command
-from testbed.recipes import cache
+from testbed.builds import cache
+from testbed.lab.tools import bubblewrap_command
 from testbed.virtual import run, sandbox
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 JOBS = "tests.virtual.jobs"
@@ -23,7 +23,7 @@ def test_modules_come_from_the_compiled_file(in_guest) -> None:
 
 
 def test_a_traceback_shows_lines_of_our_modules(ready_lab, tmp_path: Path) -> None:
-    from testbed.jobs.following import Limits
+    from testbed.host.supervise import Limits
     from testbed.virtual.run import run_in_guest
 
     with pytest.raises(TcplabError, match="KeyError"):

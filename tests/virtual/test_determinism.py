@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from experiments.spec import ExperimentSpec
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from tests.virtual.conftest import digests
-from topologies.foundation.data import to_data
+from topologies.data import to_data
 
 pytestmark = pytest.mark.virtual
 

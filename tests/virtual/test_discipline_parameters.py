@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from experiments.spec import Condition, ExperimentSpec, Flow
-from testbed.jobs.following import Usage
+from testbed.host.supervise import Usage
 from topologies.disciplines import disciplines
 from topologies.disciplines.base import Discipline
 from topologies.disciplines.parameters import Choice, Setting
-from topologies.foundation.units import Duration, Packets, Rate, Share, Size
-from topologies.topology_spec import Channel, Link, Node, TopologySpec
+from topologies.spec import Channel, Link, Node, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share, Size
 
 pytestmark = pytest.mark.virtual
 VALUES = {

@@ -35,7 +35,7 @@ def test_a_discipline_of_a_package_shapes_the_bottleneck(tmp_path: Path) -> None
     (code / "qdiscs.py").write_text(HEAD_DROP)
     words = ["run", "udp_fairness", "--queueing", "head_drop", "--repeat", "1", "--duration", "3s"]
     subprocess.run(
-        [sys.executable, "-m", "experiments.harness.cli.main", *words, "--out", tmp_path / "runs"],
+        [sys.executable, "-m", "experiments.cli.main", *words, "--out", tmp_path / "runs"],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{tmp_path}"},
         check=True,

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from tests.virtual.conftest import read
-from topologies.foundation.errors import TcplabError
+from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

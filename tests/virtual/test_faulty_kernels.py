@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from experiments import playground
-from experiments.harness.running.seed import carry_seed
+from experiments.run.seed import carry_seed
 from experiments.spec import Condition, ExperimentSpec
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab, lab
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration
+from topologies.errors import TcplabError
+from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
 PATCH = Path(__file__).with_name("faulty.patch")

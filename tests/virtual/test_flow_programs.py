@@ -10,16 +10,16 @@ import pytest
 
 from analysis.flows.reader import read
 from analysis.pages.run import RunReport
-from experiments.harness.reporting.studies import make_report
-from experiments.harness.running.request import RunRequest
-from experiments.harness.running.seed import refuse_modules
-from experiments.harness.running.session import carry_out
-from experiments.programs.link import channel
+from experiments.programs.program import channel
+from experiments.reporting.studies import make_report
+from experiments.run.request import RunRequest
+from experiments.run.seed import refuse_modules
+from experiments.run.session import carry_out
 from experiments.spec import Condition, ExperimentSpec, Flow, FlowProgram
 from testbed.lab.ready import Lab
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Duration, Size
-from topologies.two_hosts import two_hosts
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.units import Duration, Size
 
 pytestmark = pytest.mark.virtual
 TCP_SERVER = """

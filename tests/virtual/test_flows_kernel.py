@@ -13,8 +13,8 @@ from analysis.records.run_directory import read_run
 from experiments.sack import SackParameters, experiment
 from experiments.spec import ExperimentSpec
 from tests.tools.kernel_counts import truths
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate, Share
+from topologies.data import to_data
+from topologies.units import Duration, Packets, Rate, Share
 
 LOSSY = experiment(SackParameters(duration=Duration.parse("8s")))
 FULL_QUEUE = experiment(

@@ -10,17 +10,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from experiments.harness.play.columns import Frame, packets
-from experiments.harness.play.guests import MovedOn
-from experiments.harness.play.player import Player, PlayEvent
-from experiments.harness.play.settings import PlaySettings
-from experiments.harness.running.seed import PROCEDURE, carry_seed, known_before, limits_for
+from experiments.play.columns import Frame, packets
+from experiments.play.guests import MovedOn
+from experiments.play.player import Player, PlayEvent
+from experiments.play.settings import PlaySettings
+from experiments.run.seed import PROCEDURE, carry_seed, known_before, limits_for
 from testbed.host.processes import taken_by
 from testbed.virtual import guest as started
-from testbed.virtual.ahead import guest_ahead, ordered
+from testbed.virtual.run import guest_ahead, ordered
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import digests
-from topologies.foundation.data import to_data
+from topologies.data import to_data
 
 pytestmark = pytest.mark.virtual
 EPOCH = 1_700_000_000.0

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.sack_loss_sweep import SackLossSweepParameters, experiment
 from tests.virtual.conftest import read
-from topologies.foundation.units import Duration, Rate, Share
+from topologies.units import Duration, Rate, Share
 
 pytestmark = pytest.mark.virtual
 

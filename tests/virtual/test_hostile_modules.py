@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from testbed.guest.kernel_modules import KernelModule
-from testbed.jobs.following import CONSOLE, Limits
+from testbed.host.supervise import CONSOLE, Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import BuiltModule, attached, built
 from testbed.virtual.run import run_in_guest
 from testbed.virtual.sandbox import Sandbox, Supervised
 from tests.virtual.hostile_modules import ATTACKS, source
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import entries, tail
+from topologies.errors import TcplabError
+from topologies.untrusted import entries, tail
 
 pytestmark = pytest.mark.virtual
 CANARY = "the canary that nobody may see"

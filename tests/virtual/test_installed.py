@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds.building import BuildReport
 from testbed.lab.ready import lab
-from testbed.recipes.building import BuildReport
-from testbed.release import notices
+from testbed.release import contents
 from testbed.release.archive import PIP
 from testbed.release.make import wheels_of
 
@@ -77,7 +77,7 @@ def test_an_installed_copy_sends_the_packets_of_the_checkout(
     (tmp_path / "there").mkdir()
     alone = {"PATH": str(installed), "HOME": str(tmp_path / "home")}
     theirs = captures(tmp_path / "home", installed / "tcplab", **alone)
-    module = [sys.executable, "-P", "-m", "experiments.harness.cli.main"]
+    module = [sys.executable, "-P", "-m", "experiments.cli.main"]
     ours = captures(tmp_path / "there", *module, **{**os.environ, "PYTHONPATH": str(ROOT)})
     assert theirs == ours and len(ours) == 4
     assert not [*(tmp_path / "home/.cache").glob("tcplab/*-*")]
@@ -91,7 +91,7 @@ def test_the_licences_and_sources_of_all_programs_come_along(index: Path) -> Non
             for name in opened.namelist()
             if ".dist-info/licenses/" in name
         }
-    assert "GNU GENERAL PUBLIC LICENSE" in texts[notices.GPL]
-    for package in notices.packages():
+    assert "GNU GENERAL PUBLIC LICENSE" in texts[contents.GPL]
+    for package in contents.packages():
         assert f"\n    {package}\n" in texts["SOURCES.md"]
-        assert f"\n{package.split()[0]}\n====" in texts[notices.COPYRIGHT]
+        assert f"\n{package.split()[0]}\n====" in texts[contents.COPYRIGHT]

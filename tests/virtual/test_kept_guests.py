@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.definition.catalogue import find
-from experiments.harness.running.seed import carry_seed, limits_for
+from experiments.run.seed import carry_seed, limits_for
 from experiments.spec import ExperimentSpec
+from experiments.study.catalogue import find
 from testbed.lab.ready import Lab
 from testbed.virtual.kept import keeping_guests
 from tests.virtual.conftest import digests

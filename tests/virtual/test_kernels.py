@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.seed import carry_seed, judge
+from experiments.run.seed import carry_seed, judge
 from experiments.spec import ExperimentSpec
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.lab.ready import Lab, lab, lab_if_ready

@@ -15,10 +15,9 @@ from analysis.flows.reader import read as read_capture
 from experiments.sack import SackParameters, experiment
 from experiments.spec import Condition, ExperimentSpec, Flow
 from tests.virtual.conftest import read
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.shapes import dumbbell, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 

@@ -10,14 +10,14 @@ import pytest
 
 from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
-from experiments.harness.play.columns import packets
-from experiments.harness.play.settings import PlaySettings
-from experiments.harness.running.seed import carry_seed, judge, limits_for
+from experiments.play.columns import packets
+from experiments.play.settings import PlaySettings
+from experiments.run.seed import carry_seed, judge, limits_for
 from experiments.spec import ExperimentSpec, Flow, LinkChange, congestion_control
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.data import to_data
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 

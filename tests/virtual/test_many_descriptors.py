@@ -35,21 +35,21 @@ os.close(write)
 assert source.read(60) is None
 """
 JOB = """
-from testbed.jobs.following import started
+from testbed.host.supervise import started
 with open(sys.argv[1] + "/console", "wb") as console:
     with started(["sleep", "1000"], console, []) as process:
         pass
 assert process.poll() is not None
 """
 RUN = """
-from experiments.harness.running.python import run
+from experiments.run.session import run
 folder = run("sack", {"duration": "1s"}, seeds=[1], out=Path(sys.argv[1]), testbed="virtual")
 assert list(Path(folder).rglob("*.pcap*"))
 """
 PLAY = """
 import threading
-from experiments.harness.play.player import Player
-from experiments.harness.play.settings import PlaySettings
+from experiments.play.player import Player
+from experiments.play.settings import PlaySettings
 with Player(waiting=1) as player:
     settings = PlaySettings.from_data({"duration": "1s"})
     assert player.play(settings, lambda _: None, threading.Event()).verdict == "good"

@@ -21,9 +21,9 @@ import pytest
 from click.testing import CliRunner
 from distributed import Client, LocalCluster
 
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.sweep.workers import way_to_workers
-from testbed.engine import members
+from experiments.cli.commands import tcplab
+from experiments.sweep.run import way_to_workers
+from testbed.engine import cluster as cluster_module
 from testbed.engine.certificates import (
     FOLDER,
     Certificates,
@@ -33,7 +33,7 @@ from testbed.engine.certificates import (
 )
 from testbed.engine.cluster import security
 from testbed.lab.ready import Lab
-from topologies.foundation.errors import TcplabError, UsageError
+from topologies.errors import TcplabError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300  # seconds until a member that does not end is taken for one that hangs
@@ -56,7 +56,7 @@ def member(*words: str, up: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
         "--default-signal",
         sys.executable,
         "-m",
-        "experiments.harness.cli.main",
+        "experiments.cli.main",
         *words,
     ]
     stderr = subprocess.PIPE
@@ -210,7 +210,7 @@ def test_dask_s_own_deployers_take_the_certificate(certified: Certificates) -> N
 def test_the_first_lines_are_the_commands_for_workers_and_sweeps(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(members, "run_scheduler", lambda *_: None)
+    monkeypatch.setattr(cluster_module, "run_scheduler", lambda *_: None)
     done = CliRunner().invoke(tcplab, ["scheduler", "--host", "::1"])
     assert done.exit_code == 0 and str(folder) in done.output
     assert "./tcplab worker tls://[::1]:8786\n" in done.output
@@ -299,10 +299,10 @@ def test_an_address_that_cannot_be_is_one_sentence(
     capfd: pytest.CaptureFixture[str], certified: Certificates
 ) -> None:
     with pytest.raises(UsageError, match="is no scheduler's address"):
-        members.towards("tls://")
+        cluster_module.towards("tls://")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         with pytest.raises(TcplabError, match=r"did not start at 127.0.0.1.*already in use"):
-            members.run_scheduler("127.0.0.1", int(port), certified)
+            cluster_module.run_scheduler("127.0.0.1", int(port), certified)
     with pytest.raises(TcplabError, match="did not start at no such host"):
-        members.run_scheduler("no such host", int(port), certified)
+        cluster_module.run_scheduler("no such host", int(port), certified)

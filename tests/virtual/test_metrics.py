@@ -15,15 +15,15 @@ from analysis.measures.expressions import parse
 from analysis.measures.results import RunResults, measure_all
 from analysis.records.json_reader import Problems
 from analysis.records.run_directory import read_run
-from analysis.reporting.expressions import with_metrics
-from analysis.tabular.table import ColumnTable
-from experiments.harness.running.request import RunRequest
-from experiments.harness.running.session import carry_out
+from analysis.reporting.studies import with_metrics
+from analysis.table import ColumnTable
+from experiments.run.request import RunRequest
+from experiments.run.session import carry_out
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.lab.ready import Lab
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 RATE, QUEUE, DELAY = Rate.parse("10mbit"), 20, Duration.parse("10ms")

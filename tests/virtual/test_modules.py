@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from experiments.cli import cc as cc_command
+from experiments.cli.commands import tcplab
 from experiments.custom_cc import CustomCcParameters, experiment
-from experiments.harness.cli import cc as cc_command
-from experiments.harness.cli.commands import tcplab
-from experiments.harness.running.seed import carry_seed, judge
+from experiments.run.seed import carry_seed, judge
 from testbed.guest.kernel_modules import KernelModule, module_from
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import built
 from tests.virtual.conftest import digests, read
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration
+from topologies.errors import TcplabError
+from topologies.units import Duration
 
 pytestmark = [pytest.mark.virtual, pytest.mark.needs(*KERNEL_TOOLS)]
 ROOT = Path(__file__).resolve().parents[2]

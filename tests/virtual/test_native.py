@@ -13,13 +13,13 @@ import pytest
 from experiments.custom_cc import CustomCcParameters, experiment
 from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
-from testbed.jobs.following import Limits
+from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
 from testbed.modules.module_build import attached, built
 from testbed.virtual.run import run_in_guest
 from tests.virtual.conftest import read
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration
+from topologies.data import to_data
+from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,14 +12,10 @@ import pytest
 
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from tests.virtual.conftest import read
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.parking_lot import parking_lot
-from topologies.star import star
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.errors import TcplabError
+from topologies.shapes import chain, dumbbell, parking_lot, star, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate
 
 pytestmark = pytest.mark.virtual
 ROOT = Path(__file__).resolve().parents[2]

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from analysis.measures.readings import TrialReadings
-from analysis.network import marks
+from analysis.network import counts
 from analysis.network.verdict import Usability, judge_network
 from analysis.records.run_directory import run_of
 from experiments.spec import Condition, ExperimentSpec, Flow, sending_with
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate, Share
-from topologies.topology_spec import Channel, TopologySpec
-from topologies.two_hosts import two_hosts
+from topologies.data import to_data
+from topologies.shapes import chain, dumbbell, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate, Share
 
 pytestmark = pytest.mark.virtual
 
@@ -89,7 +87,7 @@ def test_a_queue_that_marks_packets_is_good(in_guest: InGuest, algorithm: str) -
     (trial,) = run_of(folder, to_data(spec)).trials
     readings = TrialReadings(run_of(folder, to_data(spec)), trial)
     assert readings.ports["marked"] == readings.receiver["ce_packets"] > 0
-    (check,) = [check for check in verdict.checks if check.what == marks.KIND]
+    (check,) = [check for check in verdict.checks if check.what == counts.MARKS]
     assert check.measured == f"{readings.receiver['ce_packets']:,.0f} arrived"
     assert readings.sender["back.ece_packets"] > 0
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from experiments.harness.cli.commands import tcplab
-from testbed.lab.packetdrill.recipe import packetdrill
+from experiments.cli.commands import tcplab
+from testbed.lab.packetdrill import packetdrill
 from testbed.lab.ready import Lab
 from testbed.packetdrill import runs
 from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import Script
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import digest_of
+from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
 
 pytestmark = pytest.mark.virtual
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs/packetdrill/fast_retransmit.pkt"

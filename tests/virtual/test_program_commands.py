@@ -25,7 +25,7 @@ h1 kill $$
 
 
 def tcplab(project: Path, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", *words]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main", *words]
     environment = {**os.environ, "BROWSER": "true"}
     return subprocess.run(
         command, cwd=project, input=typed, capture_output=True, text=True, env=environment

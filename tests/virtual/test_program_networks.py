@@ -9,19 +9,22 @@ from typing import Any
 import pytest
 
 from analysis.flows import read
-from experiments.harness.definition.kernel_needs import lab_sysctls
-from experiments.programs.link import channel
 from experiments.programs.network import Network
+from experiments.programs.program import channel
 from experiments.programs.start import NetworkOptions, started
+from experiments.study.kernel_needs import lab_sysctls
 from tests.virtual.conftest import ROOT
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.errors import TcplabError, UsageError
-from topologies.parking_lot import parking_lot
-from topologies.separate_pairs import separate_pairs
-from topologies.star import star
-from topologies.topology_spec import TopologySpec
-from topologies.two_hosts import two_hosts, two_paths
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import (
+    chain,
+    dumbbell,
+    parking_lot,
+    separate_pairs,
+    star,
+    two_hosts,
+    two_paths,
+)
+from topologies.spec import TopologySpec
 
 pytestmark = pytest.mark.virtual
 NEAR, FAR = channel(delay="20ms"), channel(delay="100ms")

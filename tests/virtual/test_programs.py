@@ -13,15 +13,14 @@ from textwrap import dedent
 
 import pytest
 
-from experiments.programs.link import channel
 from experiments.programs.network import Network
-from experiments.programs.program import ProgramFailed
+from experiments.programs.program import ProgramFailed, channel
 from experiments.programs.start import NetworkOptions, started
 from testbed.virtual.sandbox import Bubblewrap, Sandbox, Supervised
 from tests.virtual.conftest import ROOT
-from topologies.foundation.errors import TcplabError
-from topologies.foundation.untrusted import digest_of
-from topologies.two_hosts import two_hosts
+from topologies.errors import TcplabError
+from topologies.shapes import two_hosts
+from topologies.untrusted import digest_of
 
 pytestmark = pytest.mark.virtual
 SERVER = """
@@ -230,7 +229,7 @@ def test_a_program_that_fails_says_so(ready_lab, project: Path) -> None:
 
 
 def execute(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", "exec", *words]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main", "exec", *words]
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from experiments.wan_reordering import WanReorderingParameters, experiment
 from tests.virtual.conftest import read
-from topologies.foundation.units import Duration, Packets, Rate, Size
+from topologies.units import Duration, Packets, Rate, Size
 
 pytestmark = pytest.mark.virtual
 

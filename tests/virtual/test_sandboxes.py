@@ -15,17 +15,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from experiments.harness.running.seed import limits_for
+from experiments.run.seed import limits_for
 from experiments.spec import ExperimentSpec
 from labs.measuring import references
-from testbed.jobs.following import Limits
-from testbed.lab.tools import recipe as tools
-from testbed.virtual import choice
+from testbed.host.supervise import Limits
+from testbed.lab import tools
+from testbed.virtual import sandbox
 from testbed.virtual.guest import require_limits
 from testbed.virtual.sandbox import Supervised
 from tests.virtual.conftest import ROOT, RunElsewhere, digests
-from topologies.foundation.data import to_data
-from topologies.foundation.errors import TcplabError
+from topologies.data import to_data
+from topologies.errors import TcplabError
 
 pytestmark = pytest.mark.virtual
 NOBODY = 65534 if os.geteuid() == 0 else os.geteuid()
@@ -44,12 +44,12 @@ def usual(ready_lab, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     """The digests of the short study in the sandbox of this machine."""
     from experiments.sack import SackParameters, experiment
     from testbed.virtual.run import run_in_guest
-    from topologies.foundation.data import to_data
-    from topologies.foundation.units import Duration
+    from topologies.data import to_data
+    from topologies.units import Duration
 
     out = tmp_path_factory.mktemp("usual")
     spec = experiment(SackParameters(duration=Duration.parse("4s")))
-    run_in_guest(ready_lab, "experiments.procedure", to_data(spec), 7, out, lambda *_: None)
+    run_in_guest(ready_lab, "experiments.flows.procedure", to_data(spec), 7, out, lambda *_: None)
     return digests(out)
 
 
@@ -62,14 +62,14 @@ def test_without_bubblewrap_on_the_path_or_from_a_release(
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     absent = SimpleNamespace(place=tmp_path / "absent")
     monkeypatch.setattr(tools, "tools_recipe", lambda: absent)
-    choice.allowed_sandbox.cache_clear()
+    sandbox.allowed_sandbox.cache_clear()
     try:
-        chosen = choice.allowed_sandbox(ready_lab.confine)
+        chosen = sandbox.allowed_sandbox(ready_lab.confine)
         assert chosen.kind is Supervised
         assert "not installed" in chosen.as_data()["refused"]["bubblewrap"]
         assert digests(in_guest(short_sack)[0]) == usual
     finally:
-        choice.allowed_sandbox.cache_clear()
+        sandbox.allowed_sandbox.cache_clear()
 
 
 @pytest.mark.parametrize("user", sorted({os.geteuid(), NOBODY}))

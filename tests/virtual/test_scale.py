@@ -9,12 +9,10 @@ import pytest
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from tests.virtual.conftest import digests, read
 from topologies.addresses import address_of, interfaces, neighbours, routes
-from topologies.chain import chain
-from topologies.dumbbell import dumbbell
-from topologies.foundation.data import to_data
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.parking_lot import parking_lot
-from topologies.topology_spec import Channel, TopologySpec
+from topologies.data import to_data
+from topologies.shapes import chain, dumbbell, parking_lot
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Packets, Rate
 
 pytestmark = pytest.mark.virtual
 CHANNEL = Channel(Rate.parse("100mbit"), Duration.parse("5ms"), queue=Packets(1000))

@@ -62,7 +62,7 @@ def typing(*arguments: str) -> Iterator[Terminal]:
     pid, descriptor = pty.fork()
     if pid == 0:
         os.chdir(ROOT)
-        os.execv(sys.executable, [sys.executable, "-m", "experiments.harness.cli.main", *arguments])
+        os.execv(sys.executable, [sys.executable, "-m", "experiments.cli.main", *arguments])
     try:
         yield Terminal(pid, descriptor)
     finally:
@@ -116,7 +116,7 @@ def test_ctrl_bracket_ends_it_whatever_runs_and_ctrl_c_while_it_starts(ready_lab
 def test_without_a_terminal_it_says_so() -> None:
     from click.testing import CliRunner
 
-    from experiments.harness.cli.commands import tcplab
+    from experiments.cli.commands import tcplab
 
     done = CliRunner().invoke(tcplab, ["shell", "two_hosts", "--testbed", "virtual"])
     assert done.exit_code == 2 and "needs a terminal" in done.output

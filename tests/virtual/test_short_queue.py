@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.virtual.conftest import read
-from topologies.foundation.units import Duration
+from topologies.units import Duration
 
 pytestmark = pytest.mark.virtual
 PAGE = Path(__file__).resolve().parents[2] / "docs/start/researcher.md"

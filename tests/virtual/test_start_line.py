@@ -23,9 +23,9 @@ from testbed.lab.ready import lab_if_ready
 
 pytestmark = pytest.mark.virtual
 
-_TOPOLOGY = "topologies/topology_spec.py"
-_PROCEDURE, _TRANSFERS = "experiments/procedure.py", "experiments/transfers.py"
-_DRIVEN = "testbed/driven/job.py"
+_TOPOLOGY = "topologies/spec.py"
+_PROCEDURE, _TRANSFERS = "experiments/flows/procedure.py", "experiments/flows/transfers.py"
+_DRIVEN = "testbed/guest/driven.py"
 _MEASURED = ("*.pcap", "*.sockets.jsonl", "*.client.txt", "*.server.txt", "qdiscs.json")
 _WORK = """
 import os as _os, socket as _socket, subprocess as _subprocess, time as _time
@@ -145,7 +145,7 @@ def packets(folder: Path, change: Callable[[Path], None], words: str) -> str:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(CODE / package, folder / package, ignore=ignored)
     change(folder)
-    command = [sys.executable, "-m", "experiments.harness.cli.main", *shlex.split(words)]
+    command = [sys.executable, "-m", "experiments.cli.main", *shlex.split(words)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     files = [file for name in _MEASURED for file in folder.rglob(name) if file.is_file()]

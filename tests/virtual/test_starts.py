@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from analysis.flows.reader import read
-from analysis.records import iperf
+from analysis.records import output
 from experiments.spec import Condition, ExperimentSpec, Flow
-from topologies.foundation.units import Duration, Rate
-from topologies.topology_spec import Channel
-from topologies.two_hosts import two_hosts
+from topologies.shapes import two_hosts
+from topologies.spec import Channel
+from topologies.units import Duration, Rate
 
 pytestmark = pytest.mark.virtual
 STARTS = ("0s", "3s", "500ms")
@@ -37,5 +37,5 @@ def test_each_flow_begins_at_its_start_and_lasts_its_own_duration(in_guest) -> N
     for flow in flows:
         after = (began[flow.port] - began[flows[0].port]) / 1e9
         assert after == pytest.approx(flow.start.seconds, abs=1e-3)  # 0.05 ms were measured
-        summary = iperf.read_summary((folder / f"{flow.name}.client.txt").read_text())
+        summary = output.read_summary((folder / f"{flow.name}.client.txt").read_text())
         assert summary is not None and 2 <= summary.seconds < 2.6

@@ -9,17 +9,17 @@ from typing import Any
 import polars
 import pytest
 
-from analysis.reporting.quantities import TRANSFER
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
-from experiments.harness.published import points
-from experiments.harness.published.points import combinations
-from experiments.harness.published.target import chosen
-from experiments.harness.reporting.studies import make_report
-from experiments.harness.running.session import RunRequest, carry_out
-from experiments.harness.sweep.measure import carry_captured
-from experiments.harness.sweep.python import sweep
+from analysis.reporting.tables import TRANSFER
+from experiments.reporting.studies import make_report
+from experiments.run.session import RunRequest, carry_out
 from experiments.spec import CONGESTION_CONTROLS
+from experiments.study import points
+from experiments.study.catalogue import find
+from experiments.study.grid import single
+from experiments.study.points import combinations
+from experiments.study.published import chosen
+from experiments.sweep.point import carry_captured
+from experiments.sweep.run import sweep
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
 from topologies.disciplines import disciplines

@@ -16,8 +16,8 @@ import pytest
 
 from analysis.measures.results import readings_of, rows_of
 from analysis.records.run_directory import run_of
-from experiments.harness.sweep.python import sweep
-from experiments.harness.sweep.store import FILE, results
+from experiments.sweep.run import sweep
+from experiments.sweep.store import FILE, results
 from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +54,7 @@ def test_rows_are_the_same_for_one_worker_and_two_and_for_a_plain_run(
     repeat = [
         sys.executable,
         "-m",
-        "experiments.harness.cli.main",
+        "experiments.cli.main",
         "run",
         "sack",
         "--set",
@@ -100,7 +100,7 @@ def start(out: Path) -> subprocess.Popen[bytes]:
     command = [
         sys.executable,
         "-m",
-        "experiments.harness.cli.main",
+        "experiments.cli.main",
         "sweep",
         "sack",
         "--set",

@@ -15,10 +15,10 @@ from analysis.measures.results import RunResults
 from analysis.pages.run import RunReport
 from analysis.reporting.laws import LawComparison
 from analysis.theory.law import verdict_of
-from experiments.harness.definition.catalogue import find
-from experiments.harness.definition.grid import single
-from experiments.harness.reporting.studies import make_report
-from experiments.harness.running.session import RunRequest, carry_out
+from experiments.reporting.studies import make_report
+from experiments.run.session import RunRequest, carry_out
+from experiments.study.catalogue import find
+from experiments.study.grid import single
 from testbed.lab.ready import Lab
 
 pytestmark = pytest.mark.virtual

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.running.draws import drawn
+from experiments.flows.traffic import TRAFFIC
+from experiments.run.seed import drawn
 from experiments.spec import ExperimentSpec, Flow, congestion_control
-from experiments.traffic import TRAFFIC
-from testbed.jobs.following import Usage
-from topologies.dumbbell import dumbbell
-from topologies.foundation.units import Duration, Packets, Rate
-from topologies.topology_spec import Channel
+from testbed.host.supervise import Usage
+from topologies.shapes import dumbbell
+from topologies.spec import Channel
+from topologies.units import Duration, Packets, Rate
 
 pytestmark = pytest.mark.virtual
 LINK = Channel(Rate.parse("10mbit"), Duration.parse("10ms"), queue=Packets(200))

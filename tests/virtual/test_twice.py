@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from experiments.programs.network import Network
-from experiments.programs.twice import AGAIN, twice
+from experiments.programs.start import AGAIN, twice
 from tests.tools.made_programs import PRINTS_RANDOM
 
 pytestmark = pytest.mark.virtual
@@ -37,7 +37,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def execute(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "experiments.harness.cli.main", "exec", *words]
+    command = [sys.executable, "-P", "-m", "experiments.cli.main", "exec", *words]
     return subprocess.run(
         command, cwd=project, capture_output=True, text=True, errors="replace", check=False
     )

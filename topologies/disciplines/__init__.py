@@ -16,7 +16,7 @@ from topologies.disciplines.base import Bfifo, Discipline, Fifo
 from topologies.disciplines.delay import Codel, Dualpi2, FqCodel, FqPie, Pie
 from topologies.disciplines.fair import Cake, Fq, Hhf
 from topologies.disciplines.red import Choke, Gred, Red, Sfq
-from topologies.foundation.names import named
+from topologies.errors import named
 
 GROUP = "tcplab.disciplines"
 _KINDS: tuple[type[Discipline], ...] = (
@@ -32,7 +32,7 @@ OFFERED: dict[str, str] = {}
 def disciplines() -> dict[str, Discipline]:
     """Return all disciplines by name, those of other packages last. Raises UsageError."""
     # late: it takes 15 ms, and guests look for no packages
-    from topologies.foundation.plugins import additional
+    from topologies.plugins import additional
 
     others: dict[str, Discipline] = {}
     for name, plugin in additional(GROUP, _BUILT_IN).items():

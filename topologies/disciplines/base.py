@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from topologies.disciplines.parameters import Choice, Setting
-from topologies.foundation.errors import UsageError
-from topologies.foundation.names import named
+from topologies.errors import UsageError, named
 
 Settings = Iterable[tuple[str, str]]
 

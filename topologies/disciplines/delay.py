@@ -17,8 +17,8 @@ from topologies.disciplines.parameters import (
     Setting,
     flag,
 )
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Duration, Frequency, Packets, Share
+from topologies.errors import UsageError
+from topologies.units import Count, Duration, Frequency, Packets, Share
 
 _256TH = 1e6 / 256  # of a hertz
 _TUPDATE = Setting("tupdate", Duration, "Time between two updates of the probability.", "1ms", "1s")

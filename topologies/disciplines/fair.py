@@ -14,7 +14,7 @@ from topologies.disciplines.parameters import (
     flag,
     words_of,
 )
-from topologies.foundation.units import Count, Duration, Packets, Rate, Size
+from topologies.units import Count, Duration, Packets, Rate, Size
 
 _USUAL, _LEAST = 100, 10  # packets of a flow in fq
 _MORE = 790  # bytes of memory that a packet of TCP takes beyond its frame (skb->truesize)

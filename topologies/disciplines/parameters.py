@@ -6,16 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import (
-    Count,
-    Duration,
-    Frequency,
-    Quantity,
-    Rate,
-    Share,
-    Size,
-)
+from topologies.errors import UsageError
+from topologies.units import Count, Duration, Frequency, Quantity, Rate, Share, Size
 
 _IN_TC: dict[type[Quantity], float] = {Duration: 1e3, Rate: 8, Share: 1e10, Frequency: 1e6}
 """Base units of 1 in tc's JSON: microseconds, bytes a second, wholes, hertz."""

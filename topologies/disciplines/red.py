@@ -7,8 +7,8 @@ from typing import Any
 
 from topologies.disciplines.base import Discipline, Settings
 from topologies.disciplines.parameters import ECN, QUANTUM, Choice, Setting, flag
-from topologies.foundation.errors import UsageError
-from topologies.foundation.units import Count, Packets, Share, Size
+from topologies.errors import UsageError
+from topologies.units import Count, Packets, Share, Size
 
 _PROBABILITY = Setting(
     "probability", Share, "Greatest probability of an early drop.", "0.0001%", "100%"

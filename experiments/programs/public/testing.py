@@ -2,9 +2,8 @@
 
 from experiments.programs.capture import CapturedConnection, HostCapture
 from experiments.programs.fixture import NetworkFixture
-from experiments.programs.link import NetworkLink
 from experiments.programs.network import Host, Network
-from experiments.programs.program import Program, ProgramFailed
+from experiments.programs.program import NetworkLink, Program, ProgramFailed
 from experiments.programs.start import NetworkOptions, started
 
 __all__ = [

@@ -11,14 +11,14 @@ import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from testbed.builds import cache
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Facts, Recipe
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import compiler, kept_objects, kernel_recipe, modules_recipe
 from testbed.lab.kernel.version import HERE
-from testbed.lab.tools.recipe import sealed
-from testbed.recipes import cache
-from testbed.recipes.building import BuildReport, Workshop
-from testbed.recipes.cache import Facts, Recipe
-from topologies.foundation.errors import TcplabError, UsageError
+from testbed.lab.tools import sealed
+from topologies.errors import TcplabError, UsageError
 
 PROGRAMS = {
     "init": ("init.c",),

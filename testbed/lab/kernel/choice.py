@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 
 from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version, series_of
-from topologies.foundation.errors import CommandError, TcplabError, UsageError, is_absent
-from topologies.foundation.untrusted import digest_of
+from topologies.errors import CommandError, TcplabError, UsageError, is_absent
+from topologies.untrusted import digest_of
 
 
 @dataclass(frozen=True)

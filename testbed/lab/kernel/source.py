@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from testbed.builds.apt import Apt
+from testbed.builds.building import FOLDER, Workshop
+from testbed.builds.debian import fetched, read_lock
 from testbed.lab.kernel.choice import OwnSource
 from testbed.lab.kernel.version import KernelVersion, as_numbers
-from testbed.recipes.apt import Apt
-from testbed.recipes.building import FOLDER, Workshop
-from testbed.recipes.debian import fetched, read_lock
-from topologies.foundation.errors import FREE_SPACE, TcplabError, is_disk_full
-from topologies.foundation.untrusted import digest_of
+from topologies.errors import FREE_SPACE, TcplabError, is_disk_full
+from topologies.untrusted import digest_of
 
 TARBALL = "source.tar"
 """In the workshop; tar(1) finds out how it is compressed."""

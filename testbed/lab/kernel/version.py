@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from topologies.disciplines import disciplines
-from topologies.foundation.errors import UsageError
+from topologies.errors import UsageError
 
 HERE = Path(__file__).parent
 VERSIONS, PATCHES = HERE / "versions", HERE / "patches"

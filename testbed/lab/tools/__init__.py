@@ -1,1 +1,90 @@
-"""Programs of Debian that tcplab needs and fetches: the sandbox's, and the maker of images."""
+"""bubblewrap and mksquashfs with their libraries, from Debian's packages: they run on any Linux.
+
+The dynamic loader next to them starts them with the libraries there, whatever C library the
+machine has, if any. So a machine needs no package, and all make the same image.
+
+Programs of Debian that tcplab needs and fetches: the sandbox's, and the maker of images.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+from testbed.builds import cache
+from testbed.builds.building import BuildReport, Workshop
+from testbed.builds.cache import Facts, Recipe
+from testbed.builds.debian import contents, extract, read_lock
+from testbed.host.packages import install_missing
+from topologies.errors import TcplabError
+
+LOCK = Path(__file__).with_name("packages.lock")
+SUITE = "bookworm"
+WANTED = ("bubblewrap", "squashfs-tools")
+BUBBLEWRAP, SQUASH, LOADER = "bwrap", "mksquashfs", "ld-linux-x86-64.so.2"
+FILES = (
+    *("usr/bin/bwrap", "usr/bin/mksquashfs"),
+    *(f"lib/x86_64-linux-gnu/{name}" for name in (LOADER, "libc.so.6", "libm.so.6")),
+    *(f"lib/x86_64-linux-gnu/{name}" for name in ("libcap.so.2", "libpthread.so.0")),
+    *(f"lib/x86_64-linux-gnu/{name}" for name in ("libgcc_s.so.1", "liblzma.so.5")),
+    "lib/x86_64-linux-gnu/libselinux.so.1",
+    *(f"lib/x86_64-linux-gnu/{name}" for name in ("liblzo2.so.2", "libz.so.1")),
+    *(f"usr/lib/x86_64-linux-gnu/{name}" for name in ("libpcre2-8.so.0", "liblz4.so.1")),
+    "usr/lib/x86_64-linux-gnu/libzstd.so.1",
+)
+"""Paths in the packages; libgcc_s ends threads (pthread_exit(3)), and no program names it."""
+_FOLDERS = {file.rpartition("/")[0] for file in FILES}
+
+
+def tools_recipe() -> Recipe:
+    """Return the recipe for the programs, the loader and the libraries."""
+    outputs = tuple(Path(file).name for file in FILES)
+    return Recipe("tools", (LOCK,), outputs, build_tools, steps=FILES)
+
+
+def build_tools(workshop: Workshop) -> Facts:
+    """Leave the files in the workshop. Raises TcplabError."""
+    lock, root = read_lock(LOCK), workshop.folder / "root"
+    for _, packed in contents(lock, SUITE, workshop.report):
+        extract(packed, root, lambda name: name.rpartition("/")[0] in _FOLDERS)
+    for file in FILES:
+        shutil.copyfile(root / file, workshop.folder / Path(file).name)
+        (workshop.folder / Path(file).name).chmod(0o755)
+    return {"packages": lock.versions}
+
+
+def fetched_command(program: str, report: BuildReport) -> list[str]:
+    """Return the command of one of these programs, fetched if need be. Raises TcplabError."""
+    folder = cache.ready(tools_recipe(), report).folder
+    return by_loader(folder, folder / program)
+
+
+def bubblewrap_command() -> list[str]:
+    """Return the command of this machine's bubblewrap, or else of the fetched one.
+
+    The machine's own comes first, because a distribution that keeps ordinary users from namespaces
+    lets its own program make them. Raises TcplabError if there is none.
+    """
+    if own := shutil.which(BUBBLEWRAP):
+        return [own]
+    if (fetched := tools_recipe().place).exists():
+        return by_loader(fetched, fetched / BUBBLEWRAP)
+    raise TcplabError(
+        "bubblewrap, which makes the sandbox of a guest, is not here.",
+        "Fetch it: ./tcplab image build, or install the package bubblewrap.",
+    )
+
+
+def sealed(workshop: Workshop, *tools: str) -> Workshop:
+    """Return the workshop for commands that need these tools of the machine. Raises TcplabError."""
+    install_missing(tools)
+    if not shutil.which(BUBBLEWRAP):
+        cache.ready(tools_recipe(), workshop.report)
+    return replace(workshop, bubblewrap=tuple(bubblewrap_command()))
+
+
+def by_loader(libraries: Path, program: Path) -> list[str]:
+    """Return the command that starts a program with the C library of a folder (ld.so(8))."""
+    loader = [str(libraries / LOADER), "--inhibit-cache", "--library-path", str(libraries)]
+    return [*loader, str(program)]

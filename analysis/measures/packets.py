@@ -1,0 +1,264 @@
+"""Packets of a trial at each port, from the captures of both ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from ipaddress import IPv4Address
+
+import numpy as np
+
+from analysis.flows.sightings import Sightings, Truths, Whole, arrivals, sightings
+from analysis.measures.trials import TrialNetwork, Way, lone
+from analysis.records.json_reader import Problems
+from analysis.records.spec_file import RunFlow
+from analysis.row_groups import RowGroups
+from topologies.spec import Port
+
+_FIN, _SYN, _ACK, _PORT = 1, 2, 16, 0xFFFF
+
+
+@dataclass(frozen=True)
+class PortTraffic:
+    """The packets that hosts sent through a port, in the order in which they were sent.
+
+    Those that came have `came` (ns since 1970), the others -1. `ports` are the shaped ports of
+    their way, `sent` and `length` as in Sightings.
+    """
+
+    ports: tuple[Port, ...]
+    sent: Whole
+    length: Whole
+    came: Whole
+
+    @property
+    def alone(self) -> bool:
+        """True if this is the only shaped port on the way: all that enters and leaves it is seen.
+
+        Else the packets cross several, and one that did not come may have crossed some of them.
+        """
+        return len(self.ports) == 1
+
+    @property
+    def missing(self) -> int:
+        return int((self.came < 0).sum())
+
+    @property
+    def arrived(self) -> Truths:
+        return self.came >= 0
+
+    @property
+    def delay(self) -> Whole:
+        """Nanoseconds from end to end of each packet that arrived."""
+        delays: Whole = (self.came - self.sent)[self.arrived]
+        return delays
+
+    @property
+    def wait(self) -> Whole:
+        """Nanoseconds that each packet that arrived took longer than a lone one.
+
+        It waited in a queue, except for what a delay that varies adds or takes.
+        """
+        waits: Whole = self.delay - lone(self.ports, self.length[self.arrived])
+        return waits
+
+    def only(self, chosen: Truths | Whole) -> PortTraffic:
+        """Return some of the packets, in this order."""
+        columns = {name: getattr(self, name)[chosen] for name in ("sent", "length", "came")}
+        return replace(self, **columns)
+
+    def within(self, since: int, until: int) -> PortTraffic:
+        """Return the packets that were sent in a time, in ns since 1970."""
+        return self.only((self.sent >= since) & (self.sent < until))
+
+
+def _joined(parts: list[PortTraffic]) -> PortTraffic:
+    """Return all packets through some ports, in the order in which they were sent."""
+    columns = ([getattr(part, name) for part in parts] for name in ("sent", "length", "came"))
+    joined = PortTraffic(parts[0].ports, *map(np.concatenate, columns))
+    return joined.only(np.argsort(joined.sent, kind="stable"))
+
+
+@dataclass(frozen=True)
+class SentPackets:
+    """The packets sent one way, and when each arrived (-1: never).
+
+    Of those that arrived, `marked` got a congestion mark on the way, and `marked_before` left with
+    one.
+    """
+
+    sent: Sightings
+    came: Whole
+    marked: int
+    marked_before: int
+
+    def through(self, ports: tuple[Port, ...]) -> PortTraffic:
+        length = self.sent.length.astype(np.int64)
+        return PortTraffic(ports, self.sent.time, length, self.came)
+
+
+class TrialTraffic:
+    """The captures of a trial's hosts; each is read once."""
+
+    def __init__(self, network: TrialNetwork) -> None:
+        self.network = network
+        self._read: dict[str, Sightings | None] = {}
+        self._seen: dict[tuple[str, Way], Sightings] = {}
+        self._places: dict[tuple[Way, bool], dict[tuple[int, bool], Whole]] = {}
+        self._pairs: dict[Way, SentPackets] = {}
+
+    def at(self, host: str) -> Sightings | None:
+        """Return all that the capture at a host has; None without one that can be used."""
+        if host not in self._read:
+            name = self.network.run.capture_of(host)
+            folder = self.network.trial.folder
+            self._read[host] = sightings(folder, f"{name}.pcap") if name else None
+        return self._read[host]
+
+    @cached_property
+    def whole(self) -> bool:
+        """True if every host that sends or receives has a capture."""
+        hosts = self.network.hosts
+        return bool(hosts) and all(self.at(host) is not None for host in hosts)
+
+    def seen(self, host: str, way: Way) -> Sightings:
+        """Return the packets of a way that the capture at a host has; there must be one."""
+        if (host, way) not in self._seen:
+            capture = self.at(host)
+            assert capture is not None
+            source, target = (int(IPv4Address(self.network.address(end))) for end in way)
+            self._seen[host, way] = capture.between(source, target)
+        return self._seen[host, way]
+
+    @cached_property
+    def crossing(self) -> tuple[PortTraffic, ...]:
+        """The traffic of each shaped port, if all of its packets take the same shaped ports.
+
+        If they take several, only that of the slowest of these.
+        """
+        assert self.whole
+        groups = self._groups
+        return tuple(
+            _joined([self.met(way).through(ports) for way in ways])
+            for ports, ways in groups.items()
+            if ports and not any(set(ports) & set(other) for other in groups if other != ports)
+        )
+
+    @cached_property
+    def common(self) -> tuple[int, int] | None:
+        """The time, in ns since 1970, in which all flows send packets; None if they never do."""
+        sent = [found.sent for flow in self.network.run.flows if (found := self.flow(flow))]
+        if len(sent) < len(self.network.run.flows) or not all(map(len, sent)):
+            return None
+        since, until = max(int(times[0]) for times in sent), min(int(times[-1]) for times in sent)
+        return (since, until) if since < until else None
+
+    def flow(self, flow: RunFlow) -> PortTraffic | None:
+        """Return a flow's packets towards its receiver; None without whole captures of both."""
+        way = flow.sender, flow.receiver
+        if not self._has_sender(flow) or self.at(flow.receiver) is None:
+            return None
+        if not self.network.segmented:
+            return None
+        traffic = self.met(way).through(self.network.shaped(way))
+        return _joined([traffic.only(self._rows(way, flow))])
+
+    def _has_sender(self, flow: RunFlow) -> bool:
+        """True if the sender's capture can be used."""
+        way = flow.sender, flow.receiver
+        return way in self.network.ways and self.at(flow.sender) is not None
+
+    def completion(self, flow: RunFlow) -> int | None:
+        """Return the ns from a flow's first SYN to the last ACK at its sender.
+
+        None if the sender has no capture, or the connection did not end.
+        """
+        if not self._has_sender(flow):
+            return None
+        way = flow.sender, flow.receiver
+        sent, answers = (
+            self.seen(flow.sender, each).only(self._rows(each, flow)) for each in (way, way[::-1])
+        )
+        opened = sent.time[sent.flags & (_SYN | _ACK) == _SYN]
+        closed = sent.time[sent.flags & _FIN > 0]
+        acknowledged = answers.time[answers.flags & _ACK > 0]
+        if not len(opened) or not len(closed) or not (acknowledged > closed[0]).any():
+            return None
+        return int(acknowledged[-1] - opened[0])
+
+    @cached_property
+    def begin(self) -> float | None:
+        """The second since 1970 from which the starts of flows count; None without a capture."""
+        flows = self.network.run.flows
+        starts = self.network.trial.starts(flows, Problems())
+        begins = []
+        for flow, start in zip(flows, starts, strict=True):
+            way = flow.sender, flow.receiver
+            if self._has_sender(flow) and len(rows := self._rows(way, flow)):
+                begins.append(self.seen(flow.sender, way).time[rows[0]] / 1e9 - start)
+        return min(begins, default=None)
+
+    def _rows(self, way: Way, flow: RunFlow) -> Whole:
+        """Return the places of a flow's packets among those that its sender saw of a way."""
+        there = way[0] == flow.sender
+        if (way, there) not in self._places:
+            seen = self.seen(flow.sender, way)
+            receivers = seen.ports & _PORT if there else seen.ports >> 16
+            parts = RowGroups(receivers, seen.flags > 0)
+            keys = (receivers[parts.first].tolist(), (seen.flags[parts.first] > 0).tolist())
+            self._places[way, there] = dict(zip(zip(*keys, strict=True), parts.rows, strict=True))
+        none = np.empty(0, np.int64)
+        return self._places[way, there].get((flow.port, flow.protocol == "tcp"), none)
+
+    @cached_property
+    def joined_ways(self) -> list[tuple[set[Port], list[Way]]]:
+        """The shaped ports, each with all that its packets cross too, and the ways through them."""
+        parts: list[tuple[set[Port], list[Way]]] = []
+        for ports, ways in self._groups.items():
+            meeting = [part for part in parts if part[0] & set(ports)]
+            parts = [part for part in parts if part not in meeting]
+            parts.append(
+                (
+                    set(ports).union(*(part[0] for part in meeting)),
+                    [*ways, *(way for part in meeting for way in part[1])],
+                )
+            )
+        return [part for part in parts if part[0]]
+
+    @cached_property
+    def _groups(self) -> dict[tuple[Port, ...], list[Way]]:
+        groups: dict[tuple[Port, ...], list[Way]] = {}
+        for way in self.network.ways:
+            groups.setdefault(self.network.shaped(way), []).append(way)
+        return groups
+
+    def met(self, way: Way) -> SentPackets:
+        """Return the packets sent that way, each with its arrival."""
+        if way not in self._pairs:
+            sent, arrived = self.seen(way[0], way), self.seen(way[1], way)
+            place = arrivals(sent, arrived)
+            marked = np.append(arrived.marked, False)[place]
+            self._pairs[way] = SentPackets(
+                sent,
+                np.append(arrived.time, -1)[place],
+                int((marked & ~sent.marked).sum()),
+                int((marked & sent.marked).sum()),
+            )
+        return self._pairs[way]
+
+    @cached_property
+    def cut_off(self) -> int:
+        """Count the missing packets that left too late to arrive before the captures ended.
+
+        iperf's server of UDP reports once more when it is ended, if its last report was lost.
+        """
+        captures = [capture for capture in map(self.at, self.network.hosts) if capture is not None]
+        end = max(int(capture.time.max(initial=0)) for capture in captures)
+        latest = {way: end - self.network.lone(way, 0) for way in self.network.ways}
+        met = ((self.met(way), latest[way]) for way in self.network.ways)
+        return sum(int(((each.came < 0) & (each.sent.time > last)).sum()) for each, last in met)
+
+    @cached_property
+    def missing(self) -> int:
+        """Count the packets that were sent and did not arrive."""
+        return sum(int((self.met(way).came < 0).sum()) for way in self.network.ways)

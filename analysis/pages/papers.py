@@ -1,0 +1,381 @@
+"""Figures and tables of runs and sweeps for papers, each with its data.
+
+Tables of runs and sweeps for papers: LaTeX in blocks as wide as the paper's columns, and CSV.
+
+Figures of papers.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.paper import FORMATS, WIDTHS, PaperSize
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import Metric, is_metric, metric
+from analysis.measures.results import RunResults, measure_all
+from analysis.measures.sweep_folder import SweepRecord, read_sweep
+from analysis.pages import sweep_graphs as of_sweep
+from analysis.pages.sweep import cell_table
+from analysis.pages.sweep_courses import courses, shares
+from analysis.records.json_reader import Problems
+from analysis.records.run_directory import read_run
+from analysis.rendering import page_files
+from analysis.reporting import over_seeds
+from analysis.reporting.studies import ReportOf, plain, with_metrics
+from analysis.reporting.tables import Listing
+from analysis.statistics.sweep_samples import SweepSamples, read_samples
+from analysis.table import csv_lines
+from testbed.lab.libraries import require
+from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    """A table: `save` writes it as LaTeX and as CSV; `keys` columns say what a row is."""
+
+    listing: Listing
+    size: PaperSize = field(default_factory=PaperSize)
+    keys: int = 1
+
+    @property
+    def data(self) -> str:
+        """The rows as CSV."""
+        return csv_lines([self.listing.head, *self.listing.rows])
+
+    @property
+    def latex(self) -> str:
+        """The table as LaTeX, with the rules of booktabs; the caption stays the author's.
+
+        Columns that are wider than the paper's go on in a block below.
+        """
+        about = " ".join(map(_escaped, (f"{self.listing.title}.", *self.listing.notes)))
+        blocks = map(_latex_block, self._blocks())
+        return _LATEX.format(about=about, blocks="\n\\par\\medskip\n".join(blocks))
+
+    def _blocks(self) -> Iterator[list[Column]]:
+        """Yield columns that fit side by side, behind the columns that say what a row is."""
+        columns = list(zip(self.listing.head, *self.listing.rows, strict=True))
+        keys, others = columns[: self.keys], columns[self.keys :]
+        block, room = list(keys), self.size.inches * 72.27
+        for column in others:
+            if len(block) > len(keys) and sum(map(_points, [*block, column])) > room:
+                yield block
+                block = list(keys)
+            block.append(column)
+        yield block
+
+    def files(self, stem: str) -> list[tuple[str, bytes]]:
+        """Return both forms as names and contents."""
+        return [(f"{stem}.tex", self.latex.encode()), (f"{stem}.csv", self.data.encode())]
+
+    def save(self, file: Path | str) -> list[Path]:
+        """Write a .tex and a .csv next to it."""
+        place = Path(file)
+        return written(place, self.files(place.stem))
+
+    def _repr_html_(self) -> str:
+        head, *rows = (
+            "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells)
+            for tag, cells in (("th", self.listing.head), *(("td", r) for r in self.listing.rows))
+        )
+        return f"<table><tr>{head}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\N{EN DASH}": "--",
+    "\N{MINUS SIGN}": "$-$",
+    "\N{PLUS-MINUS SIGN}": r"$\pm$",
+    "\N{MULTIPLICATION SIGN}": r"$\times$",
+}
+
+
+def _escaped(text: str) -> str:
+    """Return text with all that LaTeX interprets escaped."""
+    return "".join(_ESCAPES.get(letter, letter) for letter in text)
+
+
+Column = tuple[str, ...]
+"""The texts of a column, its heading first."""
+_LATEX = """\
+% A table by tcplab. In the preamble: \\usepackage{{booktabs}}
+% {about}
+\\begingroup\\footnotesize\\setlength{{\\tabcolsep}}{{3pt}}\\parindent0pt
+{blocks}
+\\endgroup
+"""
+_LETTER, _GAP = 4.5, 6.0
+"""Points of a letter of LaTeX's footnotesize, and between two columns."""
+_LONGEST_LINES = 14, 28
+"""Letters of a line in a heading and in a cell."""
+
+
+def _lines(column: Column) -> list[list[str]]:
+    """Return each cell's lines."""
+    heading, cell = _LONGEST_LINES
+    return [
+        textwrap.wrap(text, cell if at else heading, break_long_words=False) or [""]
+        for at, text in enumerate(column)
+    ]
+
+
+def _points(column: Column) -> float:
+    return max(len(line) for cell in _lines(column) for line in cell) * _LETTER + _GAP
+
+
+def _latex_block(columns: list[Column]) -> str:
+    """Return a tabular of these columns."""
+    places = "l" + "r" * (len(columns) - 1)
+    head, *rows = zip(*map(_lines, columns), strict=True)
+    return "\n".join(
+        [
+            f"\\begin{{tabular}}{{{places}}}",
+            "\\toprule",
+            _latex_row(head, "b", places),
+            "\\midrule",
+            *(_latex_row(row, "t", places) for row in rows),
+            "\\bottomrule",
+            "\\end{tabular}",
+        ]
+    )
+
+
+def _latex_row(cells: Sequence[list[str]], at: str, places: str) -> str:
+    return " & ".join(_stacked(*cell, at) for cell in zip(cells, places, strict=True)) + r" \\"
+
+
+def _stacked(lines: list[str], place: str, at: str) -> str:
+    """Return lines one below the other, the last or the first at the height of the row."""
+    text = r"\\".join(map(_escaped, lines))
+    stack = f"\\begin{{tabular}}[{at}]{{@{{}}{place}@{{}}}}{text}\\end{{tabular}}"
+    return stack if len(lines) > 1 else text
+
+
+def written(place: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
+    """Write the files next to `place` and return their paths."""
+    page_files.write(place.parent, files, "figure")
+    return [place.parent / name for name, _ in files]
+
+
+Kind = Literal["series", "shares", "cdf", "box", "grid", "table"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+TABLES = ("tex", "csv")
+QUANTITIES = tuple(over_seeds.QUANTITIES)
+_SINGLE = "Each run has a single flow, so there are no shares."
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """A figure of `kind` of the run or sweep in `folder`.
+
+    `metric` is for a box of a run and for all kinds of a sweep; one of exchanges makes the cdf of a
+    run that of response times. `quantities` are for series and grids. `report_of` finds the study's
+    table.
+    """
+
+    folder: Path
+    kind: Kind = "series"
+    size: PaperSize = field(default_factory=PaperSize)
+    metric: str | None = None
+    quantities: tuple[str, ...] = QUANTITIES
+    report_of: ReportOf = field(default=plain, repr=False)
+
+    @property
+    def is_sweep(self) -> bool:
+        return (self.folder / "sweep.json").is_file()
+
+    def checked(self) -> FigureRequest:
+        """Return the request itself. Raises UsageError for one that cannot be drawn."""
+        if self.kind not in KINDS:
+            raise UsageError(f"'{self.kind}' is no kind of figure.", f"Use {', '.join(KINDS)}.")
+        if unknown := set(self.quantities) - set(QUANTITIES):
+            raise UsageError(
+                f"'{min(unknown)}' is no quantity of a series.", f"Use {', '.join(QUANTITIES)}."
+            )
+        if self.size.paper not in WIDTHS or self.size.columns not in (1, 2):
+            raise UsageError(
+                f"There is no width for {self.size.columns} columns of '{self.size.paper}'.",
+                f"Use 1 or 2 columns of {' or '.join(WIDTHS)}.",
+            )
+        if self.metric and not self.is_sweep:
+            _ = self.measure
+        return self
+
+    @property
+    def measure(self) -> Metric | None:
+        """The metric of a run; an expression as one. Raises UsageError, UnknownMetric."""
+        if not self.metric:
+            return None
+        return metric(self.metric) if is_metric(self.metric) else parse(self.metric).metric
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """The expression that the run's trials need to evaluate."""
+        if not self.metric or is_metric(self.metric):
+            return ()
+        return (self.metric,)
+
+
+@dataclass(frozen=True)
+class PaperFigure:
+    """A figure: `save` writes it with its data, and a notebook shows it."""
+
+    group: GraphGroup
+    size: PaperSize
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of Matplotlib."""
+        from analysis.graphs.paper import paper_figure
+
+        return paper_figure(self.group, self.size)
+
+    @property
+    def data(self) -> str:
+        """All that is drawn, as CSV."""
+        from analysis.graphs.paper import data_csv
+
+        return data_csv(self.group)
+
+    def files(self, stem: str, ending: str = "pdf") -> list[tuple[str, bytes]]:
+        """Return the figure and its data as names and contents."""
+        from analysis.graphs.paper import paper_file
+
+        content = paper_file(self.group, ending, self.size)
+        return [(f"{stem}.{ending}", content), (f"{stem}.csv", self.data.encode())]
+
+    def save(self, file: Path | str) -> list[Path]:
+        """Write a .pdf, .svg, .png or .pgf, and its data next to it as .csv."""
+        place = Path(file)
+        return written(place, self.files(place.stem, place.suffix.removeprefix(".")))
+
+    def _repr_svg_(self) -> str:
+        return self.files("figure", "svg")[0][1].decode()
+
+
+def require_ending(kind: str, file: Path) -> None:
+    """Raise UsageError for a file whose ending is not that of a figure or a table."""
+    endings = TABLES if kind == "table" else FORMATS
+    if file.suffix.removeprefix(".") not in endings:
+        what = "a table" if kind == "table" else "a figure"
+        raise UsageError(
+            f"'{file.name}' has no ending of {what}.", f"Use .{' or .'.join(endings)}."
+        )
+
+
+def make_figure(request: FigureRequest) -> PaperFigure | PaperTable:
+    """Return the figure or table of a run or sweep.
+
+    Raises UsageError for a request that cannot be drawn, and TcplabError for a folder without the
+    data.
+    """
+    request.checked()
+    return _of_sweep(request) if request.is_sweep else _of_run(request)
+
+
+def _of_run(request: FigureRequest) -> PaperFigure | PaperTable:
+    problems = Problems()
+    run = with_metrics(read_run(request.folder, problems), request.expressions)
+    if not run.trials:
+        raise TcplabError(f"'{request.folder}' holds no repetition.", "Run the experiment again.")
+    results = measure_all(run, problems)
+    if request.kind == "table":
+        return PaperTable(_run_table(results, request.report_of), request.size)
+    if request.kind == "shares" and len(run.flows) < 2:
+        raise UsageError(_SINGLE, "Choose another kind.")
+    group = _RUN_KINDS[request.kind](results, request)
+    return PaperFigure(_drawn(group, request), _sized(request, results))
+
+
+def _sized(request: FigureRequest, results: RunResults) -> PaperSize:
+    """Return the size with panels for each condition in the rows of a quantity."""
+    if request.kind not in ("series", "grid"):
+        return request.size
+    panels = over_seeds.Panels(results, request.kind == "grid").every
+    return request.size.in_rows(len(panels), len(request.quantities))
+
+
+def _run_table(results: RunResults, report_of: ReportOf) -> Listing:
+    table = report_of(results.run.experiment).table(results)
+    head = ("Quantity", *table.conditions)
+    with_unit = (f"{row.name} ({row.unit})" if row.unit else row.name for row in table.rows)
+    rows = tuple((name, *row.ours) for name, row in zip(with_unit, table.rows, strict=True))
+    return Listing(table.title, head, rows, table.notes)
+
+
+OfRun = Callable[[RunResults, FigureRequest], GraphGroup | None]
+_RUN_KINDS: dict[str, OfRun] = {
+    "series": lambda results, request: over_seeds.series(results, request.quantities),
+    "shares": lambda results, _: over_seeds.shares(results),
+    "cdf": lambda results, request: (
+        over_seeds.responses(results)
+        if (request.metric or "").startswith("exchange")
+        else over_seeds.delays(results)
+    ),
+    "box": lambda results, request: over_seeds.boxes(results, request.measure),
+    "grid": lambda results, request: over_seeds.series(results, request.quantities, apart=True),
+}
+OfSweep = Callable[[SweepRecord, SweepSamples], GraphGroup | None]
+_SWEEP_KINDS: dict[str, OfSweep] = {
+    "shares": lambda sweep, _: shares(sweep),
+    "cdf": of_sweep.distribution,
+    "box": of_sweep.boxes,
+    "grid": of_sweep.grid,
+}
+
+
+def _swept_series(sweep: SweepRecord, request: FigureRequest) -> PaperFigure:
+    """Return the series of a sweep: each quantity's panels begin a row."""
+    groups = [group for group in courses(sweep, request.quantities) if group.graphs]
+    graphs = tuple(graph for group in groups for graph in group.graphs)
+    caption = groups[0].caption if groups else ""
+    group = _drawn(GraphGroup("series", "Over time", caption, graphs), request)
+    return PaperFigure(group, request.size.in_rows(len(graphs) // len(groups), len(groups)))
+
+
+def _of_sweep(request: FigureRequest) -> PaperFigure | PaperTable:
+    problems = Problems()
+    sweep = read_sweep(request.folder, problems, request.metric)
+    samples = read_samples(sweep, problems)
+    if samples.is_empty:
+        raise TcplabError(f"'{request.folder}' holds no values.", " ".join(problems.found))
+    if request.kind == "series":
+        return _swept_series(sweep, request)
+    if request.kind == "table":
+        head, rows = cell_table(sweep, samples)
+        title = f"{sweep.metric.title}: medians over the seeds"
+        listing = Listing(title, tuple(head), tuple(map(tuple, rows)))
+        return PaperTable(listing, request.size, len(sweep.factors))
+    return PaperFigure(_drawn(_SWEEP_KINDS[request.kind](sweep, samples), request), request.size)
+
+
+_LACKS = {
+    "series": "no samples over time",
+    "shares": "a single flow in each run",
+    "cdf": "too few values for a distribution",
+    "box": "too few seeds for boxes",
+    "grid": "no samples of sockets",
+}
+
+
+def _drawn(group: GraphGroup | None, request: FigureRequest) -> GraphGroup:
+    """Return the group that Matplotlib will draw, which is installed for the first one."""
+    if group is None or not group.graphs:
+        raise UsageError(
+            f"'{request.folder}' has {_LACKS[request.kind]}.",
+            "Choose another kind, more seeds, or a flow: --metric 'exchange_p95_ms[web]'.",
+        )
+    require("figures")
+    return group

@@ -1,0 +1,315 @@
+"""Report of a reproduction: reproduction.html, its CSV files and the terminal.
+
+Pages of reproductions of published studies.
+"""
+
+import shlex
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored import board_data
+from analysis.pages.published import csv_text, ends, groups, mechanisms, parts, reasons, spanned
+from analysis.pages.reproduction_graphs import graphs
+from analysis.records.json_reader import Problems, printable
+from analysis.records.other_folders import ReproductionFile, read_reproduction
+from analysis.rendering import page_files
+from analysis.rendering.page_files import Terminal, text_table
+from analysis.statistics.paired_tests import FEWEST
+from analysis.statistics.published import (
+    TOLERANCE,
+    Counts,
+    Imitation,
+    ImitationWord,
+    JudgedStudy,
+    Measurement,
+    SettingCounts,
+    count,
+    imitation_sentence,
+    imitations,
+    judge_study,
+)
+from analysis.statistics.wording import numbered, signed, with_unit
+from analysis.table import csv_lines
+
+MOST_ROWS = 400
+"""Rows of a study's table on the page, and failures of its list; the files have all."""
+MOST_OPEN = 40
+"""Rows of a study that are shown without a click."""
+
+
+@dataclass(frozen=True)
+class ReproductionReport:
+    """Results of a reproduction, and the path of its page."""
+
+    facts: ReproductionFile
+    identity: str
+    studies: tuple[JudgedStudy, ...]
+    problems: tuple[str, ...]
+    page: Path
+
+    @cached_property
+    def counts(self) -> Counts:
+        return count([judged for study in self.studies for judged in study.rows])
+
+    @cached_property
+    def setting_counts(self) -> SettingCounts:
+        """The sums over all studies, which share no setting."""
+        counts = [SettingCounts(0), *(study.setting_counts for study in self.studies)]
+        return SettingCounts(*map(sum, zip(*map(astuple, counts), strict=True)))
+
+    @property
+    def remarks(self) -> list[str]:
+        """Rows without a verdict, failed runs and unreadable files, in sentences."""
+        counts, failed = self.counts, self.facts.failures
+        unrun, few = counts.unrun - counts.later, counts.few
+        counted = [
+            (unrun, f"{numbered(unrun, 'row was', 'rows were')} not run: no verdict there."),
+            (few, f"{numbered(few, 'row has', 'rows have')} fewer than {FEWEST} runs: not judged."),
+            (failed, f"{numbered(failed, 'run')} failed, without a value."),
+        ]
+        return [*(sentence for amount, sentence in counted if amount), *self.problems]
+
+    @property
+    def sound(self) -> bool:
+        """True if every row of this form was run and all could be read; rows may differ.
+
+        A row that differs is a result, no failure.
+        """
+        return self.facts.status == "complete" and not self.remarks
+
+    @property
+    def headline(self) -> str:
+        return f"{_of_settings(self.setting_counts)}{headline(self.counts, self.facts.mode)}"
+
+    @property
+    def how_whole(self) -> str:
+        """Completeness of the page, as a sentence."""
+        facts, later = self.facts, self.counts.later
+        only = [*facts.only, *(f"rows with {text}" for text in facts.rows)]
+        chosen = f" Selected: {', '.join(map(printable, only))}." if only else ""
+        if self.facts.status != "complete":
+            return (
+                f"This reproduction is not complete (status: {self.facts.status}). It shows"
+                f" what was finished.{chosen}"
+            )
+        if self.remarks:
+            return f"Not everything could be run or read.{chosen}"
+        if later:
+            return f"Every row of the short form was run; {later:,} more are in --full.{chosen}"
+        return f"Every row of this page that a run can give was run.{chosen}"
+
+    @property
+    def repeat(self) -> str:
+        """Command that repeats the reproduction."""
+        mode, facts = self.facts.mode, self.facts
+        words = ["./tcplab reproduce", *[f"--{mode}"] * (mode in ("quick", "full"))]
+        words += [f"--only {shlex.quote(printable(one))}" for one in facts.only]
+        return " ".join([*words, *(f"--rows {shlex.quote(printable(one))}" for one in facts.rows)])
+
+
+def _of_settings(counts: SettingCounts) -> str:
+    """Return the numbers of settings by verdict, in a sentence; empty if none is judged."""
+    judged = counts.settings - counts.unjudged
+    if not judged:
+        return ""
+    listed = [numbered(counts.hold, "holds", "hold")]
+    listed += [f"{counts.in_part:,} in part", numbered(counts.differ, "differs", "differ")]
+    full = f" (a full link makes {counts.line_rate:,} of them)" if counts.line_rate else ""
+    return (
+        f"Of {numbered(judged, 'published setting')} {listed[0]}{full}, {listed[1]}, and"
+        f" {listed[2]}. "
+    )
+
+
+def headline(counts: Counts, mode: str) -> str:
+    """Return the numbers of rows by verdict, in a sentence."""
+    if not counts.rows:
+        return "No published number is listed: no comparison is possible."
+    those = "" if counts.later == counts.unrun else f"{counts.later:,} of them "
+    later = f" ({those}only in --full)" if counts.later else ""
+    listed = [
+        numbered(counts.agree, "agrees", "agree"),
+        numbered(counts.within, "lies within", "lie within") + " the range of a further run",
+        numbered(counts.differ, "differs", "differ"),
+    ]
+    others = (
+        (counts.few, "is not judged", "are not judged"),
+        (counts.unrun, f"was not run{later}", f"were not run{later}"),
+        (counts.unstated, "is not stated in the source", "are not stated in the source"),
+        (counts.listed, "is listed only", "are listed only"),
+    )
+    listed += [numbered(*each) for each in others if each[0]]
+    counted = f"{', '.join(listed[:-1])}, and {listed[-1]}"
+    ending = f" ({mode} mode)" if mode else ""
+    return f"Of {numbered(counts.rows, 'published number')} {counted}{ending}."
+
+
+def make_reproduction_report(path: Path, out: Path | None = None) -> ReproductionReport:
+    """Judge the reproduction in `path` and write its page into `out`, by default into `path`.
+
+    Raises UsageError where there is none, TcplabError where reproduction.json cannot be used or
+    the page cannot be written. The page and `problems` name all else that is missing or broken.
+    """
+    problems, folder = Problems(), out or path
+    facts = read_reproduction(path, problems)
+    studies = tuple(judge_study(study) for study in facts.studies)
+    page, found = folder / "reproduction.html", tuple(problems.found)
+    report = ReproductionReport(facts, facts.id or path.name, studies, found, page)
+    page_files.write(folder, _files(report), "report FOLDER")
+    return report
+
+
+def _files(report: ReproductionReport) -> Iterator[tuple[str, bytes]]:
+    drawn = [graphs(one, number) for number, one in enumerate(report.studies, 1)]
+    yield "reproduction.csv", csv_text(report.studies).encode()
+    yield "profiles.csv", profiles_csv(report.studies).encode()
+    page = page_files.render("reproduction.html", _context(report, drawn))
+    yield "reproduction.html", page.encode()
+
+
+def _context(report: ReproductionReport, drawn: list[GraphGroup | None]) -> dict[str, Any]:
+    facts = report.facts
+    return {
+        "report": report,
+        "facts": facts,
+        "with_period": [one.study.name for one in report.studies if one.study.profile],
+        "with_kernel": [one.study.name for one in report.studies if one.has("period_kernel")],
+        "drawn": any(drawn),
+        "graphs": board_data([group for group in drawn if group]),
+        "studies": [_shown(*pair) for pair in zip(report.studies, drawn, strict=True)],
+        "total": report.counts,
+        "tolerance": f"{100 * TOLERANCE:g} %",
+        "digests": [(printable(name), digest) for name, digest in facts.digests.items()],
+        "most": MOST_ROWS,
+        "most_open": MOST_OPEN,
+    }
+
+
+def _shown(judged: JudgedStudy, drawn: GraphGroup | None) -> dict[str, Any]:
+    study, listed, imitated = judged.study, reasons(judged.rows), imitations(judged.rows)
+    return {
+        "judged": judged,
+        "study": study,
+        "has_period_kernel": judged.has("period_kernel"),
+        "imitated": [_imitation_line(each) for each in imitated[:MOST_ROWS]],
+        "imitation": imitation_sentence(imitated, study.kernel.taken if study.kernel else ""),
+        "today": judged.today_counts if study.profile or judged.has("period_kernel") else None,
+        "sentence": ", ".join(parts(judged.counts)),
+        "graphs": drawn,
+        "mechanisms": mechanisms(judged.rows),
+        "groups": groups(judged.rows[:MOST_ROWS], listed),
+        "source": study.source if study.year in study.source else f"{study.source} ({study.year})",
+    }
+
+
+def _imitation_line(each: Imitation) -> dict[str, str]:
+    """Return the medians of settings and kernel with their intervals, and the verdict."""
+    row, shown = each.row, each.word in (ImitationWord.LARGER, ImitationWord.SMALLER)
+    by = f" ({signed(each.ratio)} times)" if each.ratio and shown else ""
+    return {
+        "where": row.where,
+        "quantity": with_unit(row.quantity, row.unit),
+        "settings": signed(each.settings.center),
+        "settings_range": _interval(each.settings),
+        "kernel": signed(each.kernel.center),
+        "kernel_range": _interval(each.kernel),
+        "word": f"{each.word}{by}",
+        "style": "apart" if shown else "unrun",
+    }
+
+
+def _interval(ours: Measurement) -> str:
+    runs = numbered(ours.count, "run")
+    return f"{spanned(ours.middle)}, {runs}" if ours.middle else runs
+
+
+def profiles_csv(studies: Iterable[JudgedStudy]) -> str:
+    """Return profiles.csv: one line for each figure that both gave, figures in full."""
+    sample = ("center", "interval_low", "interval_high", "runs")
+    both = (f"{way}_{column}" for way in ("settings", "kernel") for column in sample)
+    head = ["study", "kernel", "where", "quantity", "unit", "settings_are", "ratio", *both]
+    lines = (_csv_line(judged, each) for judged in studies for each in imitations(judged.rows))
+    return csv_lines([head, *lines])
+
+
+def _csv_line(judged: JudgedStudy, each: Imitation) -> list[str | float | None]:
+    study, row = judged.study, each.row
+    kernel = study.kernel.taken if study.kernel else ""
+    return [
+        *(study.name, kernel, row.where, row.quantity, row.unit, each.word, each.ratio),
+        *(each.settings.center, *ends(each.settings.middle), each.settings.count),
+        *(each.kernel.center, *ends(each.kernel.middle), each.kernel.count),
+    ]
+
+
+MOST_REMARKS = 12
+"""Remarks that are printed; the page has all."""
+
+
+def print_reproduction(report: ReproductionReport) -> None:
+    """Print how many rows agree, of each study too, remarks, and the page's path."""
+    terminal = Terminal()
+    terminal.say(report.headline)
+    terminal.check(report.remarks, MOST_REMARKS)
+    terminal.print(_table(report))
+    terminal.say(*_kernels(report))
+    terminal.end(report.page, report.facts.status, "This is marked {}: it is incomplete.")
+
+
+def _kernels(report: ReproductionReport) -> Iterator[str]:
+    """Name the kernel of each study that ran on that of its time, and if settings replace it."""
+    for judged in report.studies:
+        if judged.has("period_kernel") and (kernel := judged.study.kernel):
+            used = f"had Linux {printable(kernel.linux)}, repeated on {printable(kernel.taken)}."
+            settings = imitation_sentence(imitations(judged.rows), printable(kernel.taken))
+            asked = f" Settings of its time on the lab's kernel: {settings}" if settings else ""
+            yield f"{printable(judged.study.name)} {used}{asked}"
+
+
+def _table(report: ReproductionReport) -> Table:
+    whole = (report.setting_counts, report.counts)
+    named = [*((one.study.name, (one.setting_counts, one.counts)) for one in report.studies)]
+    columns = {
+        title: column
+        for title, column in _COLUMNS.items()
+        if title in _ALWAYS or _count(whole, column)  # so many columns need a wide terminal
+    }
+    rows = [
+        [name, *(str(_count(both, column)) for column in columns.values())]
+        for name, both in (*named, ("all", whole))
+    ]
+    title = "Published settings, and their numbers, measured"
+    table = text_table(["study", *columns], rows, title, range(1, len(columns) + 1))
+    table.columns[0].no_wrap = True
+    table.rows[len(named) - 1].end_section = bool(named)
+    return table
+
+
+def _count(both: tuple[SettingCounts, Counts], column: tuple[int, str]) -> int:
+    which, field = column
+    return int(getattr(both[which], field))
+
+
+_COLUMNS = {
+    "settings": (0, "settings"),
+    "hold": (0, "hold"),
+    "full link": (0, "line_rate"),
+    "in part": (0, "in_part"),
+    "differ": (0, "differ"),
+    "numbers": (1, "rows"),
+    "agree": (1, "agree"),
+    "lie within": (1, "within"),
+    "differ ": (1, "differ"),
+    "not judged": (1, "few"),
+    "not run": (1, "unrun"),
+    "not stated": (1, "unstated"),
+    "listed": (1, "listed"),
+}
+"""The table's columns: counts of settings (0) or of numbers (1), and the field."""
+_ALWAYS = ("settings", "hold", "numbers", "agree")

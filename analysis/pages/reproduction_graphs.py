@@ -1,0 +1,237 @@
+"""Graphs of a reproduction: published and measured values."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+
+from analysis.graphs.distributions import (
+    RangedValue,
+    extremes,
+    in_panels,
+    look,
+    no_difference,
+    ranged,
+    ratio_axis,
+    rows,
+    swept,
+    ticked,
+)
+from analysis.graphs.layers import Axis, Graph, GraphGroup, Layer, SeriesLook, holding
+from analysis.pages.published import as_printed
+from analysis.rendering.colours import BLACK, BLUE, GREEN, VERMILLION
+from analysis.statistics.published import Judged, JudgedStudy, Measurement, Way, Word
+from analysis.statistics.wording import with_unit
+
+MOST_PANELS = 8
+MOST_LINES = 32
+_LEAST, _GREATEST = 1e-12, 1e15
+"""Sizes that are drawn, in any unit; a number beyond is no measurement."""
+_WIDEST = 1e9
+"""The greatest ratio that is drawn; anything beyond would leave no room for the others."""
+_ROW, _AROUND = 46, 76
+"""Pixels of a row, which may hold its name above its marks, and of what is around them."""
+_STEP = 0.13
+"""Share of a row between the marks of two sources: they stay nearer to their row than the next."""
+_AS_RATIOS = (
+    "The rows have several units; so all numbers are divided by the published one, which is 1. "
+)
+_HOW = (
+    "Hollow: published, with a bar over its repetitions, or over what a law allows. Filled: the"
+    " median of the runs; the thin bar goes from the least run to the greatest, the thick one is"
+    " the 95 % interval of the median (six runs or more)."
+)
+
+
+@dataclass(frozen=True)
+class ValueSource:
+    """Numbers of one source and their look."""
+
+    label: str
+    look: SeriesLook
+
+
+PUBLISHED = ValueSource("published", look(BLACK, "ring"))
+SOURCES: dict[Way, ValueSource] = {
+    "period_kernel": ValueSource("kernel of its time", look(GREEN, "diamond")),
+    "period": ValueSource("settings of its time", look(BLUE, "square")),
+    "today": ValueSource("today's defaults", look(VERMILLION, "triangle")),
+}
+Marks = dict[ValueSource, list[RangedValue]]
+
+
+def graphs(one: JudgedStudy, number: int) -> GraphGroup | None:
+    """The graph of a study, the `number`-th; None without a drawable row."""
+    drawable = [judged for judged in one.rows if judged.outcome.word != Word.LISTED]
+    drawable = [judged for judged in drawable if not judged.row.needs and _is_drawable(judged)]
+    kind = one.study.plot.kind
+    with_x = [judged for judged in drawable if judged.row.x is not None]
+    if kind == "none" or not drawable:
+        return None
+    is_swept = kind == "loglog" or (not kind and len({judged.row.x for judged in with_x}) >= 3)
+    key = f"numbers_{number}"
+    return _curves(one, with_x, key) if is_swept and with_x else _lines(one, drawable, key)
+
+
+def _is_drawable(judged: Judged) -> bool:
+    """Return whether there are numbers, all of a size that an axis can hold."""
+    row = judged.row
+    ours = [sample for sample in judged.measured.values() if sample]
+    numbers = [
+        row.published,
+        row.published_low,
+        row.published_high,
+        *(end for sample in ours for end in (sample.runs.low, sample.runs.high)),
+    ]
+    placed = (*numbers, row.x, row.allowed_low, row.allowed_high)
+    sizes = [abs(number) for number in placed if number]
+    return any(number is not None for number in numbers) and all(
+        _LEAST <= size <= _GREATEST for size in sizes
+    )
+
+
+def _curves(study: JudgedStudy, with_x: Sequence[Judged], key: str) -> GraphGroup:
+    amounts = sorted({judged.row.x for judged in with_x if judged.row.x is not None})
+    axis = swept([as_printed(repr(amount)) for amount in amounts], amounts)
+    places = dict(zip(amounts, axis.positions, strict=True))
+    groups: dict[tuple[str, str], list[Judged]] = {}
+    for judged in sorted(with_x, key=_quantity):  # panels of a quantity stand together
+        groups.setdefault((_quantity(judged), judged.row.series), []).append(judged)
+    shown = list(groups.items())[:MOST_PANELS]
+    panels = [
+        (quantity, series, _marks(group, [places[each.row.x or 0.0] for each in group]))
+        for (quantity, series), group in shown
+    ]
+    drawn = tuple(_panels(key, panels, ticked(axis, _below(study))))
+    left = len(study.rows) - sum(len(group) for _, group in shown)
+    return GraphGroup(key, f"Published and measured: {study.study.name}", _caption(left, ""), drawn)
+
+
+def _panels(key: str, panels: Sequence[tuple[str, str, Marks]], below: Axis) -> Iterator[Graph]:
+    """Yield a graph for each series; those of a quantity have one scale."""
+    count = 0
+    for quantity, group in groupby(panels, key=lambda panel: panel[0]):
+        members = list(group)
+        beside = holding(Axis(quantity, ""), _numbers([marks for *_, marks in members]))
+        for _, series, marks in members:
+            layers = tuple(layer for source in marks for layer in _curve(source, marks[source]))
+            title = series or quantity
+            yield Graph(f"{key}_{count}", title, "", below, beside, layers)
+            count += 1
+
+
+def _curve(source: ValueSource, values: Sequence[RangedValue]) -> list[Layer]:
+    """Return the marks of one source, joined in the order of the quantity."""
+    ordered = sorted(values, key=lambda value: value.at)
+    x, y = (np.array([getattr(each, name) for each in ordered]) for name in ("at", "value"))
+    thin = replace(source.look, mark="", every=False, width=1.0)
+    joined = Layer(thin, "line", x, y, words=source.label)
+    return [joined, *ranged(ordered, source.look, source.label, "y")]
+
+
+def _below(study: JudgedStudy) -> str:
+    plot = study.study.plot
+    return f"{plot.x} ({plot.x_unit})" if plot.x and plot.x_unit else plot.x or plot.x_unit
+
+
+def _lines(study: JudgedStudy, drawable: Sequence[Judged], key: str) -> GraphGroup | None:
+    is_ratio = len({judged.row.unit for judged in drawable}) > 1
+    shown = [judged for judged in drawable if not is_ratio or _has_ratio(judged)][:MOST_LINES]
+    if not shown:
+        return None
+    quantities = list(dict.fromkeys(map(_quantity, shown)))
+    names = [
+        f"{judged.row.where}: {judged.row.quantity}" if len(quantities) > 1 else judged.row.where
+        for judged in shown
+    ]
+    panels = in_panels(shown)
+    marks = [_marks(panel, [-float(at) for at in range(len(panel))], is_ratio) for panel in panels]
+    across = _across(_numbers(marks), quantities, is_ratio)
+    drawn = tuple(
+        _rows(f"{key}_{at}" if at else key, across, in_panels(names)[at], of, is_ratio)
+        for at, of in enumerate(marks)
+    )
+    caption = _caption(len(study.rows) - len(shown), _AS_RATIOS if is_ratio else "")
+    return GraphGroup(f"{key}_rows", f"Published and measured: {study.study.name}", caption, drawn)
+
+
+def _rows(key: str, across: Axis, names: Sequence[str], marks: Marks, is_ratio: bool) -> Graph:
+    lower = {source: _STEP * place for place, source in enumerate(marks, 1)} | {PUBLISHED: 0.0}
+    layers = [
+        layer
+        for source, values in marks.items()
+        for layer in ranged(
+            [replace(value, at=value.at - lower[source]) for value in values],
+            source.look,
+            source.label,
+            "x",
+        )
+    ]
+    if is_ratio:
+        layers.append(no_difference("the published number"))
+    height = _AROUND + _ROW * len(names)
+    return Graph(key, "", "", across, rows(names), tuple(layers), height=height)
+
+
+def _across(numbers: Sequence[float], quantities: Sequence[str], is_ratio: bool) -> Axis:
+    if is_ratio:
+        return ratio_axis("measured divided by published number", numbers)
+    return holding(Axis(quantities[0] if len(quantities) == 1 else "value", ""), numbers)
+
+
+def _has_ratio(judged: Judged) -> bool:
+    """Return whether the measured value over the published one fits a logarithmic axis."""
+    published = judged.row.published or 0.0
+    medians = [ours.center for ours in judged.measured.values() if ours]
+    return (
+        published > 0
+        and bool(medians)
+        and published / _WIDEST <= min(medians)
+        and max(medians) / _WIDEST <= published
+    )
+
+
+def _quantity(judged: Judged) -> str:
+    return with_unit(judged.row.quantity, judged.row.unit)
+
+
+def _marks(shown: Sequence[Judged], places: Sequence[float], is_ratio: bool = False) -> Marks:
+    """The values of each source that has any; the hollow marks come last, so they hide no other."""
+    marks: Marks = {source: [] for source in (*SOURCES.values(), PUBLISHED)}
+    for judged, at in zip(shown, places, strict=True):
+        unit = judged.row.published if is_ratio and judged.row.published else 1.0
+        name = judged.row.where
+        marks[PUBLISHED] += _published(judged, at, unit)
+        for way, source in SOURCES.items():
+            marks[source] += _measured(judged.measured[way], at, unit, name)
+    return {source: values for source, values in marks.items() if values}
+
+
+def _numbers(panels: Sequence[Marks]) -> list[float]:
+    return extremes([value for marks in panels for values in marks.values() for value in values])
+
+
+def _published(judged: Judged, at: float, unit: float) -> list[RangedValue]:
+    row = judged.row
+    if row.published is None:
+        return []
+    low, high = row.published_low, row.published_high
+    if (row.allowed_low, row.allowed_high) != (None, None):
+        low = row.published if row.allowed_low is None else row.allowed_low
+        high = row.published if row.allowed_high is None else row.allowed_high
+    runs = None if low is None or high is None else (low / unit, high / unit)
+    return [RangedValue(at, row.published / unit, runs, name=row.where)]
+
+
+def _measured(ours: Measurement | None, at: float, unit: float, name: str) -> list[RangedValue]:
+    if ours is None:
+        return []
+    interval = (ours.middle.low / unit, ours.middle.high / unit) if ours.middle else None
+    runs = (ours.runs.low / unit, ours.runs.high / unit)
+    return [RangedValue(at, ours.center / unit, runs, interval, name)]
+
+
+def _caption(left_out: int, how: str) -> str:
+    rows = "1 row is" if left_out == 1 else f"{left_out} rows are"
+    return f"{how}{_HOW}" + (f" {rows} in the table only." if left_out else "")

@@ -1,0 +1,320 @@
+"""Report of a sweep: sweep.html, comparisons.csv and the terminal.
+
+Pages of sweeps.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from analysis.graphs.layers import GraphGroup
+from analysis.graphs.stored import board_data
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import NOTHING
+from analysis.measures.sweep_folder import SweepRecord, read_sweep
+from analysis.pages.published import PublishedNumbers
+from analysis.pages.sweep_graphs import graphs
+from analysis.records.json_reader import Problems, printable
+from analysis.records.spec_file import checked_row
+from analysis.rendering import page_files
+from analysis.rendering.page_files import Terminal, text_table
+from analysis.reporting.setting_words import setting_words
+from analysis.reporting.studies import ReportOf, plain
+from analysis.reporting.sweeps import SweepEffect, SweepStudy, made_of
+from analysis.reporting.tables import Listing
+from analysis.statistics.comparisons import (
+    LevelComparison,
+    compare,
+    csv_text,
+    first_lines,
+    question,
+    sentence,
+    too_few,
+)
+from analysis.statistics.comparisons import (
+    row as comparison_row,
+)
+from analysis.statistics.published import judge_row
+from analysis.statistics.sweep_samples import Place, SweepSamples, read_samples
+from analysis.statistics.wording import (
+    COPIES,
+    DifferenceVerdict,
+    decimals,
+    fixed,
+    in_a_row,
+    numbered,
+    signed,
+    with_unit,
+)
+
+MOST_ROWS = 200
+"""Rows of any table of the page; the files have all."""
+_FEW_ROWS = 8
+"""Comparisons that are not folded."""
+_COUNTS = ("wanted", "done", "reused", "failed", "unproved")
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """Results of a sweep, and the path of its page."""
+
+    sweep: SweepRecord
+    samples: SweepSamples
+    comparisons: Sequence[LevelComparison]
+    problems: tuple[str, ...]
+    page: Path
+    published: PublishedNumbers
+    study: SweepStudy | None = None
+    listings: tuple[Listing, ...] = ()
+    effect: SweepEffect | None = None
+
+    @property
+    def remarks(self) -> list[str]:
+        """Failures, unproved points and unreadable files, in sentences."""
+        failed = max(self.sweep.points("failed"), len(self.sweep.facts.failures))
+        unproved = self.sweep.points("unproved")
+        counted = []
+        if failed:
+            counted.append(f"{numbered(failed, 'point')} failed: their measurements are missing.")
+        if unproved:
+            counted.append(f"In {numbered(unproved, 'point')} a condition was not proved.")
+        return [*counted, *self.problems]
+
+    @property
+    def sound(self) -> bool:
+        """True if everything is complete, readable and proved."""
+        return (
+            self.sweep.facts.status == "complete" and not self.remarks and not self.samples.is_empty
+        )
+
+    @property
+    def too_few(self) -> bool:
+        """True if no comparison can show anything with so few seeds."""
+        return bool(too_few(self.comparisons))
+
+    @property
+    def headline(self) -> list[str]:
+        """The first answer of a study, else the differences."""
+        if self.study:
+            return list(self.study.answers[0].paragraphs)
+        counted = [self.published.sentence] if self.published else []
+        effect = [self.effect.sentence] if self.effect and self.too_few else []
+        return effect + first_lines(self.sweep, self.comparisons, self.samples) + counted
+
+    @property
+    def title(self) -> str:
+        """The question of the study, or of the sweep."""
+        return self.study.answers[0].question if self.study else question(self.sweep)
+
+
+def make_sweep_report(
+    path: Path, out: Path | None = None, report_of: ReportOf = plain, metric: str | None = None
+) -> SweepReport:
+    """Analyse the sweep in `path` and write its page into `out`, by default into `path`.
+
+    `metric` is compared instead of that of the sweep.
+
+    Raises UsageError where there is no sweep, TcplabError where sweep.json cannot be used or
+    the page cannot be written. The page and `problems` name all else that is missing or broken.
+    """
+    problems, folder = Problems(), out or path
+    sweep = read_sweep(path, problems, metric)
+    samples, study = read_samples(sweep, problems), report_of(sweep.experiment)
+    comparisons = compare(sweep, samples)
+    rows = tuple(
+        judge_row(checked_row(entry, sweep.experiment, problems))
+        for entry in sweep.facts.published.rows
+    )
+    report = SweepReport(
+        sweep,
+        samples,
+        comparisons,
+        tuple(problems.found),
+        folder / "sweep.html",
+        PublishedNumbers(rows, sweep.facts.published.note),
+        study.sweep_study(sweep, samples),
+        made_of(sweep, study.sweep_listings) or (),
+        made_of(sweep, study.sweep_effect),
+    )
+    page_files.write(folder, _files(report), "report FOLDER")
+    return report
+
+
+def _files(report: SweepReport) -> Iterator[tuple[str, bytes]]:
+    drawn = graphs(report.sweep, report.samples, report.comparisons)
+    if report.effect:
+        drawn.insert(0, report.effect.picture)
+    if report.study:
+        drawn.insert(0, report.study.graphs)
+        yield "summary.csv", report.study.summary.csv.encode()
+    yield "comparisons.csv", csv_text(report.comparisons, report.sweep, report.samples).encode()
+    yield "sweep.html", page_files.render("sweep.html", _context(report, drawn)).encode()
+
+
+def _context(report: SweepReport, drawn: list[GraphGroup]) -> dict[str, Any]:
+    sweep, facts, samples = report.sweep, report.sweep.facts, report.samples
+    # The lab's kernel is that of no row, or of some rows only, if kernels were swept.
+    head, cells = cell_table(sweep, samples)
+    of_all = not any(factor.name == "kernel" for factor in sweep.factors)
+    digests = [item for item in facts.digests.items() if of_all or item[0] != "kernel"]
+    return {
+        **vars(report),
+        "report": report,
+        "facts": facts,
+        "groups": drawn,
+        "graphs": board_data(drawn),
+        "identity": facts.id or sweep.path.name,
+        "settings": setting_words(sweep.parameters),
+        "rows": [comparison_row(each, samples.unit) for each in report.comparisons[:MOST_ROWS]],
+        "has_places": any(comparison.where for comparison in report.comparisons[:MOST_ROWS]),
+        "cells": cells[:MOST_ROWS],
+        "cell_head": head,
+        "cells_left": len(cells[MOST_ROWS:]),
+        "factor_count": len(sweep.factors),
+        "seeds": in_a_row(samples.seeds, 12),
+        "until": None if facts.until is None else signed(100 * facts.until),
+        "points": [(name, sweep.points(name)) for name in _COUNTS],
+        "kernel": facts.kernel.release if of_all else "",
+        "digests": [(printable(name), digest) for name, digest in digests],
+        "most": MOST_ROWS,
+        "few": _FEW_ROWS,
+    }
+
+
+_MAIN = (
+    "goodput_kbit_s",
+    "rtt_median_ms",
+    "retransmitted_percent",
+    "timeouts",
+    "lost_percent",
+    "queue_drops",
+)
+_OF_MANY_FLOWS = ("total_goodput_kbit_s", "jain_index")
+
+
+def _other_metrics(sweep: SweepRecord, samples: SweepSamples) -> list[Metric]:
+    """Return the metrics next to the chosen one that have a column."""
+    shown = (*_MAIN, *_OF_MANY_FLOWS) if samples.has_many_flows else _MAIN
+    return [
+        metric
+        for name, metric in columns().items()
+        if name in shown and metric != sweep.metric and not np.isnan(samples.medians[name]).all()
+    ]
+
+
+def _chosen(samples: SweepSamples, place: Place) -> tuple[str, str, str]:
+    """Return the median, its interval, and half the interval in percent of the median."""
+    interval = samples.intervals.get(place)
+    if interval is None:
+        return signed(float(samples.median[place])), NOTHING, NOTHING
+    if interval.low == interval.high:
+        return signed(float(samples.median[place])), COPIES, NOTHING
+    places = decimals(interval.low, interval.high)
+    median, low, high = (
+        fixed(value, places) for value in (interval.median, interval.low, interval.high)
+    )
+    half = 50 * (interval.high - interval.low) / abs(interval.median) if interval.median else None
+    return median, f"{low} to {high}", NOTHING if half is None else f"{half:.2g} %"
+
+
+def cell_table(sweep: SweepRecord, samples: SweepSamples) -> tuple[list[str], list[list[str]]]:
+    """Return the head, and a row for each cell of the grid that has a value."""
+    others = _other_metrics(sweep, samples)
+    places = [tuple(map(int, place)) for place in np.argwhere(samples.counts > 0)]
+    head = [
+        *(factor.short for factor in sweep.factors),
+        "Seeds",
+        with_unit(sweep.metric.title, samples.unit),
+        "95 % interval",
+        "\N{PLUS-MINUS SIGN}",
+        *(with_unit(metric.title, samples.units[metric.name]) for metric in others),
+    ]
+    rows = [
+        [
+            *(factor.values[level] for factor, level in zip(sweep.factors, place, strict=True)),
+            str(samples.counts[place]),
+            *_chosen(samples, place),
+            *(signed(float(samples.medians[metric.name][place])) for metric in others),
+        ]
+        for place in places
+    ]
+    return head, rows
+
+
+MOST_LINES = 12
+"""Rows of the table, and sentences; the page and comparisons.csv have more."""
+
+_MOST_COLUMNS = 6
+
+
+def print_sweep(report: SweepReport) -> None:
+    """Print remarks, medians, verdicts and the page's path to standard output."""
+    terminal, study = Terminal(), report.study
+    terminal.say(*report.headline)
+    remarks = [*report.remarks, *report.sweep.facts.warnings]
+    terminal.check(remarks, MOST_LINES, "more to check on the page")
+    if study:
+        table = text_table(study.summary.head, study.summary.rows)
+        table.box = None
+        terminal.print(table)
+        for answer in study.answers:
+            terminal.say(answer.question, style="bold")
+            terminal.say(*(f"  {paragraph}" for paragraph in answer.paragraphs))
+    elif not report.samples.is_empty:
+        terminal.print(_table(report))
+    if report.published and not study:
+        terminal.print(report.published.table(MOST_LINES))
+    if len(report.comparisons) > 1 and not study and not report.too_few:
+        _print_sentences(report, terminal)
+    terminal.end(
+        report.page, report.sweep.facts.status, "This sweep is marked {}: it is incomplete."
+    )
+
+
+def _print_sentences(report: SweepReport, terminal: Terminal) -> None:
+    """Print comparisons in the order of the grid; of too many, those with a difference first."""
+    ordered = list(report.comparisons)
+    if len(ordered) > MOST_LINES:
+        ordered.sort(key=lambda comparison: comparison.verdict == DifferenceVerdict.UNSHOWN)
+        more = [f"... and {len(ordered) - MOST_LINES} more in comparisons.csv"]
+    else:
+        more = []
+    sentences = (sentence(each, report.sweep, report.samples) for each in ordered[:MOST_LINES])
+    terminal.say(*(f"- {words}" for words in sentences), *more)
+
+
+def _table(report: SweepReport) -> Table:
+    """Return a table: a column for each compared level, a row for each other combination.
+
+    Of more levels than combinations each has a row: more columns than rows seldom fit a terminal.
+    """
+    sweep, samples, axis = report.sweep, report.samples, report.sweep.compare
+    columns = ["median"] if axis is None else list(sweep.factors[axis].values)
+    corner = "" if axis is None else sweep.factors[axis].short
+    others = tuple(place for place in range(len(sweep.factors)) if place != axis)
+    first = [place for place in samples.places if axis is None or place[axis] == 0]
+    places = [
+        [
+            place if axis is None else (*place[:axis], at, *place[axis + 1 :])
+            for at in range(len(columns))
+        ]
+        for place in first
+    ]
+    rows = [sweep.described(place, others) for place in first]
+    if len(columns) > _MOST_COLUMNS and len(rows) <= _MOST_COLUMNS:
+        rows, columns = columns, [row or "median" for row in rows]
+        places = [list(column) for column in zip(*places, strict=True)]
+    lines = [
+        [row, *(signed(float(samples.median[cell])) for cell in cells)]
+        for row, cells in list(zip(rows, places, strict=True))[:MOST_LINES]
+    ]
+    if len(rows) > MOST_LINES:
+        lines.append([f"... and {len(rows) - MOST_LINES} more rows on the page"])
+    title = (
+        f"{sweep.experiment}: {with_unit(sweep.metric.title, samples.unit)}, medians over the seeds"
+    )
+    return text_table([corner, *columns], lines, title, range(1, len(columns) + 1))

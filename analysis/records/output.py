@@ -1,0 +1,203 @@
+"""Output of iperf version 2: the summary line, intervals, and the count of a UDP server.
+
+Samples of a host's sockets, one JSON object per line and instant (the fields of `ss -tin`).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from analysis.records.json_reader import Microseconds, typed
+
+_NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
+_LINE = re.compile(
+    rf"^\[\s*(?:\d+|SUM)\]\s+(?P<start>{_NUMBER})\s*-\s*(?P<end>{_NUMBER}) sec"
+    rf"\s+(?P<amount>{_NUMBER}) (?P<size>[KMG]?)Bytes\s+(?P<rate>{_NUMBER})"
+    r" (?P<scale>[KMG]?)bits/sec",
+    re.MULTILINE,
+)
+_DATAGRAMS = re.compile(
+    rf"bits/sec\s+(?P<jitter>{_NUMBER}) ms\s+(?P<lost>\d{{1,12}})/\s*(?P<sent>\d{{1,12}}) \("
+)
+_BINARY = {"": 1 / 1024, "K": 1.0, "M": 1024.0, "G": 1024.0**2}
+_DECIMAL = {"": 1e-3, "K": 1.0, "M": 1e3, "G": 1e6}
+
+
+@dataclass(frozen=True)
+class IperfSummary:
+    """The last line of iperf, to its three digits.
+
+    `seconds` long, `transfer` in KByte (iperf's are 1024 bytes), `rate` in kbit/s (iperf's are
+    1000 bits).
+    """
+
+    seconds: float
+    transfer: float
+    rate: float
+
+
+def sent_part(output: str) -> str:
+    """Return the client's part of its output.
+
+    A UDP client then prints the report that its server sent, which is not its own.
+    """
+    return output.partition("Server Report:")[0]
+
+
+def read_summary(output: str) -> IperfSummary | None:
+    """The summary of the whole run: the last of the longest lines, SUM if there are streams."""
+    lines = list(_LINE.finditer(output))
+    if not lines:
+        return None
+    longest = max(_seconds(line) for line in lines)
+    line = [line for line in lines if _seconds(line) >= 0.99 * longest][-1]
+    transfer = float(line["amount"]) * _BINARY[line["size"]]
+    return IperfSummary(_seconds(line), transfer, float(line["rate"]) * _DECIMAL[line["scale"]])
+
+
+def _seconds(line: re.Match[str]) -> float:
+    return float(line["end"]) - float(line["start"])
+
+
+@dataclass(frozen=True)
+class IperfInterval:
+    """A line of `iperf -i`: seconds since the connection began, and kbit/s."""
+
+    start: float
+    end: float
+    rate: float
+
+
+def read_intervals(output: str) -> list[IperfInterval]:
+    """All whole intervals in order; empty where iperf was not asked for any (-i).
+
+    A line after the last whole one is of the time that the last write took beyond the end, and
+    no second like others.
+    """
+    lines = list(_LINE.finditer(output))
+    longest = max((_seconds(line) for line in lines), default=0.0)
+    return [
+        IperfInterval(
+            float(line["start"]), float(line["end"]), float(line["rate"]) * _DECIMAL[line["scale"]]
+        )
+        for line in lines
+        if _seconds(line) < 0.99 * longest
+        and abs(_seconds(line) - _seconds(lines[0])) < 0.1 * _seconds(lines[0])
+    ]
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """A UDP server's count: jitter in ms (RFC 1889), datagrams lost and sent."""
+
+    jitter: float
+    lost: int
+    sent: int
+
+    @property
+    def share(self) -> float:
+        """The share lost, in percent."""
+        return 100 * self.lost / self.sent if self.sent else 0.0
+
+
+def read_datagrams(output: str) -> Datagrams | None:
+    """The count in the last line that has one."""
+    lines = list(_DATAGRAMS.finditer(output))
+    if not lines:
+        return None
+    return Datagrams(float(lines[-1]["jitter"]), int(lines[-1]["lost"]), int(lines[-1]["sent"]))
+
+
+_NAMES = {
+    "rtt": "rtt_us",
+    "segments_retrans": "total_retrans",
+    "least_rtt": "min_rtt_us",
+    "busy": "busy_us",
+    "window_limited": "rwnd_limited_us",
+    "buffer_limited": "sndbuf_limited_us",
+    "timeout": "rto_us",
+    "peer_window": "snd_wnd",
+}
+
+
+class SocketSample(Struct, frozen=True, rename=_NAMES):
+    """One socket at one time.
+
+    `time` is in seconds since 1970, `rtt` and `least_rtt` in seconds, cwnd and ssthresh in
+    segments; `ssthresh` is None until the first loss (the kernel's infinity). Bytes count payload,
+    `bytes_sent` with its retransmissions. `reordering` is the threshold in segments, which the
+    kernel raises when it sees reordering. `busy` is how long data has been outstanding, in
+    seconds, `window_limited` how long of that the receiver's window and `buffer_limited` how long
+    the send buffer held the sender back (tcp_info: tcpi_busy_time and the two after it). `timeout`
+    is the one for retransmissions, in seconds; `peer_window` what the other end advertised, in
+    bytes. `delivered` are the segments known to have arrived, also behind a gap; 0 before Linux
+    4.18. `lost` are taken for lost, `retrans` on their way a second time, and `unacked` are all on
+    their way. `pacing_rate` is in bytes/s.
+    """
+
+    time: float = 0.0
+    cwnd: float = 0.0
+    ssthresh: float | None = None
+    rtt: Microseconds = Microseconds(0.0)
+    bytes_acked: float = 0.0
+    bytes_sent: float = 0.0
+    bytes_retrans: float = 0.0
+    segments_retrans: float = 0.0
+    reordering: float = 0.0
+    least_rtt: Microseconds = Microseconds(0.0)
+    busy: Microseconds = Microseconds(0.0)
+    window_limited: Microseconds = Microseconds(0.0)
+    buffer_limited: Microseconds = Microseconds(0.0)
+    timeout: Microseconds = Microseconds(0.0)
+    peer_window: float = 0.0
+    delivered: float = 0.0
+    lost: float = 0.0
+    retrans: float = 0.0
+    unacked: float = 0.0
+    pacing_rate: float = 0.0
+    remote: str = ""
+    congestion_control: str = ""
+
+    @property
+    def repairing(self) -> float:
+        """Segments that are taken for lost or are on their way a second time."""
+        return self.lost + self.retrans
+
+
+class InstantEntry(Struct, frozen=True):
+    """All sockets at one time, in seconds since 1970."""
+
+    time: float | None = None
+    sockets: tuple[SocketSample, ...] = ()
+
+
+def read_samples(lines: Iterable[str], port: int) -> list[SocketSample]:
+    """The samples of the sending socket: its remote port is `port`.
+
+    Raises ValueError on a broken line.
+    """
+    return by_port(lines).get(str(port), [])
+
+
+def by_port(lines: Iterable[str]) -> dict[str, list[SocketSample]]:
+    """All samples by the remote port of their socket. Raises ValueError on a broken line."""
+    samples: dict[str, list[SocketSample]] = {}
+    for line in lines:
+        for sample in _samples(json.loads(line)) if line.strip() else ():
+            samples.setdefault(sample.remote.rpartition(":")[2], []).append(sample)
+    return samples
+
+
+def _samples(content: object) -> Iterator[SocketSample]:
+    """Yield the connected sockets: others have no cwnd."""
+    if not isinstance(content, dict):
+        raise ValueError("a line holds no object")
+    instant = typed(InstantEntry, content)
+    if instant.time is not None:
+        for socket in instant.sockets:
+            if socket.cwnd:
+                yield replace(socket, time=instant.time)

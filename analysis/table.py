@@ -1,0 +1,335 @@
+"""A table whose columns are NumPy arrays: what is computed with, from the engine to the page.
+
+A data frame library would cost each installation 100 MB and each command its import, so
+`to_polars` makes a data frame for users who have Polars.
+
+A missing value has no number that stands for it. A column has `values` and `valid`, which is False
+for missing ones, or None if no value is missing. The content of the array in such a place has no
+meaning: `filled` and `whole` put something definite there.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.row_groups import RowGroups
+from topologies.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars
+
+Rows = NDArray[np.integer[Any]] | NDArray[np.bool_] | slice
+"""A choice of rows: their places, a truth for each of all rows, or a slice."""
+Whole = NDArray[np.int64]
+Truths = NDArray[np.bool_]
+_TRUTHS = {True: "true", False: "false"}
+_TOO_LARGE = 2**63  # for a whole number
+_TOGETHER = 4096  # rows that are text at a time
+
+
+@dataclass(frozen=True, eq=False)
+class TableColumn:
+    """A value a row; text is an array of objects."""
+
+    values: NDArray[Any]
+    valid: Truths | None = None
+
+    @staticmethod
+    def of(cells: Sequence[Any], kind: type | None = None) -> TableColumn:
+        """Make a column of Python values, of which None are missing.
+
+        They are of one `kind`: int, float, bool or str; by default that of the first that is there.
+        """
+        known = [cell for cell in cells if cell is not None]
+        kind = kind or type(next(iter(known), ""))
+        dtype = {int: np.int64, float: np.float64, bool: np.bool_}.get(kind, np.object_)
+        values: NDArray[Any] = np.array([kind() if cell is None else cell for cell in cells], dtype)
+        valid = None if len(known) == len(cells) else np.array([cell is not None for cell in cells])
+        return TableColumn(values, valid)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, rows: Rows) -> TableColumn:
+        return TableColumn(self.values[rows], None if self.valid is None else self.valid[rows])
+
+    @property
+    def is_known(self) -> Truths:
+        """True for each row that has a value."""
+        return np.ones(len(self), np.bool_) if self.valid is None else self.valid
+
+    @property
+    def known(self) -> NDArray[Any]:
+        """The values without missing ones."""
+        return self.values if self.valid is None else self.values[self.valid]
+
+    def filled(self, missing: object) -> NDArray[Any]:
+        """Return the values, with `missing` in the place of missing ones."""
+        return (
+            self.values if self.valid is None else np.where(self.valid, self.values, missing)  # type: ignore[call-overload]
+        )
+
+    def whole(self, missing: int = 0) -> Whole:
+        """Return 64-bit integers with a sign, whose differences are right."""
+        values = self.values.astype(np.int64)
+        if self.valid is not None:
+            values[~self.valid] = missing
+        return values
+
+    def to_list(self) -> list[Any]:
+        """Return Python values; None for a missing one."""
+        values: list[Any] = self.values.tolist()
+        if self.valid is None or self.valid.all():
+            return values
+        return [
+            value if is_known else None
+            for value, is_known in zip(values, self.valid.tolist(), strict=True)
+        ]
+
+    @staticmethod
+    def joined(columns: Sequence[TableColumn]) -> TableColumn:
+        """Join columns, each behind the one before."""
+        if len(columns) == 1:
+            return columns[0]
+        none_missing = all(column.valid is None for column in columns)
+        return TableColumn(
+            np.concatenate([column.values for column in columns]),
+            None if none_missing else np.concatenate([column.is_known for column in columns]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ListColumn:
+    """A list a row: that of row n is `values[offsets[n]:offsets[n + 1]]`. None is missing."""
+
+    values: NDArray[Any]
+    offsets: Whole
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: Rows) -> ListColumn:
+        lengths, begins = self.lengths[rows], self.offsets[:-1][rows]
+        offsets = _summed(lengths)
+        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return ListColumn(self.values[np.repeat(begins, lengths) + within], offsets)
+
+    @property
+    def lengths(self) -> Whole:
+        return np.diff(self.offsets)
+
+    def to_list(self) -> list[list[Any]]:
+        return [part.tolist() for part in np.split(self.values, self.offsets[1:-1])][: len(self)]
+
+    @staticmethod
+    def of_rows(rows: NDArray[Any], values: NDArray[Any], height: int) -> ListColumn:
+        """Each value with the row of its list; the rows never fall."""
+        return ListColumn(values, _summed(np.bincount(rows, minlength=height)))
+
+    @staticmethod
+    def joined(columns: Sequence[ListColumn]) -> ListColumn:
+        """Join columns, each behind the one before."""
+        if len(columns) == 1:
+            return columns[0]
+        lengths = np.concatenate([column.lengths for column in columns])
+        return ListColumn(np.concatenate([column.values for column in columns]), _summed(lengths))
+
+
+def _summed(lengths: NDArray[Any]) -> Whole:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)))
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnTable:
+    """Columns of one length, by name. Tables are immutable: each operation gives another."""
+
+    columns: Mapping[str, TableColumn | ListColumn]
+
+    @classmethod
+    def of(cls, **columns: NDArray[Any] | TableColumn | ListColumn) -> Self:
+        """A table of these columns; of an array no value is missing."""
+        return cls({name: _column(column) for name, column in columns.items()})
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> Self:
+        """A table of rows with the same names; None is missing."""
+        names = rows[0] if rows else {}
+        return cls({name: TableColumn.of([row[name] for row in rows]) for name in names})
+
+    @classmethod
+    def of_csv(cls, text: str, types: Mapping[str, type]) -> Self:
+        """The table that `csv` wrote, perhaps by somebody else; columns without a type are text.
+
+        An empty cell is missing, and so is one that its type cannot be made of. Raises ValueError
+        for what is no table.
+        """
+        try:
+            names, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        except csv.Error as error:
+            raise ValueError(str(error)) from error
+        cells = zip(*rows, strict=True) if rows else [()] * len(names)
+        return cls(
+            {
+                name: TableColumn.of(list(map(_reading(kind), column)), kind)
+                for name, column in zip(names, cells, strict=True)
+                for kind in [types.get(name, str)]
+            }
+        )
+
+    @classmethod
+    def joined(cls, tables: Sequence[Self]) -> Self:
+        """Tables with the same columns, one below the other."""
+        return cls({name: _joined([table.columns[name] for table in tables]) for name in tables[0]})
+
+    def __len__(self) -> int:
+        return next((len(column) for column in self.columns.values()), 0)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> TableColumn:
+        column = self.columns[name]
+        assert isinstance(column, TableColumn), f"{name} has lists"
+        return column
+
+    def lists(self, name: str) -> ListColumn:
+        column = self.columns[name]
+        assert isinstance(column, ListColumn), f"{name} has no lists"
+        return column
+
+    def whole(self, name: str, missing: int = 0) -> Whole:
+        """A column as 64-bit integers with a sign."""
+        return self[name].whole(missing)
+
+    def rows(self, chosen: Rows) -> Self:
+        """Some rows, in the order in which they are given."""
+        return type(self)({name: column[chosen] for name, column in self.columns.items()})
+
+    def select(self, *names: str) -> Self:
+        return type(self)({name: self.columns[name] for name in names})
+
+    def without(self, *names: str) -> Self:
+        return self.select(*(name for name in self.columns if name not in names))
+
+    def having(self, **columns: NDArray[Any] | TableColumn | ListColumn) -> Self:
+        """With these columns, new ones behind the others."""
+        return type(self)({**self.columns, **self.of(**columns).columns})
+
+    def sorted_by(self, name: str) -> Self:
+        """By a column without missing values; equal rows stay in their order."""
+        values = self[name].values
+        if len(values) < 2 or (values[1:] >= values[:-1]).all():
+            return self
+        return self.rows(np.argsort(values, kind="stable"))
+
+    def parts(self, name: str) -> dict[int, Self]:
+        """The rows of each value of a column of whole numbers, by that value, the least first."""
+        groups = RowGroups(self[name].values)
+        if len(groups) == 1:
+            return {int(self[name].values[0]): self}
+        return {int(self[name].values[rows[0]]): self.rows(rows) for rows in groups.rows}
+
+    def as_rows(self) -> Iterator[dict[str, Any]]:
+        """Each row as its values by name; None for what is missing."""
+        names, values = list(self), [column.to_list() for column in self.columns.values()]
+        for row in zip(*values, strict=True):
+            yield dict(zip(names, row, strict=True))
+
+    def csv(self) -> str:
+        """Return a line for the names and a line a row; cells of missing values are empty."""
+        return "".join(self.csv_parts())
+
+    def csv_parts(self) -> Iterator[str]:
+        """The text of `csv` piece by piece, so that few rows are in memory as text."""
+        yield csv_lines([list(self)])
+        for begin in range(0, len(self), _TOGETHER):
+            some = self.rows(slice(begin, begin + _TOGETHER))
+            yield csv_lines(zip(*map(_written, some.columns.values()), strict=True))
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a data frame of Polars, with null for missing values.
+
+        Raises UsageError if Polars is not installed.
+        """
+        pl = frame_library()
+        frame: polars.DataFrame = pl.DataFrame(
+            [_series(pl, name, column) for name, column in self.columns.items()]
+        )
+        return frame
+
+
+def _column(column: NDArray[Any] | TableColumn | ListColumn) -> TableColumn | ListColumn:
+    return TableColumn(column) if isinstance(column, np.ndarray) else column
+
+
+def _joined(columns: Sequence[TableColumn | ListColumn]) -> TableColumn | ListColumn:
+    if isinstance(columns[0], ListColumn):
+        return ListColumn.joined([column for column in columns if isinstance(column, ListColumn)])
+    return TableColumn.joined([column for column in columns if isinstance(column, TableColumn)])
+
+
+def csv_lines(rows: Iterable[Iterable[Any]]) -> str:
+    """Return the rows as lines of CSV."""
+    with io.StringIO() as text:
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        return text.getvalue()
+
+
+def _reading(kind: type) -> Callable[[str], Any]:
+    def value(cell: str) -> Any:
+        try:
+            made = kind(cell) if cell else None
+        except ValueError:
+            return None
+        return None if isinstance(made, int) and abs(made) >= _TOO_LARGE else made
+
+    return value
+
+
+def _written(column: TableColumn | ListColumn) -> list[Any]:
+    """The cells of CSV: truths in small letters, like JSON."""
+    values: list[Any] = column.to_list()
+    is_truth = column.values.dtype.kind == "b"
+    return [_TRUTHS.get(value) for value in values] if is_truth else values
+
+
+def frame_library() -> ModuleType:
+    """Import Polars. Raises UsageError if it is not installed."""
+    try:
+        import polars
+    except ImportError as error:
+        raise UsageError(
+            "This needs Polars, which is not installed.",
+            "Install it next to tcplab, in a checkout by .venv/bin/pip install polars. The archive"
+            " of a release takes no libraries: install its wheel, or use CSV.",
+        ) from error
+    return polars
+
+
+def _series(pl: Any, name: str, column: TableColumn | ListColumn) -> Any:
+    if isinstance(column, ListColumn):
+        return _lists(pl, name, column)
+    if column.values.dtype == np.object_:
+        return pl.Series(name, column.to_list(), dtype=pl.String)
+    series = pl.Series(name, np.ascontiguousarray(column.values))
+    if column.valid is None:
+        return series
+    return pl.select(pl.when(pl.Series(column.valid)).then(series).alias(name)).to_series()
+
+
+def _lists(pl: Any, name: str, column: ListColumn) -> Any:
+    """Polars makes lists of groups of rows."""
+    rows = np.repeat(np.arange(len(column)), column.lengths)
+    values = pl.DataFrame({"row": rows, name: column.values})
+    lists = values.group_by("row", maintain_order=True).agg(pl.col(name))
+    every = pl.DataFrame({"row": np.arange(len(column))})
+    joined = every.join(lists, on="row", how="left", maintain_order="left").get_column(name)
+    return joined.fill_null(pl.Series([[]], dtype=joined.dtype))

@@ -1,0 +1,202 @@
+"""All commands of tcplab, imported when they are typed; their errors as one message."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+
+import experiments
+import testbed
+from experiments.cli.defaults import use_defaults
+from experiments.cli.lines import ABOUT, GROUPS, LINES
+from testbed.host.naming import PREFIX
+from testbed.host.packages import YES
+from topologies.errors import TcplabError
+
+_CLI = f"{PREFIX}experiments.cli"
+
+_MODULES = {
+    f"{_CLI}.kernel": ("packetdrill",),
+    f"{_CLI}.machine": (
+        "report",
+        "completion",
+        "doctor",
+        "clean",
+        "docs",
+        "lock",
+        "man",
+        "release",
+    ),
+    f"{_CLI}.repeat": ("reproduce", "verify"),
+    f"{_CLI}.runs": ("bundle", "compare", "figure", "open"),
+    f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
+    f"{PREFIX}analysis.analyze.command": ("analyze",),
+    f"{PREFIX}labs.cli.lab": ("grade", "lab"),
+    f"{PREFIX}testbed.lab.ready": ("image",),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+"""Modules of commands that are not in a module of their name."""
+
+
+def load(name: str) -> click.Command:
+    """Import a command."""
+    content = vars(import_module(_PLACES.get(name, f"{_CLI}.{name}"))).values()
+    return next(each for each in content if isinstance(each, click.Command) and each.name == name)
+
+
+_LONGEST = 200  # characters of a command's line
+COMPLETE = "_TCPLAB_COMPLETE"
+"""The variable by which a shell asks for completions (./tcplab knows it too)."""
+
+
+_KEEP = {"grade", "kernel", "lab", "reproduce", "run", "sweep"}
+"""Commands whose finished repetitions stay when they are stopped."""
+
+
+@contextmanager
+def one_clear_message(command: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+    """Print an error of tcplab or of a file and exit; a bug keeps its traceback."""
+    try:
+        yield
+    except TcplabError as error:
+        click.echo(f"Error: {error}", err=True)
+        raise SystemExit(error.exit_code) from None
+    except BrokenPipeError:  # click ends without a word
+        raise
+    except OSError as error:  # where the file is written knows no remedy
+        place = f": {error.filename}" if error.filename else ""
+        remedy = " Name another path, or change this one." if place else ""
+        click.echo(f"Error: {error.strerror or error}{place}.{remedy}", err=True)
+        raise SystemExit(1) from None
+    except MemoryError:
+        remedy = "End other programs, or raise the limit (ulimit -v) in the shell."
+        click.echo(f"Error: there is not enough memory. {remedy}", err=True)
+        raise SystemExit(1) from None
+    except KeyboardInterrupt:
+        kept = " Finished repetitions and points are kept." if command() in _KEEP else ""
+        click.echo(f"Stopped.{kept}", err=True)
+        raise SystemExit(130) from None
+
+
+class NearGroup(click.Group):
+    """A group that lists its commands' whole lines, and names the nearest of a misspelt one."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        lines = [(name, each.get_short_help_str(_LONGEST)) for name, each in commands if each]
+        with formatter.section("Commands"):
+            formatter.write_dl(lines)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the typed command under that name. Fails with the nearest name without one."""
+        typed, names = args[0], self.list_commands(ctx)
+        if typed not in names and not typed.startswith("-"):
+            near = get_close_matches(typed, names, 1)
+            meant = f"Did you mean '{near[0]}'?" if near else f"There are {', '.join(names)}."
+            ctx.fail(f"No such command '{typed}'. {meant}")
+        _, command, rest = super().resolve_command(ctx, args)
+        return typed, command, rest
+
+
+class ClearGroup(NearGroup):
+    """A group whose commands end with one clear message."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with one_clear_message(lambda: ctx.invoked_subcommand):
+            return super().invoke(ctx)
+
+
+class _LazyGroup(ClearGroup):
+    """The commands of GROUPS; only the one that is typed is imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(LINES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in LINES:
+            return None
+        with one_clear_message():  # a command lists plugins, which may be broken
+            return load(cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for group, commands in GROUPS.items():
+            with formatter.section(group):
+                formatter.write_dl(list(commands.items()))
+
+
+def _add(context: click.Context, _option: click.Parameter, folders: tuple[Path, ...]) -> None:
+    if context.resilient_parsing or not folders:
+        return
+    from experiments.study.catalogue import add_studies
+
+    with one_clear_message():
+        add_studies(folders)
+
+
+studies_option = click.option(
+    "--studies",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    envvar=experiments.STUDIES,
+    show_envvar=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_add,
+    help="Folder with your studies, each a file or a folder; may be repeated.",
+)
+
+
+def print_list(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    """Print every experiment with its claim, and exit."""
+    if not wanted or context.resilient_parsing:
+        return
+    from experiments.study.catalogue import catalogue
+
+    with one_clear_message():
+        for named in catalogue():
+            click.echo(f"{named.name:<20} {named.claim}")
+    context.exit()
+
+
+list_option = click.option(
+    "--list",
+    is_flag=True,
+    expose_value=False,
+    callback=print_list,
+    help="List all experiments with their claims.",
+)
+
+
+def _agree(_context: click.Context, _option: click.Parameter, given: bool) -> None:
+    if given:
+        os.environ[YES] = "1"
+
+
+yes_option = click.option(
+    "--yes",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_agree,
+    help="Install missing packages without a question; before the command.",
+)
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]}, help=ABOUT)
+@click.version_option(testbed.VERSION, prog_name="tcplab")
+@studies_option
+@list_option
+@yes_option
+@click.pass_context
+def tcplab(context: click.Context) -> None:
+    use_defaults(context)

@@ -1,0 +1,253 @@
+"""`tcplab exec -- COMMAND`: a command in h1 and a server in h2, with a bad network in between."""
+
+from __future__ import annotations
+
+import itertools
+import shlex
+import shutil
+import sys
+import time
+import webbrowser
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from experiments.cli.options import FOLDER, QuantityType, kernel_option, link_options
+from experiments.programs.capture import write_page
+from experiments.programs.network import Network
+from experiments.programs.program import Program, ProgramFailed
+from experiments.programs.start import (
+    AGAIN,
+    CLOCK,
+    NetworkOptions,
+    compared,
+    require_virtual,
+    started,
+)
+from experiments.run.store import require_writable
+from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from topologies.data import to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.shapes import two_hosts
+from topologies.units import Duration, Rate, Share
+
+_OUT = Path(".tcplab/exec")
+_SERVER_STARTS = "30s"
+_TIMED_OUT = 124  # as timeout(1)
+_EQUAL = "the second run is equal: captures, output and exit status."
+
+
+@dataclass(frozen=True)
+class ExecLink(LinkParameters):
+    """A fast link without delay and loss, unless they are asked for."""
+
+    bw: Rate = parameter("100mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter("0s", Duration, "Delay of the link, each way.")
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+
+
+class _Outage(click.ParamType[tuple[Duration, Duration]]):
+    """AT,FOR: a time from the start of the command, and for how long."""
+
+    name = "AT,FOR"
+
+    def convert(
+        self, value: object, _parameter: click.Parameter | None, _context: click.Context | None
+    ) -> tuple[Duration, Duration]:
+        at, comma, lasts = str(value).partition(",")
+        if not comma:
+            raise UsageError(f"'{value}' is no outage.", "Write AT,FOR such as 1s,4s.")
+        return Duration.parse(at), Duration.parse(lasts)
+
+
+class _Words(click.ParamType[list[str]]):
+    """A command in one word, split as a shell does."""
+
+    name = "COMMAND"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> list[str]:
+        try:
+            return shlex.split(str(value))
+        except ValueError as error:
+            self.fail(f"'{value}' has {str(error).lower()}. Add it.", parameter, context)
+
+
+@click.command("exec")
+@click.argument("command", nargs=-1, required=True)
+@click.option("--server", type=_Words(), help="Command in h2, in one word; it must listen.")
+@click.option(
+    "--down", "outages", multiple=True, type=_Outage(), help="An outage of the link, both ways."
+)
+@click.option(
+    "--loopback", is_flag=True, help="Give 127.0.0.1 of h1 the link's delay and loss as well."
+)
+@click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+@click.option(
+    "--timeout",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="DURATION",
+    help="Virtual time at most.",
+)
+@click.option("--clock", default=CLOCK, show_default=True, help="Date and time at the start.")
+@click.option(
+    "--folder", "folders", multiple=True, type=FOLDER, help="Folder that the programs see as well."
+)
+@click.option(
+    "--root", type=FOLDER, help="Unpacked system that the programs see instead of this computer's."
+)
+@click.option(
+    "--cpu",
+    type=click.Choice(("free", "host")),
+    default="free",
+    show_default=True,
+    help="With `host` computing takes virtual time, so no run repeats another.",
+)
+@click.option(
+    "--twice", "is_twice", is_flag=True, help="Run it again with the seed, and name what differs."
+)
+@click.option("--open", "opens", is_flag=True, help="Show the captures' graphs in a browser.")
+@click.option(
+    "--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the captures; replaced."
+)
+@kernel_option
+def execute(
+    command: tuple[str, ...],
+    server: list[str] | None,
+    outages: tuple[tuple[Duration, Duration], ...],
+    loopback: bool,
+    seed: int,
+    timeout: Duration,
+    clock: str,
+    folders: tuple[Path, ...],
+    root: Path | None,
+    cpu: Literal["free", "host"],
+    is_twice: bool,
+    opens: bool,
+    out: Path,
+    kernel: str | None,
+    **link: object,
+) -> None:
+    """Run your client and server over a bad network, in virtual time.
+
+    COMMAND runs in host h1, the server in h2. Both see this computer's programs and this folder,
+    read-only. Exits with the status of COMMAND, or 1 if --twice finds a difference.
+    """
+    options = NetworkOptions(
+        folders=folders, root=root, clock=clock, kernel=kernel or DEFAULT_KERNEL, cpu=cpu
+    )
+    if is_twice:
+        require_virtual(cpu)
+    begun = time.monotonic()
+    _clear(out)
+    require_writable(out)
+    channel = ExecLink(**link).channel()  # type: ignore[arg-type]
+    runs: list[tuple[Network, int]] = []
+
+    def start(place: Path) -> AbstractContextManager[Network]:
+        return started(two_hosts(channel), seed, place, options)
+
+    def run(network: Network) -> None:
+        if loopback:
+            network.order("loopback", host="h1", values=to_data(channel))
+        asked = (command, server, outages, str(timeout))
+        runs.append((network, _carried_out(network, *asked, aloud=not runs)))
+
+    found: list[str] = []
+    if is_twice:
+        found = compared(run, start, out)
+    else:
+        with start(out) as running:
+            run(running)
+    network, status = runs[0]
+    took = f"{network.now:.6f} s in {time.monotonic() - begun:.1f} s"
+    _say(f"{took}, seed {seed}, captures in {out}")
+    if network.unrepeatable:
+        _say(f"this run is not repeatable: {network.unrepeatable}.")
+    for wait in network.waits:
+        _say(f"{wait}.")
+    for reason in network.doubts:
+        _say(f"this run may not repeat: {reason}.")
+    if is_twice:
+        _say("the second run differs." if found else _EQUAL)
+    for difference in found:
+        _say(difference)
+    if opens:
+        _open(out, shlex.join(command))
+    sys.exit(status or bool(found))
+
+
+execute.params += link_options(ExecLink)
+
+
+def _carried_out(
+    network: Network,
+    command: tuple[str, ...],
+    server: list[str] | None,
+    outages: tuple[tuple[Duration, Duration], ...],
+    timeout: str,
+    aloud: bool,
+) -> int:
+    """Run both programs, print the command's output if `aloud`, and return its status."""
+    serving = network.h2.start(server) if server else None
+    if serving and not network.h2.listens(None, _SERVER_STARTS):
+        problem = str(serving.failed("does not listen")).rstrip()
+        raise TcplabError(f"{problem}\n", "" if serving.lack() else "Try it without tcplab.")
+    for at, lasts in outages:
+        network.link.down(at=str(at), for_=str(lasts))
+    program = network.h1.start(command)
+    show = _printer(program) if aloud else (lambda: None)
+    show()
+    try:
+        program.wait(timeout, show)
+    except ProgramFailed as error:
+        if aloud:
+            _say(str(error).splitlines()[0])
+    for sentence in program.lack() if aloud else ():
+        _say(sentence)
+    return _TIMED_OUT if program.status is None else program.status
+
+
+def _say(sentence: str) -> None:
+    click.echo(f"tcplab: {sentence}", err=True)
+
+
+def _printer(program: Program) -> Callable[[], None]:
+    """Return a function that prints what the program has printed since its last call."""
+    shown = {"stdout": 0, "stderr": 0}
+
+    def show() -> None:
+        for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+            text = getattr(program, name)
+            stream.write(text[shown[name] :])
+            stream.flush()
+            shown[name] = len(text)
+
+    return show
+
+
+def _open(out: Path, title: str) -> None:
+    """Write the page with the graphs of both captures, and show it."""
+    page = write_page(out, title)
+    click.echo(page, err=True)
+    if not webbrowser.open(page.resolve().as_uri()):
+        _say("no browser could be started: open that file in one.")
+
+
+def _clear(out: Path) -> None:
+    """Remove the captures of the last time. Raises UsageError for a folder of anything else."""
+    if not out.exists():
+        return
+    names = ("*.pcap", "console.log", "job.log", "events.jsonl", "result.json", "graphs.html")
+    known = (*names, f"{out.name}/{AGAIN}")
+    files = itertools.chain(out.iterdir(), (out / AGAIN).glob("*"))
+    if strange := [file for file in files if not any(map(file.match, known))]:
+        raise UsageError(f"{strange[0]} is in the way.", "Choose another --out.")
+    shutil.rmtree(out)

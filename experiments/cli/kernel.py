@@ -1,0 +1,359 @@
+"""`tcplab kernel`: list, build, remove, compare and test the kernels that hosts can run.
+
+`tcplab packetdrill SCRIPT`: packetdrill scripts in the lab kernel, in virtual time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Column, Table
+
+from experiments.cli.commands import NearGroup
+from experiments.cli.options import PATH, kernel_option, kernels, out_option, workers_option
+from experiments.run.report import make_page
+from experiments.run.session import lab_on, ready_lab
+from experiments.run.store import require_writable
+from experiments.spec import DEFAULT_KERNEL
+from testbed.builds.building import shown
+from testbed.lab.kernel.built import BuiltKernel, build, built_kernels, remove
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
+from testbed.lab.packetdrill import packetdrill as packetdrill_program
+from testbed.packetdrill.runs import (
+    WALL_SECONDS,
+    ScriptCase,
+    ScriptOutcome,
+    ScriptRunner,
+    helpers,
+    kernel_files,
+)
+from testbed.packetdrill.scripts import scripts_in
+from topologies.errors import TcplabError, UsageError
+
+
+@click.group("kernel", cls=NearGroup)
+def kernel() -> None:
+    """List, build and compare the kernels that hosts can run in virtual time."""
+
+
+@kernel.command("list")
+def list_command() -> None:
+    """List the kernels of the lab and those that you have built, without building any."""
+    built = built_kernels()
+    console = Console(file=sys.stdout)
+    console.print(_versions(built))
+    if own := [made for made in built if made.name not in all_series()]:
+        console.print(_own(own))
+    click.echo(
+        "A tarball, a tree or FOLDER@REVISION can be named as well, and patches after a plus:"
+        f" --kernel {DEFAULT}+mine.patch"
+    )
+
+
+def _versions(built: list[BuiltKernel]) -> Table:
+    table = Table("--kernel", "Linux", "Source", "Built", "What it lacks", title="Kernels")
+    current = {made.name: made for made in built if made.is_current}
+    for series in all_series():
+        version = kernel_version(series)
+        made = current.get(series)
+        size = f"yes, {made.size / 1e6:.0f} MB" if made else "no"
+        table.add_row(series, version.version, version.origin, size, ", ".join(version.lacks))
+    return table
+
+
+def _own(built: list[BuiltKernel]) -> Table:
+    name = Column("Name", overflow="fold")  # whole, for it is what `kernel remove` takes
+    table = Table(name, "Linux", "Size", "SHA-256", "State", title="Others that are built")
+    for made in built:
+        state = "usable" if made.is_current else "of another tcplab, or its source has changed"
+        size = f"{made.size / 1e6:.0f} MB"
+        table.add_row(made.name or "?", made.release, size, made.digest[:12], state)
+    return table
+
+
+@kernel.command("build")
+@click.argument("names", metavar="KERNEL...", nargs=-1, required=True, shell_complete=kernels)
+@click.option(
+    "--source",
+    type=PATH,
+    help="A linux-VERSION.tar.xz to build a version of the lab from.",
+)
+@click.option("--rebuild", is_flag=True, help="Build it even if it is built.")
+def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) -> None:
+    """Build kernels in advance; runs build missing ones."""
+    for name in names:
+        with shown(sys.stderr) as report:
+            made = build(chosen(name), report, source, rebuild)
+        click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
+
+
+@kernel.command("verify")
+def verify_command() -> None:
+    """Build what comes with the code (kernel, init, engine) again, and compare the bytes."""
+    from testbed.release.make import differing
+
+    with shown(sys.stderr) as report:
+        files = differing(report)
+    for name, others in files.items():
+        click.echo(f"{name}: {', '.join(others) or 'no file'} differs.")
+    if any(files.values()):
+        raise TcplabError(
+            "What comes with the code is not what this machine builds.",
+            "The manifests in prebuilt/ name the compiler; another gives other bytes.",
+        )
+
+
+@kernel.command("remove")
+@click.argument("name", metavar="KERNEL", shell_complete=kernels)
+def remove_command(name: str) -> None:
+    """Remove a kernel that is built from the cache."""
+    with shown(sys.stderr) as report:
+        removed = remove(name, report)
+    for made in removed:
+        click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
+
+
+DIFFERENT = 3
+"""The exit status if a difference is shown, which is no failure of the comparison."""
+_LONGEST = 1800.0  # wall seconds of one point
+
+
+@kernel.command("compare")
+@click.argument("old", metavar="KERNEL", shell_complete=kernels)
+@click.argument("new", metavar="KERNEL", shell_complete=kernels)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=12,
+    show_default=True,
+    metavar="NUMBER",
+    help="Seeds; fewer than the default cannot show a difference among so many figures.",
+)
+@click.option(
+    "--only", "names", multiple=True, metavar="CASE", help="Only this case; may be repeated."
+)
+@click.option(
+    "--scripts/--no-scripts",
+    default=True,
+    help="Run the kernels' own packetdrill scripts, if packetdrill is available.",
+)
+@workers_option
+@out_option
+def compare_command(
+    old: str,
+    new: str,
+    seeds: int,
+    names: tuple[str, ...],
+    scripts: bool,
+    workers: int | None,
+    out: Path,
+) -> None:
+    """Run a standing set of experiments on two kernels and print the differences.
+
+    Exits with 0 without a difference, 3 with one, 1 or 2 after a failure.
+    """
+    from experiments.sweep.kernel_cases import chosen_cases
+    from experiments.sweep.kernels import KernelComparison, KernelPair, carry_out
+    from experiments.sweep.progress import watching
+    from experiments.sweep.run import way_to_workers
+
+    cases = chosen_cases(names)
+    kernels = KernelPair(str(chosen(old)), str(chosen(new)))
+    require_writable(out)
+    program = _program() if scripts and not names else None
+    way = way_to_workers(ready_lab(kernels), [case.spec for case in cases], workers)
+    way = replace(way, wall_seconds=_LONGEST)
+    with watching("compare") as watch:
+        asked = KernelComparison(kernels, cases, range(1, seeds + 1))
+        folder = carry_out(asked, out, way, watch, program)
+    status = make_page("kernels", folder)
+    raise SystemExit(status or _status(folder))
+
+
+def _program() -> Path | None:
+    """Return packetdrill, or print why it is missing and return None."""
+    from testbed.lab.packetdrill import packetdrill
+
+    try:
+        with shown(sys.stderr) as report:
+            return packetdrill(report)
+    except TcplabError as error:
+        click.echo(f"Without the kernels' own scripts: {error}", err=True)
+        return None
+
+
+def _status(folder: Path) -> int:
+    from experiments.sweep.kernels import FILE
+
+    content = json.loads((folder / FILE).read_text())
+    if content["failures"]:
+        raise TcplabError(
+            f"{len(content['failures'])} runs failed or are not proved: {content['failures'][0]}",
+            "The page names all.",
+        )
+    verdicts = {figure["verdict"] for case in content["cases"] for figure in case["figures"]}
+    changed = [content["scripts"].get(name) for name in ("only_old", "only_new")]
+    return DIFFERENT if verdicts & {"larger", "smaller"} or any(changed) else 0
+
+
+@kernel.command("test")
+@click.argument("name", metavar="[KERNEL]", default=DEFAULT_KERNEL, shell_complete=kernels)
+@click.option(
+    "--only", "names", multiple=True, metavar="TEXT", help="Only scripts whose name holds TEXT."
+)
+@workers_option
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json: bool) -> None:
+    """Run the packetdrill scripts that come with a kernel's source on it, as its selftests do.
+
+    The exit status is 0 if all have passed, 1 if not.
+    """
+    # MERGED
+    from testbed.lab.packetdrill import packetdrill
+    from testbed.packetdrill.runs import cases_of, run_kernel_scripts
+
+    lab = lab_on(name)
+    cases = cases_of(lab, names)
+    with shown(sys.stderr) as report:
+        program = packetdrill(report)
+    coming = run_kernel_scripts(lab, program, cases, workers)
+    sys.exit(follow(coming, len(cases), lab.kernel_release, as_json))
+
+
+_IP_VERSIONS = ("ipv4", "ipv4-mapped-ipv6", "ipv6")
+
+
+@click.command()
+@click.argument("places", metavar="SCRIPT|FOLDER...", nargs=-1, type=PATH)
+@click.option(
+    "--ip-version",
+    "versions",
+    multiple=True,
+    type=click.Choice(_IP_VERSIONS),
+    help="IP version; may be repeated for a run under each.  [default: the script's own]",
+)
+@click.option(
+    "--tolerance-usecs",
+    type=click.IntRange(1, 10_000_000),
+    metavar="NUMBER",
+    help="Microseconds by which a packet may come too early or too late.  [default: 4000]",
+)
+@click.option(
+    "-D",
+    "--define",
+    "definitions",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Define a name used in the scripts.",
+)
+@click.option("--pcap", type=PATH, help="Folder for the packets of each script.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="Seed of all randomness."
+)
+@click.option(
+    "--limit",
+    type=click.FloatRange(1.0),
+    default=WALL_SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="Stop a script that takes longer: it spins.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@kernel_option
+def packetdrill(
+    places: tuple[Path, ...],
+    versions: tuple[str, ...],
+    tolerance_usecs: int | None,
+    definitions: tuple[str, ...],
+    pcap: Path | None,
+    seed: int,
+    limit: float,
+    as_json: bool,
+    kernel: str | None,
+) -> None:
+    """Run packetdrill scripts, or all *.pkt of a folder, in the lab kernel.
+
+    The exit status is 0 if all have passed, 1 if not.
+    """
+    tolerance = [f"--tolerance_usecs={tolerance_usecs}"] if tolerance_usecs else []
+    arguments = (*tolerance, *_defined(definitions))
+    if not places:
+        raise UsageError("No script is named.", "Name one, or a folder: ./tcplab packetdrill a.pkt")
+    if pcap and pcap.exists() and (not pcap.is_dir() or any(pcap.iterdir())):
+        raise UsageError(f"{pcap} is no empty folder.", "Name a new one for --pcap.")
+    scripts_in(places, {})  # a misspelt name ends here, before a build
+    lab = lab_on(kernel)
+    scripts = scripts_in(places, helpers(kernel_files(lab)))
+    with shown(sys.stderr) as report:
+        program = packetdrill_program(report)
+    if pcap:
+        pcap.mkdir(parents=True, exist_ok=True)
+    runner = ScriptRunner(lab, program, seed, wall_seconds=limit, captures=pcap)
+    cases = [
+        ScriptCase(script, version, (*([f"--ip_version={version}"] if version else []), *arguments))
+        for script in scripts
+        for version in versions or ("",)
+    ]
+    sys.exit(follow(runner.run(cases), len(cases), lab.kernel_release, as_json))
+
+
+def _defined(definitions: Iterable[str]) -> Iterator[str]:
+    for definition in definitions:
+        if not definition.partition("=")[0].isidentifier() or "=" not in definition:
+            raise UsageError(
+                f"--define {definition!r} has no NAME=VALUE.", "Write --define NAME=VALUE."
+            )
+        yield from ("-D", definition)
+
+
+def follow(coming: Iterable[ScriptOutcome], number: int, release: str, as_json: bool) -> int:
+    """Print outcomes as they come, or all as JSON; return 0 if all have passed, else 1."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    outcomes: list[ScriptOutcome] = []
+    console = Console(stderr=True)
+    columns = (TextColumn("packetdrill"), BarColumn(), MofNCompleteColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=number)
+        for outcome in coming:
+            outcomes.append(outcome)
+            bar.advance(task)
+            if not as_json:
+                click.echo(described(outcome))
+    passed = sum(outcome.passed for outcome in outcomes)
+    failed = len(outcomes) - passed
+    if as_json:
+        scripts = [outcome.as_data() for outcome in outcomes]
+        counts = {"kernel": release, "passed": passed, "failed": failed}
+        click.echo(json.dumps(counts | {"scripts": scripts}, indent=2))
+    else:
+        words = f"{failed} failed, {passed} passed" if failed else f"all {passed} passed"
+        click.echo(f"{words}, on Linux {release} in virtual time.")
+    return 1 if failed else 0
+
+
+def described(outcome: ScriptOutcome) -> str:
+    """Describe an outcome in a line; a failure with the script's line and the difference."""
+    failure = outcome.failure
+    if failure is None:
+        return f"passed  {outcome.case.name}"
+    place = f", line {failure.line}" if failure.line else ""
+    first, *others = failure.what.splitlines()
+    lines = [f"FAILED  {outcome.case.name}{place}: {first}", *others]
+    text = outcome.case.script.line(failure.line) if failure.line else ""
+    parts = {"script": text, "expected": failure.expected, "came": failure.came}
+    compared = (
+        f"{'' if number else name + ':':<9} {line}"
+        for name, part in parts.items()
+        for number, line in enumerate(part.splitlines())
+    )
+    return "\n          ".join([*lines, *compared])

@@ -1,0 +1,186 @@
+"""`tcplab report`, `completion`, `doctor` and `clean`.
+
+./tcplab starts the last two without these libraries.
+
+`tcplab docs`, `release`, `lock` and `man`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+from click.shell_completion import get_completion_class
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+
+from experiments.cli import main
+from experiments.cli.commands import COMPLETE, tcplab
+from experiments.cli.options import FOLDER, folders_of_runs
+from experiments.documentation.pictures import PROGRAM, gallery_page, made, pictures
+from experiments.documentation.reference import manual, reference
+from experiments.documentation.site import build
+from experiments.reporting.browsing import HOST, LocalServer
+from experiments.run.report import program
+from experiments.run.session import ready_lab
+from experiments.run.store import require_writable
+from testbed.builds.building import shown
+from testbed.doctor import __main__ as examination
+from testbed.native import changes
+
+_KINDS = {
+    "sweep.json": "sweep",
+    "reproduction.json": "reproduction",
+    "comparison.json": "kernels",
+}
+"""Files of results that are no run, and the commands that make their pages."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, shell_complete=folders_of_runs)
+@click.pass_context
+def report(context: click.Context, arguments: tuple[str, ...]) -> None:
+    """Write the report of a finished run again: report runs/sack/latest."""
+    folder = Path(next((word for word in arguments if not word.startswith("-")), ""))
+    kind = next((kind for name, kind in _KINDS.items() if (folder / name).is_file()), "report")
+    # the program's help calls it as it was typed here
+    typed = os.environ | {"TCPLAB_COMMAND": context.command_path}
+    os.execve(sys.executable, program(kind, *arguments), typed)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the code that completes commands: eval "$(./tcplab completion bash)"."""
+    kind = get_completion_class(shell)
+    assert kind is not None  # click has all three
+    click.echo(kind(tcplab, {}, "tcplab", COMPLETE).source())
+
+
+_PASSED_ON = {"ignore_unknown_options": True, "help_option_names": []}
+
+
+@click.command("doctor", context_settings=_PASSED_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def doctor(arguments: tuple[str, ...]) -> None:
+    """Check this machine and print how to fix each problem (--json)."""
+    sys.exit(examination.main(arguments))
+
+
+@click.command("clean", context_settings=_PASSED_ON)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def clean_up(arguments: tuple[str, ...]) -> None:
+    """Remove what killed runs left behind, as they noted it."""
+    sys.exit(changes.main(arguments))
+
+
+@click.command("docs")
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("site"),
+    show_default=True,
+    help="Folder of the site, which is replaced.",
+)
+@click.option("--serve", is_flag=True, help="Show the site on 127.0.0.1 until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True)
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Leave out what takes runs: pictures, and most of the recorded stage.",
+)
+def docs(out: Path, serve: bool, port: int, quick: bool) -> None:
+    """Build the documentation site with reference and gallery; a dead link is an error."""
+    with _server(out, port) if serve else nullcontext() as server:
+        require_writable(out)
+        write_site(out, with_pictures=not quick)
+        click.echo(f"Site: {(out / 'index.html').resolve()}")
+        if server:
+            click.echo(f"The site is http://{HOST}:{server.port}/\nCtrl-C ends it.")
+            try:
+                server.run()
+            except KeyboardInterrupt:
+                click.echo("Ended.", err=True)
+
+
+def write_site(out: Path, with_pictures: bool) -> None:
+    """Build the site. Raises TcplabError for a page or a dead link, CommandError for a picture."""
+    files: dict[str, Path] = {}
+    if with_pictures:
+        from experiments.documentation.pictures import recorded
+
+        lab = ready_lab()
+        program = [sys.executable, "-P", "-m", main.__name__]
+        files = made(pictures(), program, lambda title: click.echo(f"Drawing: {title}", err=True))
+        files |= recorded(lab, lambda line: click.echo(line, err=True))
+    generated = {
+        **reference(tcplab, PROGRAM),
+        "gallery/index.md": gallery_page(pictures(), list(files)),
+    }
+    build(generated, files, out)
+
+
+def _server(folder: Path, port: int) -> LocalServer:
+    """Listen before the site is built, so that a port that is taken is known at once."""
+    files = StaticFiles(directory=folder, html=True, check_dir=False)
+    return LocalServer(Starlette(routes=[Mount("/", files)]), port)
+
+
+@click.command("release")
+@click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("dist"),
+    show_default=True,
+    help="The folder for the wheels, the archive and their SHA-256.",
+)
+@click.option("--new", is_flag=True, help="State the digests of this lab as the release's.")
+@click.option(
+    "--prebuilt", is_flag=True, help="Write the kernel and engine that come with the code."
+)
+@click.option("--oci", is_flag=True, help="Make a container image too (an OCI layout).")
+def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
+    """Make a self-contained release of this checkout: wheels and an archive."""
+    if prebuilt:
+        _write_prebuilt()
+        return
+    from testbed.release.make import make_release
+
+    with shown(sys.stderr) as report:
+        require_writable(out)
+        made = make_release(out, report, new, oci)
+    for name, digest in made.digests.items():
+        size = (made.folder / name).stat().st_size / 1e6
+        click.echo(f"{digest}  {size:6.1f} MB  {made.folder / name}")
+
+
+def _write_prebuilt() -> None:
+    from testbed.release.make import write
+
+    with shown(sys.stderr) as report:
+        written = write(report)
+    for recipe in written:
+        click.echo(f"{recipe.name}: written to prebuilt/, to be committed.")
+    if not written:
+        click.echo("No recipe has changed.")
+
+
+@click.command("lock")
+@click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
+def lock(update: bool) -> None:
+    """Renew the locks of Debian's and Python's packages and of crates."""
+    from testbed.release import make
+
+    with shown(sys.stderr) as report:
+        make.update(report)
+    click.echo("The locks are renewed; `git diff` shows the changes.")
+
+
+@click.command()
+def man() -> None:
+    """Print the manual page: ./tcplab man | man -l -"""
+    click.echo(manual(tcplab), nl=False)

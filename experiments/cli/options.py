@@ -1,0 +1,319 @@
+"""Options that several commands share, an experiment's parameters as options, and `--json`.
+
+`--json` of run, sweep, reproduce and runs list has one schema (docs/reference/run-directory.md).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import typing
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+from click.shell_completion import CompletionItem
+
+import testbed
+from experiments.run.report import STRICT, make_page, require_good_points
+from experiments.run.request import TESTBEDS, RunOptions, Value
+from experiments.study.catalogue import Experiment
+from experiments.study.grid import KERNEL, kind_of, value_of
+from testbed.engine.certificates import require_tls
+from topologies.errors import UsageError
+from topologies.units import Duration, Quantity
+
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def studies(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the names of experiments, with their claims."""
+    from experiments.study.catalogue import catalogue
+
+    return [
+        CompletionItem(named.name, help=named.claim)
+        for named in catalogue()
+        if named.name.startswith(typed)
+    ]
+
+
+def folders_of_runs(
+    context: click.Context, _param: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Finished runs in the folder that --out names, newest first."""
+    out = Path(context.params.get("out") or "runs")
+    places = sorted({file.parent for file in out.glob("*/*/manifest.json")}, reverse=True)
+    return [CompletionItem(str(place)) for place in places if str(place).startswith(typed)]
+
+
+def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Return the lab's own kernels, the newest first."""
+    from testbed.lab.kernel.version import all_series
+
+    return [CompletionItem(name) for name in all_series() if name.startswith(typed)]
+
+
+def options_from(context: click.Context, named: Experiment) -> RunOptions:
+    """Return the options of an experiment's command as click parsed them. Raises UsageError."""
+    words = dict(context.params)
+    form = _form(named, words.pop("quick", False), words.pop("full", False))
+    first, times = words.pop("seed"), words.pop("repeat")
+    common = {name: words.pop(name) for name in _COMMON}
+    if kernel := words.pop(KERNEL):
+        common["settings"] += (f"{KERNEL}={kernel}",)
+    typed = {
+        name: value
+        for name, value in words.items()
+        if context.get_parameter_source(name) != ParameterSource.DEFAULT
+    }
+    for name in typed:
+        if any(
+            text.partition("=")[0].strip().replace("-", "_") == name for text in common["settings"]
+        ):
+            option = name.replace("_", "-")
+            raise UsageError(f"{option} is set twice.", f"Leave out --{option} or --set {option}.")
+    parameters = named.parameters()(**{**words, **form, **typed})
+    return RunOptions(
+        named,
+        parameters=parameters,
+        typed=typed,
+        form=form,
+        seeds=tuple(range(first, first + times)) if times else None,
+        first=first,
+        **common,
+    )
+
+
+_COMMON = (
+    *("settings", "testbed", "out", "limit", "metrics"),
+    *("load_modules", "dry_run", "strict", "as_json"),
+)
+
+
+def _form(named: Experiment, quick: bool, full: bool) -> dict[str, Value]:
+    if quick and full:
+        raise UsageError("--quick and --full exclude each other.", "Choose one.")
+    preset = named.preset("quick") if quick else named.preset("full") if full else {}
+    return {name: value_of(name, kind_of(named, name), text) for name, text in preset.items()}
+
+
+kernel_option = click.option(
+    f"--{KERNEL}",
+    metavar="KERNEL",
+    help=(
+        "Linux of the hosts, in virtual time: a version such as 6.12, a tarball, a tree or"
+        " CLONE@REVISION, each with +PATCH; `tcplab kernel list` lists versions."
+    ),
+    shell_complete=kernels,
+)
+out_option = click.option(
+    "--out",
+    type=FOLDER,
+    default=Path("runs"),
+    show_default=True,
+    help="Folder that keeps the runs.",
+)
+run_or_sweep = click.argument(
+    "folder", metavar="RUN|SWEEP", type=PATH, shell_complete=folders_of_runs
+)
+strict_option = click.option("--strict", is_flag=True, help=STRICT)
+json_option = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document of the result; other text goes to standard error.",
+)
+
+
+def _with_tls(
+    _context: click.Context, _parameter: click.Parameter, scheduler: str | None
+) -> str | None:
+    if scheduler:
+        require_tls(scheduler)
+    return scheduler
+
+
+scheduler_option = click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    callback=_with_tls,
+    help="Use the workers of this Dask scheduler (tls://HOST:8786).",
+)
+workers_option = click.option(
+    "--workers",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Maximum number of guests to run in parallel.  [default: one for each processor]",
+)
+
+
+def testbed_option(default: str = "virtual") -> Callable[[Command], Command]:
+    """Return the option --testbed of every command that runs experiments."""
+    return click.option(
+        "--testbed",
+        type=click.Choice(TESTBEDS),
+        default=default,
+        show_default=True,
+        help=(
+            "Lab kernel in virtual time, or this kernel in real time (native, as root); auto is"
+            " native where that is possible."
+        ),
+    )
+
+
+def add_common_options(command: click.Command, named: Experiment, testbed: str) -> None:
+    """Add the options of every experiment; `testbed` is the default of --testbed."""
+    for option in (
+        testbed_option(testbed),
+        kernel_option,
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**63 - 1),
+            default=1,
+            show_default=True,
+            metavar="NUMBER",
+            help="Seed of all randomness; the same seed gives the same packets (virtual).",
+        ),
+        click.option(
+            "--repeat",
+            type=click.IntRange(1, 1000),
+            metavar="TIMES",
+            help=(
+                "Run that many times, with seeds counted up.  [default: as often as the"
+                " experiment's claim needs; once in real time]"
+            ),
+        ),
+        click.option(
+            "--set",
+            "settings",
+            multiple=True,
+            metavar="NAME=VALUE",
+            help=(
+                "Set a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+                " sysctl."
+            ),
+        ),
+        click.option(
+            "--metric",
+            "metrics",
+            multiple=True,
+            metavar="METRIC",
+            help="Show a metric or an expression such as 'p95 delay[flow1]' in the report.",
+        ),
+        out_option,
+        click.option(
+            "--limit",
+            type=QuantityType(Duration),
+            metavar="DURATION",
+            help="Stop a run after that much wall time  [default: 10min, natively more]",
+        ),
+        click.option(
+            "--load-module-into-this-kernel",
+            "load_modules",
+            is_flag=True,
+            hidden=not named.loads_modules(),
+            help=(
+                "Natively: make the module part of this computer's kernel, which its mistakes"
+                " crash."
+            ),
+        ),
+        strict_option,
+        click.option("--dry-run", is_flag=True, help="Print the spec without running it."),
+        json_option,
+    ):
+        option(command)
+
+
+class QuantityType(click.ParamType[Quantity]):
+    """A quantity as a command-line value."""
+
+    def __init__(self, kind: type[Quantity]) -> None:
+        self.kind = kind
+        self.name = kind.example
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        try:
+            return self.kind.parse(str(value))
+        except UsageError as error:
+            self.fail(str(error), param, ctx)
+
+
+def parameter_options(parameters: type) -> list[click.Parameter]:
+    """Return an option for each field: its name, unit, meaning and default."""
+    hints = typing.get_type_hints(parameters)
+    return [_option(field, hints[field.name]) for field in dataclasses.fields(parameters)]
+
+
+def link_options(parameters: type) -> list[click.Parameter]:
+    """Return the options of a link without an experiment's duration."""
+    return [option for option in parameter_options(parameters) if option.name != "duration"]
+
+
+def _option(field: dataclasses.Field[Any], kind: type) -> click.Option:
+    text = f"{field.metadata.get('meaning', '')}  [default: {field.default}]"
+    flag = f"--{field.name.replace('_', '-')}"
+    if issubclass(kind, Quantity):
+        return click.Option(
+            [flag],
+            type=QuantityType(kind),
+            default=field.default,
+            metavar=kind.__name__.upper(),
+            help=text,
+        )
+
+    def offered(_context: click.Context, _parameter: click.Parameter, typed: str) -> list[str]:
+        """Complete the last part of a list such as cubic+reno."""
+        before, plus, last = typed.rpartition("+")
+        parts = field.metadata.get("parts", ())
+        return [f"{before}{plus}{part}" for part in parts if part.startswith(last)]
+
+    return click.Option(
+        [flag], default=field.default, metavar="WORD", help=text, shell_complete=offered
+    )
+
+
+_FORMAT = 1
+_PAGES = ("report.html", "sweep.html", "reproduction.html")
+
+
+def print_results(folders: list[Path]) -> None:
+    """Print the document of finished runs, sweeps or reproductions."""
+    results = [_result(folder) for folder in folders]
+    document = {"format": _FORMAT, "tcplab": testbed.VERSION, "results": results}
+    click.echo(json.dumps(document, indent=1))
+
+
+def print_page(kind: str, folder: Path, *, strict: bool, as_json: bool) -> int:
+    """Make the page of a sweep or reproduction, and return the exit status of its command."""
+    status = make_page(kind, folder, sys.stderr if as_json else None)
+    if as_json:
+        print_results([folder])
+    if strict:
+        require_good_points(json.loads((folder / f"{kind}.json").read_text())["network"])
+    return status
+
+
+def _result(folder: Path) -> dict[str, Any]:
+    manifest = _content(folder / "manifest.json") or {}
+    page = next((name for name in _PAGES if (folder / name).exists()), None)
+    return {
+        "kind": manifest.get("kind", "run"),
+        "folder": str(folder),
+        "page": str(folder / page) if page else None,
+        "manifest": {name: value for name, value in manifest.items() if name != "tools"},
+        "claim": _content(folder / "claim.json"),
+    }
+
+
+def _content(file: Path) -> Any:
+    return json.loads(file.read_text()) if file.exists() else None

@@ -1,0 +1,170 @@
+"""`tcplab verify`: a run or a sweep repeated and compared byte by byte.
+
+`tcplab reproduce`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from experiments.cli.options import (
+    json_option,
+    kernel_option,
+    out_option,
+    print_page,
+    run_or_sweep,
+    scheduler_option,
+    strict_option,
+    studies,
+    workers_option,
+)
+from experiments.cli.run import RunProgress
+from experiments.run.request import RunRequest
+from experiments.run.session import ready_lab
+from experiments.run.store import require_writable
+from experiments.run.verify import Comparison, RunToRepeat, repeat, require_same_lab, to_repeat
+from experiments.spec import DEFAULT_KERNEL
+
+_SHOWN = 5
+
+
+@click.command()
+@run_or_sweep
+def verify(folder: Path) -> None:
+    """Repeat a run or sweep of the lab kernel and compare its files byte by byte.
+
+    Exits with 0 if identical. Otherwise it names the first packet that differs, and keeps the
+    repetition next to the run; of a sweep, the first line of rows.csv or series.csv.
+    """
+    if (folder / "sweep.json").is_file():
+        raise SystemExit(_verify_sweep(folder))
+    run = to_repeat(folder)
+    ready = ready_lab([run.spec.kernel])
+    require_same_lab(run, ready)
+    request = RunRequest(run.spec, None, run.seeds, "virtual", folder)
+    with RunProgress(request) as progress:
+        comparison = repeat(run, ready, progress)
+    click.echo("\n".join(_lines(run, comparison)))
+    raise SystemExit(0 if comparison.same else 1)
+
+
+def _lines(run: RunToRepeat, comparison: Comparison) -> list[str]:
+    seeds = f"{len(run.seeds)} {'seed' if len(run.seeds) == 1 else 'seeds'}"
+    if comparison.same:
+        return [
+            f"The same, byte by byte: all {comparison.files} files that the conditions of {seeds}"
+            " measured came out again as they are in the run."
+        ]
+    named = [f"{difference.sentence}." for difference in comparison.captures]
+    named += [f"{name} is another file." for name in comparison.others]
+    more = [f"... and {len(named) - _SHOWN} more files."] if len(named) > _SHOWN else []
+    other_code = "The code that runs in guests is another than the run's, which may explain it."
+    return [
+        f"Not the same: {len(named)} of {comparison.files} files differ.",
+        *named[:_SHOWN],
+        *more,
+        *([other_code] if run.has_other_code else []),
+        f"The repetition is kept in {comparison.kept}.",
+    ]
+
+
+def _verify_sweep(folder: Path) -> int:
+    """Repeat all points in a new store, and compare rows and series; return the exit status."""
+    from experiments.cli.sweep import sweep
+    from experiments.sweep.definition import SweepOptions, plan
+    from experiments.sweep.progress import watching
+    from experiments.sweep.run import way_to_workers
+    from experiments.sweep.verify import SweepToRepeat, repeat_sweep
+
+    known = SweepToRepeat.of(folder)
+    context = sweep.make_context("sweep", shlex.split(known.command)[2:])
+    names = ("what", "settings", "seeds", "until", "metric", "compare", "kernel")
+    options = SweepOptions(**{name: context.params[name] for name in names})
+    planned = plan(options.definition())
+    ready = ready_lab(spec.kernel for spec in planned.specs)
+    known.require_same_lab(ready)
+    way = way_to_workers(ready, planned.specs, None, None)
+    varied = tuple(factor.name for factor in planned.factors)
+    with watching(planned.named.name, planned.named.progress(), varied) as watch:
+        difference = repeat_sweep(known, planned, way, watch)
+    click.echo(difference or known.same)
+    return 1 if difference else 0
+
+
+_LONGEST = 3600.0  # wall seconds of one point
+
+
+@click.command()
+@click.option(
+    "--quick/--full",
+    default=True,
+    show_default=True,
+    help="Short runs and six seeds, or as published.",
+)
+@click.option(
+    "--only",
+    "names",
+    multiple=True,
+    metavar="EXPERIMENT",
+    shell_complete=studies,
+    help="Only this study; may be repeated.",
+)
+@click.option(
+    "--rows",
+    "texts",
+    multiple=True,
+    metavar="TEXT",
+    help="Only rows whose place has this text, such as '5 % loss'; may be repeated.",
+)
+@click.option(
+    "--period-kernels/--no-period-kernels",
+    default=True,
+    show_default=True,
+    help="Repeat each study also on the kernel of its time, if that is built.",
+)
+@workers_option
+@scheduler_option
+@kernel_option
+@strict_option
+@json_option
+@out_option
+def reproduce(
+    quick: bool,
+    names: tuple[str, ...],
+    texts: tuple[str, ...],
+    period_kernels: bool,
+    workers: int | None,
+    scheduler: str | None,
+    kernel: str | None,
+    strict: bool,
+    as_json: bool,
+    out: Path,
+) -> None:
+    """Run the published studies and compare their numbers with new runs.
+
+    The same command goes on after a stop.
+    """
+    from experiments.study.points import combinations
+    from experiments.study.points import period_kernels as built_of_the_time
+    from experiments.study.published import chosen
+    from experiments.sweep.progress import watching
+    from experiments.sweep.reproduce import ReproductionRequest, carry_out, series_of
+    from experiments.sweep.run import way_to_workers
+    from testbed.lab.kernel import choice
+
+    wanted = chosen(quick, names, texts)
+    on = str(choice.chosen(kernel or DEFAULT_KERNEL))
+    kernels = built_of_the_time(wanted) if period_kernels else {}
+    runs = combinations(wanted, on, series_of(kernels)).values()
+    needed = [combination.spec for each in runs for combination in each.values()]
+    require_writable(out)
+    ready = ready_lab(dict.fromkeys([on, *(spec.kernel for spec in needed)]))
+    way = replace(way_to_workers(ready, needed, workers, scheduler), wall_seconds=_LONGEST)
+    request = ReproductionRequest(wanted, quick, names, texts, on, kernels)
+    with watching("reproduce") as watch:
+        folder = carry_out(request, out, way, watch, watch.note)
+    raise SystemExit(print_page("reproduction", folder, strict=strict, as_json=as_json))

@@ -1,0 +1,273 @@
+"""`tcplab runs`, `compare` and `open`: the store and its runs.
+
+`tcplab figure` and `tcplab bundle`: figures, tables and artefacts for papers.
+"""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+import testbed
+from experiments.cli.commands import ClearGroup
+from experiments.cli.options import (
+    FILE,
+    folders_of_runs,
+    json_option,
+    out_option,
+    print_results,
+    run_or_sweep,
+)
+from topologies.errors import TcplabError, UsageError
+
+if TYPE_CHECKING:
+    from experiments.sweep.point import Origin
+    from experiments.sweep.store import Kept
+
+
+@click.group(cls=ClearGroup)
+def runs() -> None:
+    """List, show and prune stored runs."""
+
+
+@runs.command("list")
+@json_option
+@out_option
+def list_command(as_json: bool, out: Path) -> None:
+    """List runs and sweeps with their results, and the number of cached points."""
+    from experiments.reporting.browsing import folders, runs_table
+
+    if as_json:
+        print_results(folders(out))
+        return
+    _require_folder(out)
+    console, table = Console(), runs_table(out)
+    if table.rows:
+        console.print(table)
+    else:
+        click.echo(f"{out} has no run yet. A first one: ./tcplab run sack")
+    if (out / "points.sqlite").exists():
+        console.print(_points_table(out))
+
+
+def _require_folder(out: Path) -> None:
+    if not out.is_dir():
+        remedy = "Name the folder of runs with --out, or make a first run: ./tcplab run sack"
+        raise UsageError(f"There is no folder {out}.", remedy)
+
+
+def _points_table(out: Path) -> Table:
+    from experiments.sweep.store import results
+
+    with results(out) as memory:
+        kept = memory.listed()
+    usable = _usable(kept)
+    table = Table("points of sweeps", "complete", "unproved", "failed", "of this tcplab and lab")
+    for experiment in sorted({point.experiment for point in kept}):
+        mine = [point for point in kept if point.experiment == experiment]
+        states = Counter(point.status for point in mine)
+        now = sum(point.key in usable for point in mine)
+        table.add_row(
+            experiment,
+            *(f"{states[state]:,}" for state in ("complete", "unproved", "failed")),
+            f"{now:,}",
+        )
+    return table
+
+
+def _usable(kept: list[Kept]) -> set[str]:
+    """Return the keys of points that this code and lab would reproduce.
+
+    Without a ready lab these are all points.
+    """
+    from experiments.spec import DEFAULT_KERNEL
+    from experiments.study.grid import KERNEL
+
+    made = {(point.origin, point.combination.get(KERNEL, DEFAULT_KERNEL)) for point in kept}
+    current = {origin for origin, kernel in made if _is_current(origin, kernel)}
+    return {point.key for point in kept if point.origin in current}
+
+
+def _is_current(origin: Origin, kernel: str) -> bool:
+    """Return True if this lab and code would measure the point the same way."""
+    from experiments.sweep import point
+    from testbed.lab.kernel.choice import chosen
+    from testbed.lab.ready import lab_if_ready
+
+    try:
+        ready = lab_if_ready(chosen(kernel))
+        return ready is None or origin == point.origin(ready, origin.measures)
+    except ModuleNotFoundError:
+        return False  # of another version, which measured with a module that is gone
+    except TcplabError:
+        return False  # a kernel whose source is gone
+
+
+@runs.command("show")
+@click.argument("which", metavar="FOLDER|KEY", shell_complete=folders_of_runs)
+@out_option
+def show_command(which: str, out: Path) -> None:
+    """Print the manifest of a run without its files, or a point of a sweep by its key."""
+    folder = Path(which)
+    if (folder / "manifest.json").exists():
+        shown = json.loads((folder / "manifest.json").read_text())
+        shown.pop("files", None)
+    else:
+        shown = _point(which, out)
+    click.echo(json.dumps(shown, indent=1))
+
+
+def _point(beginning: str, out: Path) -> dict[str, Any]:
+    from experiments.sweep.store import FILE, not_found, results
+
+    if not (out / FILE).exists():
+        raise not_found(beginning)
+    with results(out) as memory:
+        kept, record = memory.single(beginning)
+    head = {"key": kept.key, "experiment": kept.experiment, "set": kept.combination}
+    return head | {"seed": kept.seed, "finished": kept.finished} | record
+
+
+@runs.command("gc")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
+@out_option
+def gc_command(yes: bool, out: Path) -> None:
+    """Remove cached points that cannot be reused: failed, or of another tcplab or lab."""
+    from experiments.sweep.store import results
+
+    if not (out / "points.sqlite").exists():
+        raise TcplabError(f"{out} keeps no points of sweeps.", "Name another folder with --out.")
+    with results(out) as memory:
+        kept = memory.listed()
+        usable = _usable([point for point in kept if point.status != "failed"])
+        useless = [point.key for point in kept if point.key not in usable]
+        click.echo(f"Points known: {len(kept):,}. Not reusable: {len(useless):,}.")
+        if useless and (yes or click.confirm("Forget these?")):
+            memory.forget(useless)
+            click.echo("Forgotten.")
+
+
+_FORMAT = 1
+
+
+@click.command()
+@click.argument("which", metavar="RUN|POINT...", nargs=-1, shell_complete=folders_of_runs)
+@json_option
+@out_option
+def compare(which: tuple[str, ...], as_json: bool, out: Path) -> None:
+    """Compare runs, or points of sweeps: settings, results, curves.
+
+    RUN is a folder, such as runs/sack/latest; POINT the beginning of a point's key (column `point`
+    of a sweep's rows.csv), which stands for all seeds of its settings.
+    """
+    from experiments.reporting.browsing import compare_sides
+
+    comparison, page = compare_sides(which, out, Console(stderr=as_json))
+    if as_json:
+        about = {"format": _FORMAT, "tcplab": testbed.VERSION, "page": str(page)}
+        click.echo(json.dumps(about | comparison.data, indent=1))
+
+
+@click.command("open")
+@click.option("--no-browser", is_flag=True, help="Make the page and print where it is.")
+@out_option
+def open_index(no_browser: bool, out: Path) -> None:
+    """Show all runs in a browser, to search and compare them."""
+    from experiments.reporting.browsing import write_index
+
+    _require_folder(out)
+    page = write_index(out).resolve()
+    click.echo(page)
+    if not no_browser and not webbrowser.open(page.as_uri()):
+        click.echo("No browser could be started: open that file in one.", err=True)
+
+
+@click.command()
+@run_or_sweep
+@click.option(
+    "--kind",
+    type=click.Choice(["series", "shares", "cdf", "box", "grid", "table"]),
+    required=True,
+    help=(
+        "Over time with a band over the seeds, stacked shares of flows, cumulative"
+        " distribution, boxes, small multiples, or a table."
+    ),
+)
+@click.option(
+    "--out",
+    type=FILE,
+    required=True,
+    help="File to write: .pdf, .svg, .png or .pgf; .tex or .csv for a table.",
+)
+@click.option(
+    "--paper",
+    type=click.Choice(["ieee", "acm"]),
+    default="ieee",
+    show_default=True,
+    help="Whose column widths.",
+)
+@click.option(
+    "--columns",
+    type=click.IntRange(1, 2),
+    default=1,
+    show_default=True,
+    help="Columns of the paper that the figure takes.",
+)
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    help=(
+        "Metric of a box, or of a sweep's figure; exchange_p50_ms makes the cdf of a run that of"
+        " response times.  [default: goodput; the sweep's]"
+    ),
+)
+@click.option(
+    "--quantity",
+    "quantities",
+    type=click.Choice(["rate", "delay", "window"]),
+    multiple=True,
+    help="Quantity of a series; may be repeated.  [default: all]",
+)
+def figure(
+    folder: Path,
+    kind: str,
+    out: Path,
+    paper: str,
+    columns: int,
+    metric: str | None,
+    quantities: tuple[str, ...],
+) -> None:
+    """Draw a figure of a run or sweep for a paper: PDF, SVG, PNG, PGF, or a table.
+
+    Fonts are embedded, and the same data gives the same bytes. What is drawn is next to the figure
+    as CSV.
+    """
+    from experiments.reporting import studies
+
+    studies.require_ending(kind, out)
+    made = studies.figure(
+        folder, kind, paper=paper, columns=columns, metric=metric, quantities=quantities
+    )
+    for file in made.save(out):
+        click.echo(file)
+
+
+@click.command()
+@run_or_sweep
+@click.option("--out", type=FILE, help="Archive to write.  [default: NAME.tar.gz, here]")
+def bundle(folder: Path, out: Path | None) -> None:
+    """Pack a run or sweep as an artefact that repeats and compares itself.
+
+    The archive has specs, seeds, digests of kernel and image, data, figures, licences and a script,
+    which repeats everything with a release or a checkout and compares it byte by byte.
+    """
+    from experiments.reporting.bundle import pack
+
+    click.echo(pack(folder, out))

@@ -1,0 +1,139 @@
+"""`tcplab shell`: commands typed into hosts, in real time by Mininet or as `tcplab exec` does."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from experiments.cli.options import kernel_option, link_options, testbed_option
+from experiments.programs.start import NetworkOptions, started
+from experiments.programs.typed import HELP, TypedCommands
+from experiments.run.request import choose
+from experiments.run.session import ready_lab
+from experiments.spec import DEFAULT_KERNEL, LinkParameters, parameter
+from experiments.study.kernel_needs import refuse_virtual_time_only
+from testbed.host.scratch import scratch
+from testbed.host.supervise import Limits, Progress, Usage
+from testbed.host.terminal import Start, interact
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.ready import Lab
+from testbed.native.run import run_natively
+from testbed.virtual.run import run_in_guest
+from topologies.errors import UsageError
+from topologies.plugins import additional
+from topologies.shapes import chain, dumbbell, parking_lot, star, two_hosts
+from topologies.spec import Channel, TopologySpec
+from topologies.units import Duration, Rate, Share
+
+SHAPES: dict[str, Callable[[int, Channel], TopologySpec]] = {
+    "two_hosts": lambda _size, channel: two_hosts(channel),
+    "dumbbell": dumbbell,
+    "chain": chain,
+    "star": lambda _size, channel: star(channel),
+    "parking_lot": parking_lot,
+}
+
+
+@dataclass(frozen=True)
+class ShellLink(LinkParameters):
+    """A link without loss, unless it is asked for."""
+
+    bw: Rate = parameter("10mbit", Rate, "Rate of the link, each way.")
+    delay: Duration = parameter(
+        "20ms", Duration, "Delay of the link, each way; the round trip takes twice as long."
+    )
+    loss: Share = parameter("0%", Share, "Packets that the link loses at random, each way.")
+
+
+GROUP = "tcplab.topologies"
+"""Entry points of installed packages: functions as in SHAPES, by name."""
+
+
+def _shape(name: str) -> Callable[[int, Channel], TopologySpec]:
+    if name in SHAPES:
+        return SHAPES[name]
+    plugin = additional(GROUP, SHAPES)[name]
+    shape = plugin.load()
+    if not callable(shape):
+        raise plugin.broken(f"{plugin.entry.value} is not a function of a size and a channel")
+    made: Callable[[int, Channel], TopologySpec] = shape
+    return made
+
+
+def _shell(
+    topology: str | None, size: int, testbed: str, kernel: str | None = None, **link: Any
+) -> None:
+    """Build TOPOLOGY and open Mininet's command line in it, in real time.
+
+    It captures and keeps no files. It prints how to use it when the network is ready.
+
+    Without TOPOLOGY, h1 and h2 run programs of this computer in this folder, in virtual time.
+    """
+    channel = ShellLink(**link).channel()
+    if topology is None:
+        _type_programs(channel, kernel)
+        return
+    made = _shape(topology)(size, channel)
+    start: Start = run_natively
+    if kernel and testbed == "native":
+        raise UsageError("Natively all hosts run this computer's kernel.", "Leave --kernel out.")
+    if kernel or choose(testbed)[0] == "virtual":
+        named = [str(chosen(kernel))] if kernel else [DEFAULT_KERNEL]
+        refuse_virtual_time_only(named[0])
+        start = functools.partial(_in_guest, ready_lab(named))
+    with scratch() as folder:
+        interact(made, start, folder)
+
+
+def _type_programs(channel: Channel, kernel: str | None) -> None:
+    options = NetworkOptions(kernel=kernel or DEFAULT_KERNEL)
+    with started(two_hosts(channel), 1, None, options) as network:
+        if sys.stdin.isatty():
+            click.echo(HELP, err=True)
+        TypedCommands(network, functools.partial(print, end="", flush=True)).obey_all(typed_lines())
+
+
+def typed_lines() -> Iterator[str]:
+    """Yield lines until Ctrl-D; a script's come from standard input."""
+    prompt = "tcplab> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            yield input(prompt)
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            print(file=sys.stderr)
+
+
+def _in_guest(
+    lab: Lab, module: str, data: Any, out: Path, progress: Progress, limits: Limits
+) -> Usage:
+    return run_in_guest(lab, module, data, 1, out, progress, limits, real_time=True)
+
+
+shell = click.Command(
+    "shell",
+    callback=_shell,
+    help=_shell.__doc__,
+    params=[
+        click.Argument(
+            ["topology"], required=False, type=click.Choice([*SHAPES, *additional(GROUP, SHAPES)])
+        ),
+        *link_options(ShellLink),
+        click.Option(
+            ["--size"],
+            type=click.IntRange(1, 60),
+            default=2,
+            show_default=True,
+            help="Pairs of a dumbbell, routers of a chain, hops of a parking lot.",
+        ),
+    ],
+)
+testbed_option()(shell)
+kernel_option(shell)

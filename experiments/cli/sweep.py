@@ -1,0 +1,283 @@
+"""`tcplab sweep`, `tcplab scheduler` and `tcplab worker`.
+
+What they need is imported when they are called: a single run does not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from experiments.cli.commands import NearGroup
+from experiments.cli.options import (
+    FOLDER,
+    QuantityType,
+    json_option,
+    kernel_option,
+    out_option,
+    print_page,
+    scheduler_option,
+    strict_option,
+    studies,
+    workers_option,
+)
+from experiments.run.seed import GUEST_MIB
+from experiments.run.session import ready_lab
+from experiments.run.store import require_writable
+from experiments.spec import DEFAULT_KERNEL
+from experiments.study.grid import settings_from
+from testbed.engine.tasks import require_cluster_extra
+from testbed.host.capacity import guests_at_once
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.ready import lab_if_ready
+from topologies.units import Duration
+
+if TYPE_CHECKING:
+    from experiments.run.request import RunOptions
+    from experiments.sweep.definition import Plan
+    from experiments.sweep.run import PointRunner
+
+
+@click.command()
+@click.argument("what", metavar="EXPERIMENT|FILE", shell_complete=studies)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE,VALUE",
+    help=(
+        "Factor to vary: a parameter, a field of the spec (topology.links.1.rightward.queue) or a"
+        " sysctl (net.ipv4.tcp_reordering). Repeat it for a grid; a single value holds for all."
+    ),
+)
+@click.option(
+    "--seeds",
+    metavar="SEEDS",
+    help="Number of seeds, or the seeds: 30, 7-36 or 1,5,9.  [default: 1; with --until up to 200]",
+)
+@click.option(
+    "--until",
+    metavar="SHARE",
+    help="Add seeds until half the 95 % interval of each median is below this, such as 2%.",
+)
+@click.option(
+    "--metric",
+    metavar="METRIC",
+    help=(
+        "Metric to compare, a column or an expression: 'goodput[bbr*] / goodput',"
+        " 'p95 delay[probe]@20s..60s'.  [default: goodput_kbit_s]"
+    ),
+)
+@click.option(
+    "--compare",
+    metavar="NAME",
+    help="Factor whose levels are compared: a name of --set, or condition.",
+)
+@workers_option
+@scheduler_option
+@click.option(
+    "--limit",
+    type=QuantityType(Duration),
+    default="10min",
+    show_default=True,
+    metavar="DURATION",
+    help="Stop a point after that much wall time.",
+)
+@kernel_option
+@strict_option
+@click.option("--force", is_flag=True, help="Run cached points again.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the points and how many are cached, without running them.",
+)
+@json_option
+@out_option
+def sweep(
+    workers: int | None,
+    scheduler: str | None,
+    limit: Duration,
+    strict: bool,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+    out: Path,
+    **typed: Any,
+) -> None:
+    """Run an experiment over a grid and seeds, and compare the results."""
+    from experiments.sweep.definition import SweepOptions, plan
+    from experiments.sweep.run import way_to_workers
+
+    planned = plan(SweepOptions(**typed).definition())
+    if dry_run:
+        _describe(planned, out)
+        return
+    require_writable(out)
+    ready = ready_lab(spec.kernel for spec in planned.specs)
+    way = way_to_workers(ready, planned.specs, workers, scheduler)
+    folder = _run(planned, replace(way, wall_seconds=limit.seconds, force=force), out)
+    raise SystemExit(print_page("sweep", folder, strict=strict, as_json=as_json))
+
+
+def _describe(planned: Plan, out: Path) -> None:
+    """Print the size of the sweep and the number of cached points."""
+    sweep = planned.sweep
+    for combination in planned.combinations[:20]:
+        click.echo(str(combination))
+    number = len(planned.combinations)
+    if number > 20:
+        click.echo(f"... and {number - 20} more combinations")
+    click.echo(
+        f"{number * len(sweep.seeds):,} points: {number:,} combinations under"
+        f" {len(sweep.seeds):,} seeds{' at most' if sweep.until else ''}."
+        f" {_cached(planned, out):,} of them are cached. Dry run.",
+        err=True,
+    )
+
+
+def _cached(planned: Plan, out: Path) -> int:
+    """Count the cached points. Kernels that are not built have none, and are not built for this."""
+    from experiments.sweep.store import results
+
+    kernels = {spec.kernel for spec in planned.specs}
+    labs = {name: lab for name in kernels if (lab := lab_if_ready(chosen(name)))}
+    if not labs:
+        return 0
+    source = planned.origin(labs.get(DEFAULT_KERNEL) or next(iter(labs.values())))
+    built = [each for each in planned.combinations if each.spec.kernel in labs]
+    points = itertools.product(built, planned.sweep.seeds)
+    with results(out) as memory:
+        return len(memory.known(source.point(*each).key for each in points))
+
+
+def _run(planned: Plan, way: PointRunner, out: Path) -> Path:
+    from experiments.sweep.progress import watching
+    from experiments.sweep.run import carry_out
+
+    varied = tuple(factor.name for factor in planned.factors)
+    with watching(planned.named.name, planned.named.progress(), varied) as watch:
+        try:
+            return carry_out(planned, out, way, watch)
+        except KeyboardInterrupt:
+            watch.note(
+                f"{watch.done:,} of {watch.points:,} points are cached; the same command goes on"
+                " from there."
+            )
+            raise
+
+
+def run_study(options: RunOptions) -> int:
+    """Run an experiment that is a sweep by itself: its grid, with the options of `run`."""
+    from experiments.sweep.definition import SweepDefinition, plan
+    from experiments.sweep.run import way_to_workers
+
+    named = options.named
+    settings = (
+        {name: (str(value),) for name, value in {**options.form, **options.typed}.items()}
+        | named.grid()
+        | dict(settings_from(options.settings))
+    )
+    seeds = options.seeds or (options.first,)
+    planned = plan(
+        SweepDefinition(named.name, tuple(settings.items()), seeds, metric=named.metric())
+    )
+    require_writable(options.out)
+    ready = ready_lab(spec.kernel for spec in planned.specs)
+    wall_seconds = options.limit.seconds if options.limit else _patience(planned)
+    way = replace(way_to_workers(ready, planned.specs), wall_seconds=wall_seconds)
+    folder = _run(planned, way, options.out)
+    return print_page("sweep", folder, strict=options.strict, as_json=options.as_json)
+
+
+def _patience(planned: Plan) -> float:
+    """Return the wall seconds of a point: ten minutes, or twice its own clock if that is longer."""
+    clocks = (
+        len(spec.conditions) * max(flow.end.seconds for flow in spec.flows)
+        for spec in planned.specs
+    )
+    return max(600.0, 2 * max(clocks))
+
+
+def _host(shown: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make the option --host; `shown` describes its default."""
+    text = f"Listen on this address of this machine.  [default: {shown}]"
+    return click.option("--host", metavar="ADDRESS", help=text)
+
+
+@click.command()
+@click.argument("scheduler", metavar="tls://HOST:8786")
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 10_000),
+    metavar="NUMBER",
+    help="Guests at once.  [default: one for each processor that this job may use]",
+)
+@_host("the one that the scheduler is reached from")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="Where the scheduler calls back; name one for an ssh tunnel.  [default: any that is free]",
+)
+def worker(scheduler: str, slots: int | None, host: str | None, port: int) -> None:
+    """Work for the Dask scheduler at tls://HOST:8786 until it ends.
+
+    It needs the cluster's certificate, which the scheduler has made: on another machine, a copy.
+    Builds the lab if need be, then takes points.
+    """
+    require_cluster_extra()
+    from testbed.engine import cluster as cluster_module
+    from testbed.engine.certificates import certificates, require_tls
+
+    require_tls(scheduler)
+    protection, place = certificates(), host or cluster_module.towards(scheduler)
+    ready_lab()
+    number = guests_at_once(GUEST_MIB // 4, slots)
+    cluster_module.run_worker(scheduler, number, place, port, protection)
+
+
+@click.command()
+@_host("127.0.0.1")
+@click.option("--port", type=click.IntRange(1, 65535), default=8786, show_default=True)
+def scheduler(host: str | None, port: int) -> None:
+    """Run a Dask scheduler until Ctrl-C, for workers and sweeps of several machines.
+
+    They meet at tls://127.0.0.1:8786. Only holders of the cluster's certificate get in; the
+    scheduler makes one the first time. Other machines need a copy, and reach the scheduler by
+    --host or through ssh tunnels.
+    """
+    require_cluster_extra()
+    from testbed.engine import cluster as cluster_module
+    from testbed.engine.certificates import certificates_or_made
+
+    protection, place = certificates_or_made(), host or cluster_module.LOOPBACK
+    address = cluster_module.address_of(place, port)
+    click.echo(
+        f"Certificate: {protection.folder} (copy it to other machines)\n"
+        f"Workers: ./tcplab worker {address}\n"
+        f"Sweeps: ./tcplab sweep EXPERIMENT --scheduler {address}"
+    )
+    cluster_module.run_scheduler(place, port, protection)
+
+
+@click.group(cls=NearGroup)
+def cluster() -> None:
+    """Make the certificate that the machines of a cluster share."""
+
+
+@cluster.command("certificates")
+@click.option("--out", type=FOLDER, help="Another folder than the usual one.")
+def certificates_command(out: Path | None) -> None:
+    """Make the certificate and the key that let machines into a cluster, unless they are there.
+
+    Copy their folder to each of its machines; on a shared home it is there already.
+    """
+    from testbed.engine.certificates import certificates_or_made, make_certificates
+
+    made = make_certificates(out) if out else certificates_or_made()
+    click.echo(f"{made.certificate}\n{made.key}")

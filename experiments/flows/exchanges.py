@@ -1,0 +1,220 @@
+"""Traffic of applications in the guest: exchanges over TCP, and datagrams.
+
+All flows run in one thread of the job, each socket in its host's namespace. FLOW.exchanges.json has
+when each exchange began and ended, in seconds after the flow's start, or null. The files of iperf's
+client and server have a summary as iperf prints it, so a flow is read like others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import struct
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from experiments.flows.traffic import Exchange
+from experiments.spec import ExperimentSpec, Flow
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.network import LiveNetwork
+from testbed.guest.programs import Stop
+from topologies.addresses import address_of
+from topologies.units import Duration
+
+_HEAD = struct.Struct("=IQQ")  # number, bytes that follow, bytes of the answer
+_PIECE = 1 << 18
+_CONGESTION = 13  # TCP_CONGESTION
+_LINE = "[  1] 0.00-{seconds:.2f} sec  {amount:.0f} Bytes  {rate:.0f} bits/sec\n"
+
+
+class Application:
+    """One flow's sender and receiver."""
+
+    def __init__(self, flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path) -> None:
+        self.flow, self.folder = flow, folder
+        self.to = (address_of(spec.topology, flow.receiver), flow.port)
+        self._pids = live.pid(flow.sender), live.pid(flow.receiver)
+        self.began: dict[int, float] = {}
+        self.ended: dict[int, float] = {}
+        self.received = 0
+        self.start = 0.0
+        self.listening = self._socket(1)
+        self.listening.bind(("", flow.port))
+        if flow.protocol == "tcp":
+            self.listening.listen(1024)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _socket(self, end: int) -> socket.socket:
+        """Return a socket at the sender (0) or the receiver (1)."""
+        kind = socket.SOCK_STREAM if self.flow.protocol == "tcp" else socket.SOCK_DGRAM
+        with network_namespace(self._pids[end]):
+            made = socket.socket(socket.AF_INET, kind)
+        made.setblocking(False)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # of the condition before
+        if self.flow.congestion_control:
+            made.setsockopt(socket.IPPROTO_TCP, _CONGESTION, self.flow.congestion_control.encode())
+        return made
+
+    async def run(self, begin: float) -> None:
+        """Send and receive until the flow's time and its last exchange are over."""
+        with self.listening:  # the next condition binds its port
+            await self._run(begin)
+
+    async def _run(self, begin: float) -> None:
+        self.start = begin + self.flow.start.seconds
+        tcp = self.flow.protocol == "tcp"
+        receiving = asyncio.create_task(self._accept() if tcp else self._datagrams())
+        await self._until(self.start)
+        sending = self._send_all() if tcp else self._send_datagrams()
+        limit = self.start + self.flow.duration.seconds - time.monotonic()
+        with suppress(TimeoutError):  # what has no answer by then counts as not ended
+            await asyncio.wait_for(sending, limit)
+        if not tcp:
+            await asyncio.sleep(_deadline(self.flow))
+        receiving.cancel()
+        self._write()
+
+    async def _until(self, instant: float) -> None:
+        await asyncio.sleep(max(0.0, instant - time.monotonic()))
+
+    def _now(self) -> float:
+        return round(time.monotonic() - self.start, 9)
+
+    async def _send_all(self) -> None:
+        connections: dict[int, list[tuple[int, Exchange]]] = {}
+        for number, each in enumerate(self.flow.exchanges):
+            connections.setdefault(each.connection, []).append((number, each))
+        await asyncio.gather(*map(self._send_over, connections.values()))
+
+    async def _send_over(self, exchanges: list[tuple[int, Exchange]]) -> None:
+        """Make the exchanges of one connection, which opens with the first."""
+        loop, first = asyncio.get_running_loop(), exchanges[0][1]
+        await self._until(self.start + first.at.seconds)
+        connection, opened = self._socket(0), self._now()
+        try:
+            await loop.sock_connect(connection, self.to)
+            for number, each in exchanges:
+                if each is not first:
+                    await self._wait_for(each)
+                self.began[number] = opened if each is first else self._now()
+                await loop.sock_sendall(
+                    connection, _HEAD.pack(number, each.size.base, each.answer.base)
+                )
+                await self._write_to(connection, each.size.base)
+                if each.answer.base:
+                    await self._read_from(connection, each.answer.base)
+                    self.ended[number] = self._now()
+            connection.shutdown(socket.SHUT_WR)
+            await loop.sock_recv(connection, 1)
+        finally:
+            connection.close()
+
+    async def _wait_for(self, each: Exchange) -> None:
+        if each.after:
+            await asyncio.sleep(each.at.seconds)
+        else:
+            await self._until(self.start + each.at.seconds)
+
+    async def _write_to(self, connection: socket.socket, amount: int) -> None:
+        for done in range(0, amount, _PIECE):
+            piece = bytes(min(_PIECE, amount - done))
+            await asyncio.get_running_loop().sock_sendall(connection, piece)
+
+    async def _read_from(self, connection: socket.socket, amount: int) -> bytes:
+        """Return the last piece of so many bytes. Raises EOFError at an early end."""
+        piece = b""
+        while amount:
+            piece = await asyncio.get_running_loop().sock_recv(connection, min(_PIECE, amount))
+            if not piece:
+                raise EOFError
+            amount -= len(piece)
+        return piece
+
+    async def _accept(self) -> None:
+        while True:
+            connection, _ = await asyncio.get_running_loop().sock_accept(self.listening)
+            task = asyncio.create_task(self._serve(connection))
+            self._tasks.add(task)
+
+    async def _serve(self, connection: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                head = b""
+                while len(head) < _HEAD.size:
+                    piece = await loop.sock_recv(connection, _HEAD.size - len(head))
+                    if not piece:
+                        return
+                    head += piece
+                number, size, answer = _HEAD.unpack(head)
+                await self._read_from(connection, size)
+                self.received += size
+                if answer:
+                    await self._write_to(connection, answer)
+                else:
+                    self.ended[number] = self._now()
+        except (EOFError, ConnectionError):
+            return  # the flow's time is over
+        finally:
+            connection.close()
+
+    async def _send_datagrams(self) -> None:
+        loop, sending = asyncio.get_running_loop(), self._socket(0)
+        sending.connect(self.to)
+        answers = asyncio.create_task(self._answers(sending))
+        for number, each in enumerate(self.flow.exchanges):
+            await self._until(self.start + each.at.seconds)
+            self.began[number] = self._now()
+            head = _HEAD.pack(number, each.size.base, each.answer.base)
+            await loop.sock_sendall(sending, head.ljust(each.size.base, b"\0"))
+        self._tasks.add(answers)
+
+    async def _answers(self, sending: socket.socket) -> None:
+        while True:
+            data = await asyncio.get_running_loop().sock_recv(sending, 1 << 16)
+            self.ended.setdefault(_HEAD.unpack_from(data)[0], self._now())
+
+    async def _datagrams(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            data, sender = await loop.sock_recvfrom(self.listening, 1 << 16)
+            number, _size, answer = _HEAD.unpack_from(data)
+            self.received += len(data)
+            if answer:
+                await loop.sock_sendto(self.listening, data, sender)
+            else:
+                self.ended[number] = self._now()
+
+    def _write(self) -> None:
+        rows = [
+            {
+                "size": each.size.base,
+                "began": self.began.get(number),
+                "ended": self.ended.get(number),
+            }
+            for number, each in enumerate(self.flow.exchanges)
+        ]
+        found = {"deadline": _deadline(self.flow), "exchanges": rows}
+        (self.folder / f"{self.flow.name}.exchanges.json").write_text(json.dumps(found) + "\n")
+        seconds = max([1.0, *self.ended.values()])
+        line = _LINE.format(seconds=seconds, amount=self.received, rate=8 * self.received / seconds)
+        for side in ("client", "server"):
+            (self.folder / f"{self.flow.name}.{side}.txt").write_text(line)
+
+
+def _deadline(flow: Flow) -> float:
+    """Return the deadline of a call in seconds; a probe waits as long for its last answer."""
+    values = dict(text.partition("=")[::2] for text in flow.traffic.split()[1:])
+    default = {"call": "150ms", "ping": "10s"}.get(flow.traffic.split()[0], "0s")
+    return Duration.parse(values.get("deadline", default)).seconds
+
+
+def work(applications: list[Application], begin: float, _stop: Stop) -> None:
+    """Run all applications to their ends."""
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*(each.run(begin) for each in applications))
+
+    asyncio.run(all_of_them())

@@ -1,0 +1,385 @@
+"""The flows of a condition: servers, clients, changes of the link, and the end of the last packet.
+
+Runs with experiments.flows.procedure, in the guest or natively.
+
+Programs of a study that carry a flow instead of iperf: their start, their end, what came.
+
+They may be a student's, so the rate is that of bytes which no program can know before they came.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from subprocess import Popen
+from types import ModuleType
+from typing import Any
+
+from experiments.flows.proof import CHANGES
+from experiments.spec import ExperimentSpec, Flow
+from testbed.guest.job_entry import BEGUN, JobContext
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.network import LiveNetwork
+from testbed.guest.programs import (
+    READY,
+    Stop,
+    all_ended_afterwards,
+    in_background,
+    tail,
+    wait_for,
+    wait_until_ended,
+    waited_for,
+)
+from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
+from testbed.guest.untrusted_programs import Stranger
+from topologies.addresses import address_of
+from topologies.errors import TcplabError
+
+RESULT = "bits/sec"  # in the line that iperf prints at the end, whatever the prefix
+_PYTHON = ("/usr/bin/python3", "-B")
+_CLIENTS = 1 << 16
+"""Users of clients begin here; the user of a server is its port."""
+
+
+def _programs(flow: Flow, job: JobContext) -> tuple[Stranger, Stranger]:
+    """Return the users of a flow's server and client, which meet only over the network."""
+    place = job.work / "programs" / flow.name
+    return Stranger(flow.port, place / "server"), Stranger(_CLIENTS + flow.port, place / "client")
+
+
+def _bytes_to_send(flow: Flow, spec: ExperimentSpec) -> int:
+    """Return the flow's amount; without one, what its link carries at most in its duration."""
+    if flow.amount:
+        return flow.amount.base
+    slowest = spec.topology.bottleneck(flow.sender, flow.receiver)
+    rates = [slowest.bandwidth, *(change.channel.bandwidth for change in spec.changes)]
+    return int(max(rate.base for rate in rates) / 8 * flow.duration.seconds)
+
+
+def server_command(flow: Flow, live: LiveNetwork, job: JobContext) -> list[str]:
+    """Write the server, and return its command."""
+    assert flow.program
+    server, _client = _programs(flow, job)
+    server.settle(live, flow.receiver, flow.protocol)
+    source = server.give("server.py", flow.program.server.encode())
+    return server.command([*_PYTHON, source, str(flow.port), server.take("received")])
+
+
+def client_command(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, job: JobContext
+) -> list[str]:
+    """Write the client and what it sends, which no receiver can compute; return its command."""
+    assert flow.program
+    _server, client = _programs(flow, job)
+    client.settle(live, flow.sender, flow.protocol)
+    source = client.give("client.py", flow.program.client.encode())
+    sent = client.give("sent", os.urandom(_bytes_to_send(flow, spec)))
+    address = address_of(spec.topology, flow.receiver)
+    client.file("begun").touch()
+    return client.command([*_PYTHON, source, address, str(flow.port), sent])
+
+
+def compare(flow: Flow, folder: Path, job: JobContext) -> str:
+    """Write iperf's last line for what a program's server received; a sentence if that is wrong."""
+    server, client = _programs(flow, job)
+    sent, received = client.file("sent").read_bytes(), server.file("received")
+    if flow.amount:
+        waited_for(lambda: received.stat().st_size >= len(sent), READY, 0.1)
+    for program in (server, client):
+        program.end()
+    came = received.read_bytes()
+    right = _length_in_common(sent, came)
+    output = folder / f"{flow.name}.server.txt"
+    text = output.read_text(errors="replace").replace(RESULT, "bits per second")
+    if came:
+        took = (received.stat().st_mtime_ns - client.file("begun").stat().st_mtime_ns) / 1e9
+        if flow.is_timed_program:  # what stops early gains no rate by that, nor by wrong bytes
+            took, right = max(took, flow.duration.seconds), right if right == len(came) else 0
+        line = f"[  1] 0.0-{took:.6f} sec {right / 1024:.6f} KBytes {8 * right / took:.6f} bits/sec"
+        text += f"\n{line}\n"
+    output.write_text(text)
+    if came == sent or (flow.is_timed_program and right == len(came)):
+        return ""
+    return f"{flow.name}: {right:,} of {len(sent):,} bytes came in order, and {len(came):,} came."
+
+
+def _length_in_common(sent: bytes, came: bytes) -> int:
+    """Return how many bytes of both are equal, from the first on."""
+    if sent.startswith(came):
+        return len(came)
+    pairs = enumerate(zip(sent, came, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), min(len(sent), len(came)))
+
+
+# Seconds that buffered data may take to arrive after a client's last write. Virtual seconds cost
+# next to nothing.
+_PATIENCE_VIRTUAL, _PATIENCE_REAL = 300.0, 60.0
+_GAVE_UP = "read tcp flags"  # in the line of a server whose connection was silent for 4 s
+# KiB for which receivers with patient.c ask at once: all together; one at most; one at least, below
+# which patient.c does not wait.
+_RECEIVE_ALL, _RECEIVE_MOST, _RECEIVE_LEAST = 8192, 1024, 64
+
+
+def transfer(
+    spec: ExperimentSpec,
+    live: LiveNetwork,
+    folder: Path,
+    job: JobContext,
+    sampling: AbstractContextManager[None],
+) -> list[str]:
+    """Run all flows, each from its start: wait for servers, for clients to end, and for buffers.
+
+    Sockets are sampled from the start line on, which all cross when the servers listen.
+    What has not arrived when patience ends is cut off; the sentences that say so are returned.
+    """
+    patience = _PATIENCE_VIRTUAL if job.virtual else _PATIENCE_REAL
+    cut: list[str] = []
+    with ExitStack() as watched, all_ended_afterwards() as processes:
+        bulk = [flow for flow in spec.flows if not flow.traffic]
+        for flow in bulk:
+            processes.append(_start_server(flow, spec, live, folder, job))
+        servers = list(zip(bulk, processes, strict=True))
+        wait_for("the servers", lambda: _all_listen(servers, live, folder), READY)
+        job.start_flows()
+        watched.enter_context(sampling)
+        flows, begin = sorted(bulk, key=lambda flow: flow.start), time.monotonic()
+        if spec.told_later:
+            print(f"{BEGUN}{time.time()}")
+        with _changing(spec, live, folder, begin), _applications(spec, live, folder, begin):
+            for flow in flows:
+                _sleep_until(begin + flow.start.seconds)
+                processes.append(_start_client(flow, spec, live, folder, job))
+            clients = list(zip(flows, processes[len(servers) :], strict=True))
+            for flow, client in sorted(clients, key=lambda pair: not pair[0].is_timed_program):
+                if flow.is_timed_program and _ended(client, begin + flow.end.seconds):
+                    continue
+                if sentence := _wait_client(flow, client, folder, patience):
+                    cut.append(sentence)
+        if not cut and not _settled(spec, live, patience):
+            cut.append(
+                f"Data was still on its way {patience:g} s after the senders had written all, and"
+                " was cut off."
+            )
+        cut += _wrong_bytes(spec, folder, job)
+    return cut + [sentence for flow in spec.flows if (sentence := without_result(flow, folder))]
+
+
+def load_modules_for(spec: ExperimentSpec) -> None:
+    """Import before the start line what few runs need: asyncio takes 3 MB."""
+    if _has_applications(spec):
+        _exchanges()
+
+
+def _sleep_until(instant: float) -> None:
+    """Sleep until the guest's monotonic clock has reached `instant`, in seconds."""
+    while (left := instant - time.monotonic()) > 0:
+        time.sleep(left)
+
+
+@contextmanager
+def _changing(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
+) -> Iterator[None]:
+    """Meanwhile, change the link when it is time; changes.json has its counters at that time."""
+    if not spec.changes:
+        yield
+        return
+    rows: list[dict[str, Any]] = []
+
+    def work(stop: Stop) -> None:
+        for change in sorted(spec.changes, key=lambda change: change.at):
+            if stop.wait(max(0.0, begin + change.at.seconds - time.monotonic())):
+                return
+            before = live.change(change.port, change.channel)
+            elapsed = round(time.monotonic() - begin, 9)
+            rows.append({"port": change.port, "elapsed": elapsed, "before": before})
+
+    with in_background("changes", work):
+        yield
+    if len(spec.conditions) > 1:  # the next one begins with the link of the spec
+        for port in live.topology.ports:
+            if port.channel and port.name in {row["port"] for row in rows}:
+                live.change(port.name, port.channel)
+    (folder / CHANGES).write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _applications(
+    spec: ExperimentSpec, live: LiveNetwork, folder: Path, begin: float
+) -> AbstractContextManager[None]:
+    """Meanwhile, run the traffic of applications, if there is any."""
+    if not _has_applications(spec):
+        return nullcontext()
+    exchanges = _exchanges()
+    made = [exchanges.Application(flow, spec, live, folder) for flow in spec.flows if flow.traffic]
+    return in_background("applications", lambda stop: exchanges.work(made, begin, stop))
+
+
+def _exchanges() -> ModuleType:
+    from experiments.flows import exchanges  # late: few runs need asyncio, of 3 MB
+
+    return exchanges
+
+
+def _has_applications(spec: ExperimentSpec) -> bool:
+    return any(flow.traffic for flow in spec.flows)
+
+
+def without_result(flow: Flow, folder: Path) -> str:
+    """Return a sentence if the receiver has no result; else empty."""
+    output = folder / f"{flow.name}.server.txt"
+    text = output.read_text(errors="replace")
+    if RESULT in text:
+        return ""
+    if _GAVE_UP in text:
+        return f"{flow.name}: iperf's server gave up, since the first data took over 4 s to come."
+    return f"{flow.name}: iperf's server has no result: {' / '.join(tail(output, 2).splitlines())}"
+
+
+def _settled(spec: ExperimentSpec, live: LiveNetwork, patience: float) -> bool:
+    """Return whether all connections closed and the last packet arrived within `patience`
+    seconds.
+    """
+    busy = hosts_of(spec)
+
+    def quiet() -> bool:
+        while busy and not _sockets(live, busy[-1], CONNECTED):
+            busy.pop()  # nobody starts a connection any more
+        return not busy and not live.waiting_packets()
+
+    return waited_for(quiet, patience, 0.1)
+
+
+def _sockets(live: LiveNetwork, host: str, states: int) -> list[dict[str, Any]]:
+    with network_namespace(live.pid(host)):
+        return tcp_sockets(states)
+
+
+def _start_server(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
+) -> Popen[bytes]:
+    output = folder / f"{flow.name}.server.txt"
+    if flow.program:
+        return live.start(flow.receiver, server_command(flow, live, job), output, {})
+    batched = ["-l", f"{receive_kib(len(spec.flows))}K"] if job.preload else []
+    if flow.protocol == "udp":  # a datagram a receive: its time is its jitter
+        return live.start(
+            flow.receiver, ["iperf", "-s", "-u", "-p", str(flow.port), *_window(flow)], output, {}
+        )
+    return live.start(
+        flow.receiver,
+        ["iperf", "-s", "-p", str(flow.port), *_window(flow), *batched],
+        output,
+        job.patience,
+    )
+
+
+def _wrong_bytes(spec: ExperimentSpec, folder: Path, job: JobContext) -> list[str]:
+    """End programs; return sentences about those whose server did not write what was sent."""
+    flows = [flow for flow in spec.flows if flow.program]
+    if not flows:
+        return []
+    return [sentence for flow in flows if (sentence := compare(flow, folder, job))]
+
+
+def receive_kib(flows: int) -> int:
+    """KiB for which each of the receivers of `flows` asks at once.
+
+    A receiver fills what it asks for: a thousand of a megabyte each would take all memory of a
+    guest.
+    """
+    return max(_RECEIVE_LEAST, min(_RECEIVE_MOST, _RECEIVE_ALL // flows))
+
+
+def _all_listen(servers: list[tuple[Flow, Popen[bytes]]], live: LiveNetwork, folder: Path) -> bool:
+    """Return whether every flow's server listens. Raises TcplabError if one has ended."""
+    expected: dict[str, set[tuple[str, int]]] = {}
+    for flow, server in servers:
+        check_alive(f"The server of {flow.name}", server, folder / f"{flow.name}.server.txt")
+        expected.setdefault(flow.receiver, set()).add((flow.protocol, flow.port))
+    return all(ports <= _listening(live, host) for host, ports in expected.items())
+
+
+def _listening(live: LiveNetwork, host: str) -> set[tuple[str, int]]:
+    """Protocols and ports on which a host listens.
+
+    The UDP ones are from proc_net(5), whose second column is the local address in hexadecimal.
+    """
+    tcp = {("tcp", int(row["local"].rpartition(":")[2])) for row in _sockets(live, host, LISTEN)}
+    lines = Path(f"/proc/{live.pid(host)}/net/udp").read_text().splitlines()[1:]
+    return tcp | {("udp", int(line.split()[1].partition(":")[2], 16)) for line in lines}
+
+
+def _start_client(
+    flow: Flow, spec: ExperimentSpec, live: LiveNetwork, folder: Path, job: JobContext
+) -> Popen[bytes]:
+    arguments = [
+        "-c",
+        address_of(spec.topology, flow.receiver),
+        "-p",
+        str(flow.port),
+        *_window(flow),
+        *_extent(flow),
+    ]
+    environment = job.patience if flow.protocol == "tcp" else {}
+    output = folder / f"{flow.name}.client.txt"
+    if flow.program:
+        return live.start(flow.sender, client_command(flow, spec, live, job), output, {})
+    return live.start(flow.sender, ["iperf", *arguments], output, environment)
+
+
+def _extent(flow: Flow) -> list[str]:
+    """Return how much is sent, how fast if it is UDP, by which algorithm, and how often iperf
+    reports.
+    """
+    much = ["-n", str(flow.amount.base)] if flow.amount else ["-t", f"{flow.duration.seconds:g}"]
+    fast = ["-u", "-b", str(flow.rate.base)] if flow.rate else []
+    how = ["-Z", flow.congestion_control] if flow.congestion_control else []
+    return [*much, *fast, *how, *(["-i", f"{flow.interval.seconds:g}"] if flow.interval else [])]
+
+
+def _window(flow: Flow) -> list[str]:
+    return ["-w", str(flow.window.base)] if flow.window else []
+
+
+def _ended(client: Popen[bytes], instant: float) -> bool:
+    """End a program at that instant; return whether it still ran."""
+    if wait_until_ended(client, max(0.0, instant - time.monotonic())):
+        return False
+    client.kill()
+    client.wait()
+    return True
+
+
+def _wait_client(flow: Flow, client: Popen[bytes], folder: Path, patience: float) -> str:
+    """Wait for iperf's client; a sentence if it has to be cut off, else empty.
+
+    Raises TcplabError if it fails.
+    """
+    output = folder / f"{flow.name}.client.txt"
+    if not wait_until_ended(client, flow.duration.seconds + patience):
+        return (
+            f"{flow.name}: the client had not written all {patience:g} s after its {flow.duration},"
+            " and was cut off."
+        )
+    if client.returncode != 0:
+        raise TcplabError(
+            f"{flow.name}: the client failed: {tail(output)}",
+            "The run's folder has all that it printed.",
+        )
+    return ""
+
+
+def hosts_of(spec: ExperimentSpec) -> list[str]:
+    """Return every host that sends or receives."""
+    return sorted({end for flow in spec.flows for end in (flow.sender, flow.receiver)})
+
+
+def check_alive(program: str, process: Popen[bytes], output: Path) -> None:
+    if process.poll() is not None:
+        raise TcplabError(
+            f"{program} ended at once: {tail(output)}", "The message above is the program's own."
+        )

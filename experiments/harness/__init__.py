@@ -1,1 +1,0 @@
-"""The machinery that studies share: runs, sweeps, reproductions, the live page, commands."""

@@ -1,1 +1,0 @@
-"""Stored runs: list and compare them; servers for the browser."""

@@ -1,1 +1,0 @@
-"""Artefacts of runs and sweeps for a paper's evaluation."""

@@ -1,1 +1,0 @@
-"""Comparison of two kernels: a standing set of cases, run on both."""

@@ -1,1 +1,0 @@
-"""Published numbers as data: values, their settings, and reasons for differences."""

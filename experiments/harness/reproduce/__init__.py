@@ -1,1 +1,0 @@
-"""Reproduction of published numbers: the run of each, all on the engine, and one page."""

@@ -1,1 +1,0 @@
-"""Many points: a plan, the points that are known, and the table of all."""

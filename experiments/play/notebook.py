@@ -1,0 +1,132 @@
+"""`tcplab.play(...)` in a notebook.
+
+The live page in a notebook's cell, with its run as data frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+from urllib.parse import urlencode
+
+import anywidget
+import numpy as np
+import traitlets
+
+from analysis.table import ColumnTable
+from experiments.play.columns import Columns, Frame, PlayEvent
+from experiments.play.lesson import all_lessons
+from experiments.play.player import Player
+from experiments.play.server import PAGE, PageOffer, whole_page
+from experiments.play.session import Move, PageSession
+from experiments.play.settings import PlaySettings
+from testbed.host.capacity import allowed_processors
+from topologies.errors import TcplabError
+
+
+def play(**settings: str) -> PlayWidget:
+    """Show the live page in a notebook's cell, with these settings: play(loss="1%").
+
+    Raises UsageError for a wrong setting, TcplabError if anywidget is not installed.
+    """
+    wanted = PlaySettings.from_data(settings)
+    try:
+        pass  # MERGED
+    except ModuleNotFoundError as error:
+        raise TcplabError(
+            f"The page in a notebook needs {error.name}, which is not installed.",
+            "pip install 'tcplab[notebook]', and start the notebook again.",
+        ) from None
+    from experiments.play.player import Player
+
+    return PlayWidget(wanted, Player())
+
+
+class PlayWidget(anywidget.AnyWidget):
+    """The page in a notebook's cell; `frame` has the newest run's columns, `events` its events.
+
+    `close()` ends its guests; so does the end of the notebook's kernel.
+    """
+
+    _esm = PAGE / "cell.mjs"
+    page = traitlets.Unicode().tag(sync=True)
+    offer = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, settings: PlaySettings, player: Player) -> None:
+        offer = PageOffer(all_lessons()).as_data() | {"link": f"#{urlencode(settings.as_data())}"}
+        super().__init__(page=whole_page(), offer=offer)
+        self._settings, self._player = settings, player
+        self._number, self._frames = -1, dict[str, list[Columns]]()
+        self.events: list[PlayEvent] = []
+        self._channel = NotebookChannel(self)
+        self.on_msg(lambda _, content, __: self._channel.take(content["text"]))
+        self._thread = threading.Thread(target=self._converse, daemon=True)
+        self._thread.start()
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """Return the newest run by kind of frame (samples, packets, rates, queue, drops).
+
+        Data frames of pandas if it is installed, else of Polars. Raises UsageError if neither is.
+        """
+        whole = {
+            kind: {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+            for kind, parts in self._frames.items()
+        }
+        return {kind: _data_frame(columns) for kind, columns in whole.items()}
+
+    def close(self) -> None:
+        """End the page and all its guests."""
+        self._channel.take(None)
+        self._thread.join()
+        super().close()
+
+    def _converse(self) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._channel.loop) as runner, self._player:
+            runner.run(self._session())
+
+    async def _session(self) -> None:
+        turns = asyncio.Semaphore(allowed_processors())
+        await PageSession(self._player, turns, self._channel, self._listen).converse()
+
+    def _listen(self, move: Move, heard: Frame | PlayEvent) -> None:
+        if move.number != self._number:
+            self._number, self._frames, self.events = move.number, {}, []
+        if isinstance(heard, PlayEvent):
+            self.events.append(heard)
+        elif heard.kind == "band":
+            self._frames[heard.kind] = [heard.columns]
+        else:
+            self._frames.setdefault(heard.kind, []).append(heard.columns)
+
+
+class NotebookChannel:
+    """Channel to a cell's page, which sends in the notebook's thread; replies use another."""
+
+    def __init__(self, widget: PlayWidget) -> None:
+        self._widget = widget
+        self.loop = asyncio.new_event_loop()  # here, so that it takes messages before it runs
+        self._inbox = asyncio.Queue[str | None]()
+
+    def take(self, text: str | None) -> None:
+        """Take a message of the page, or its end; from any thread."""
+        if not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self._inbox.put_nowait, text)
+
+    async def receive(self) -> str | None:
+        return await self._inbox.get()
+
+    async def send(self, message: str | bytes) -> None:
+        if isinstance(message, bytes):
+            self._widget.send({}, buffers=[message])
+        else:
+            self._widget.send({"text": message})
+
+
+def _data_frame(columns: Columns) -> Any:
+    try:
+        import pandas
+    except ImportError:
+        return ColumnTable.of(**columns).to_polars()
+    return pandas.DataFrame(columns)

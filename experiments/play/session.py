@@ -1,0 +1,247 @@
+"""Session of one open page, and its messages.
+
+The page sends JSON texts: `play`, `seeds`, `save` and `stop`, each with a side and a growing
+number. It receives JSON texts with a `kind`, and frames as binary messages: the length of a header
+(four bytes, least significant first), the header as JSON, then the columns one after the other.
+Each part is padded to eight bytes, so that a browser can view the columns in place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from experiments.play.columns import Frame, PlayEvent
+from experiments.play.guests import MovedOn
+from experiments.play.player import Player, measures_of
+from experiments.play.settings import PlaySettings, WrongSetting
+from topologies.errors import TcplabError, UsageError
+
+_SIDES = ("A", "B")
+_MOST_SEEDS = 100
+_LARGEST = 8
+"""Bytes of the largest number of a column; every column begins at a multiple of them."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """Request of a page: settings for one of its sides, with the page's running number.
+
+    With `seeds` it asks for a band.
+    """
+
+    ask: Literal["play", "seeds", "save"]
+    side: str
+    number: int
+    data: dict[str, str]
+    seeds: int = 0
+
+    def settings(self) -> PlaySettings:
+        """Raises UsageError that names the field."""
+        return PlaySettings.from_data(self.data)
+
+
+def move_from(text: str) -> Move:
+    """Read a move from a page's message. Raises UsageError for an invalid message."""
+    try:
+        said = json.loads(text)
+        move = Move(
+            said["ask"],
+            said["side"],
+            int(said["number"]),
+            {str(name): str(value) for name, value in said["settings"].items()},
+            int(said.get("seeds", 0)),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise UsageError(f"No message of the page: {error}", "Load the page again.") from None
+    known = move.ask in ("play", "seeds", "save") and move.side in _SIDES
+    if not known or not 0 <= move.seeds <= _MOST_SEEDS:
+        raise UsageError("No message of the page.", "Load the page again.")
+    return move
+
+
+def frame_message(move: Move, frame: Frame) -> bytes:
+    """Write a frame as one binary message."""
+    columns = {name: np.ascontiguousarray(column) for name, column in frame.columns.items()}
+    header = {
+        "kind": frame.kind,
+        "side": move.side,
+        "number": move.number,
+        "columns": [
+            {"name": name, "type": str(column.dtype), "length": len(column)}
+            for name, column in columns.items()
+        ],
+    }
+    text = json.dumps(header).encode()
+    text += b" " * (-(4 + len(text)) % _LARGEST)
+    parts = [len(text).to_bytes(4, "little"), text]
+    for column in columns.values():
+        data = column.tobytes()
+        parts += [data, bytes(-len(data) % _LARGEST)]
+    return b"".join(parts)
+
+
+def message(move: Move, kind: str, **more: Any) -> str:
+    """Write a message of that kind about the run of a move."""
+    mark = {"kind": kind, "side": move.side, "number": move.number}
+    return json.dumps(mark | more, allow_nan=False, default=float)
+
+
+class PageChannel(Protocol):
+    """A connection to a page: a web socket, or a notebook."""
+
+    async def receive(self) -> str | None:
+        """Return the page's next message; None when it has left."""
+
+    async def send(self, message: str | bytes) -> None: ...
+
+
+Listener = Callable[[Move, Frame | PlayEvent], None]
+"""Further receiver of the frames and events of a page, in the thread of the run."""
+
+
+class PageSession:
+    """Runs of one page: at most one of each side at a time, none after it has left.
+
+    `turns` has a place for each processor, which all pages of a server share.
+    """
+
+    def __init__(
+        self,
+        player: Player,
+        turns: asyncio.Semaphore,
+        channel: PageChannel,
+        listen: Listener = lambda _move, _heard: None,
+    ) -> None:
+        self._player, self._turns, self._channel, self._told = player, turns, channel, listen
+        self._outbox = asyncio.Queue[tuple[Move, str | bytes]]()
+        self._sides = {name: PageSide(self._run) for name in ("A", "B", "save")}
+        self._loop = asyncio.get_running_loop()
+
+    async def converse(self) -> None:
+        """Serve the page until it has left and its runs have ended."""
+        workers = [asyncio.create_task(side.work()) for side in self._sides.values()]
+        workers.append(asyncio.create_task(self._deliver()))
+        reading = asyncio.create_task(self._listen())
+        try:
+            done, _ = await asyncio.wait([reading, *workers], return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (reading, *workers):
+                task.cancel()
+            await asyncio.gather(reading, *workers, return_exceptions=True)
+
+    async def _listen(self) -> None:
+        while (text := await self._channel.receive()) is not None:
+            move = move_from(text)
+            self._sides["save" if move.ask == "save" else move.side].take(move)
+
+    async def _deliver(self) -> None:
+        """Send messages, except those of runs that a newer move has replaced."""
+        while True:
+            move, text = await self._outbox.get()
+            if move.ask == "save" or not self._sides[move.side].is_replaced(move):
+                await self._channel.send(text)
+
+    def _say(self, move: Move, text: str | bytes) -> None:
+        """Queue a message, from any thread."""
+        self._loop.call_soon_threadsafe(self._outbox.put_nowait, (move, text))
+
+    async def _run(self, side: PageSide) -> None:
+        async with self._turns:
+            move = side.begin()
+            try:
+                settings = move.settings()
+                full, command = settings.as_data(), settings.command()
+                self._say(move, message(move, "accepted", settings=full, command=command))
+                await _in_thread(lambda: self._perform(move, settings, side.ended), side.ended)
+            except MovedOn:
+                self._say(move, message(move, "stopped"))
+            except TcplabError as error:
+                field = error.field if isinstance(error, WrongSetting) else ""
+                self._say(move, message(move, "problem", field=field, sentence=str(error)))
+
+    def _perform(self, move: Move, settings: PlaySettings, ended: threading.Event) -> None:
+        """Carry out a move, in a separate thread."""
+        if move.ask == "save":
+            path = self._player.save(settings)
+            self._say(move, message(move, "saved", path=str(path)))
+            return
+        events: list[PlayEvent] = []
+
+        def hear(heard: Frame | PlayEvent) -> None:
+            self._told(move, heard)
+            if isinstance(heard, PlayEvent):
+                events.append(heard)
+                said = dataclasses.asdict(heard)
+                self._say(move, message(move, "event", event=said.pop("kind"), **said))
+            else:
+                self._say(move, frame_message(move, heard))
+
+        if move.ask == "seeds":
+            self._player.seeds(settings, move.seeds, hear, ended)
+            self._say(move, message(move, "banded"))
+            return
+        outcome = self._player.play(settings, hear, ended)
+        measures = measures_of(outcome, events)
+        self._say(move, message(move, "outcome", measures=measures, **dataclasses.asdict(outcome)))
+
+
+class PageSide:
+    """The newest move of one side, and its current run."""
+
+    def __init__(self, run: Callable[[PageSide], Awaitable[None]]) -> None:
+        self._run = run
+        self._newest: Move | None = None
+        self._moved = asyncio.Event()
+        self._running: Move | None = None
+        self.ended = threading.Event()
+
+    def take(self, move: Move) -> None:
+        """Take a newer move, and end the current run.
+
+        The newest run's number repeats if a slider is released at the last place of its drag.
+        """
+        if self._running and move.number == self._running.number:
+            return
+        self._newest = move
+        self._moved.set()
+        self.ended.set()
+
+    def begin(self) -> Move:
+        """Return the newest move and mark it as running."""
+        assert self._newest
+        self._moved.clear()
+        self._running = self._newest
+        self.ended = threading.Event()
+        return self._newest
+
+    def is_replaced(self, move: Move) -> bool:
+        """True if a newer move has ended this one's run, or is running."""
+        ended = self._newest is not move and self.ended.is_set()
+        return ended or self._running is not move
+
+    async def work(self) -> None:
+        while True:
+            await self._moved.wait()
+            await self._run(self)
+
+
+async def _in_thread(work: Callable[[], None], ended: threading.Event) -> None:
+    """Wait for the thread even if cancelled: it is asked to end, and never outlives the task."""
+    thread = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        ended.set()
+        await asyncio.wait([thread])
+        thread.exception()  # asyncio prints errors that are never retrieved
+        raise

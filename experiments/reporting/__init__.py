@@ -1,0 +1,1 @@
+"""Reports of studies, figures, bundles and pages of finished runs."""

@@ -1,0 +1,222 @@
+"""Bundles of runs and sweeps: data, figures, studies, digests, and the script that repeats them.
+
+The same run gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import experiments
+import testbed
+from experiments.reporting.studies import KINDS, figure
+from experiments.run.verify import parts_of, read_json, to_repeat
+from experiments.study.catalogue import Experiment, find
+from experiments.sweep.verify import SweepToRepeat
+from testbed.host.naming import CODE
+from topologies import untrusted
+from topologies.errors import TcplabError, UsageError
+
+_LEFT_OUT = ("graphs", "stage.html")
+"""Pages of single packets, which `tcplab report` writes again."""
+_DEEPEST, _MOST_FILES = 5, 100_000
+SUMS = "SHA256SUMS"
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A run or sweep to pack, checked: its manifest, and its study."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    study: Experiment
+    is_sweep: bool
+
+    @classmethod
+    def of(cls, folder: Path) -> Bundle:
+        """Check the run or sweep in `folder`. Raises UsageError for one that cannot be packed."""
+        is_sweep = (folder / "sweep.json").is_file()
+        manifest = read_json(folder, "manifest.json")
+        if is_sweep:
+            SweepToRepeat.of(folder)
+        else:
+            to_repeat(folder)
+        status = read_json(folder, "sweep.json" if is_sweep else "manifest.json").get("status")
+        if status != "complete":
+            raise UsageError(f"'{folder}' is marked {status}.", "Pack a run that is complete.")
+        return cls(folder, manifest, find(str(manifest.get("experiment"))), is_sweep)
+
+    @property
+    def name(self) -> str:
+        """The name of the folder in the archive."""
+        return f"{self.study.name}-{self.manifest.get('id', 'bundle')}"
+
+    def files(self) -> Iterator[tuple[str, bytes]]:
+        """Yield names and contents of all files, SHA256SUMS last."""
+        sums = {}
+        for name, content in self._files():
+            sums[name] = hashlib.sha256(content).hexdigest()
+            yield name, content
+        yield SUMS, "".join(f"{digest}  {name}\n" for name, digest in sums.items()).encode()
+
+    def _files(self) -> Iterator[tuple[str, bytes]]:
+        yield from self._data()
+        drawn = dict(self._figures())
+        yield from drawn.items()
+        own = dict(self._study())
+        yield from own.items()
+        yield "LICENSE", _licence("LICENSE")
+        yield "LICENCES.md", _licence("docs/licences.md")
+        yield "repeat.sh", (_HERE / "repeat.sh").read_bytes()
+        yield "README.md", self._readme(drawn, bool(own)).encode()
+
+    def _data(self) -> Iterator[tuple[str, bytes]]:
+        for path, _ in sorted(untrusted.entries(self.folder, _DEEPEST, _MOST_FILES)):
+            name = path.relative_to(self.folder)
+            hidden = name.parts[-1].startswith(".")
+            if path.is_file() and not hidden and name.parts[0] not in _LEFT_OUT:
+                yield f"data/{name.as_posix()}", untrusted.content(self.folder, name.as_posix())
+
+    def _figures(self) -> Iterator[tuple[str, bytes]]:
+        """Yield each kind of figure that the data has."""
+        for kind in KINDS:
+            try:
+                made = figure(self.folder, kind)
+            except UsageError:  # a kind without data
+                continue
+            yield from ((f"figures/{name}", content) for name, content in made.files(kind))
+
+    def _study(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the source of a study that is not tcplab's."""
+        file = self.study.file
+        if self.study.plugin or file.is_relative_to(CODE / experiments.__name__.rpartition(".")[2]):
+            return
+        if file.name != "__init__.py":
+            yield f"studies/{file.name}", file.read_bytes()
+            return
+        for each in sorted(file.parent.rglob("*")):
+            if each.is_file() and "__pycache__" not in each.parts:
+                place = each.relative_to(file.parent.parent).as_posix()
+                yield f"studies/{place}", each.read_bytes()
+
+    def _readme(self, drawn: Mapping[str, bytes], own: bool) -> str:
+        manifest = self.manifest
+        seeds = ", ".join(map(str, manifest.get("seeds", ())))
+        kernel = manifest.get("kernel")
+        release = kernel.get("release") if isinstance(kernel, dict) else ""
+        digests = parts_of(manifest) | {
+            name: str(manifest[f"{name}_digest"])
+            for name in ("lab", "code", "spec")
+            if f"{name}_digest" in manifest
+        }
+        settings = (
+            "sweep.json, rows.csv, series.csv" if self.is_sweep else "spec.json, captures, counters"
+        )
+        plugin = self.study.plugin
+        return _README.format(
+            title=self.name,
+            claim=self.study.claim,
+            result=self._result(),
+            what="sweep" if self.is_sweep else "run",
+            version=testbed.VERSION,
+            release=manifest.get("release") or "a checkout",
+            kernel=release,
+            seeds=seeds,
+            digests="\n".join(f"| {name} | `{digest}` |" for name, digest in digests.items()),
+            settings=settings,
+            page="sweep.html" if self.is_sweep else "report.html",
+            studies="| `studies/` | the study's source |\n" if own else "",
+            figures=", ".join(sorted(name.removeprefix("figures/") for name in drawn)),
+            package=f"\nThe study is part of the package {plugin.entry.value}: install it too.\n"
+            if plugin
+            else "",
+        )
+
+    def _result(self) -> str:
+        """Return the answer of a run to its claim, as a paragraph; empty without one."""
+        if not (self.folder / "claim.json").is_file():
+            return ""
+        sentence = str(read_json(self.folder, "claim.json").get("sentence") or "")
+        return f"\nResult: {sentence}\n" if sentence else ""
+
+
+def _licence(name: str) -> bytes:
+    """Return a text on licences of a checkout; a release names where it has them."""
+    file = CODE / name
+    if file.is_file():
+        return file.read_bytes()
+    return b"tcplab is under the MIT licence; its release has LICENSE and docs/licences.md.\n"
+
+
+_README = """\
+# {title}
+
+The study's claim: {claim}
+{result}
+This is a {what} of tcplab in the lab kernel, in virtual time: the same seeds give the same bytes on
+every computer. To check the files and repeat everything with tcplab {version} ({release}):
+
+    sh repeat.sh /path/to/tcplab
+
+It ends with 0 if all bytes are the same. Otherwise it names the first file that differs.
+{package}
+| part | SHA-256 |
+| --- | --- |
+{digests}
+
+Linux {kernel}. Seeds: {seeds}.
+
+| here | what |
+| --- | --- |
+| `data/` | the {what}: {settings}; open {page} in a browser first |
+| `figures/` | {figures} |
+{studies}| `SHA256SUMS` | digests of all files |
+| `LICENSE`, `LICENCES.md` | of tcplab, and of the programs that it uses |
+"""
+
+
+def pack(folder: Path, out: Path | None = None) -> Path:
+    """Write the bundle of a run or sweep, by default into the current folder, and return its path.
+
+    Raises UsageError for a folder that cannot be packed, TcplabError for a file that exists.
+    """
+    bundle = Bundle.of(folder)
+    place = out or Path(f"{bundle.name}.tar.gz")
+    _require_new(place)
+    partial = place.with_name(f"{place.name}.partial")
+    try:
+        with (
+            partial.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for name, content in bundle.files():
+                archive.addfile(_entry(f"{bundle.name}/{name}", content), io.BytesIO(content))
+        partial.replace(place)
+    finally:
+        partial.unlink(missing_ok=True)
+    return place
+
+
+def _entry(name: str, content: bytes) -> tarfile.TarInfo:
+    """Return an entry without what differs from machine to machine."""
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    entry.mode = 0o755 if name.endswith("repeat.sh") else 0o644
+    return entry
+
+
+def _require_new(out: Path) -> None:
+    """Raise TcplabError for a place that is taken or has another ending than .tar.gz."""
+    if not out.name.endswith(".tar.gz"):
+        raise UsageError(f"'{out.name}' is no name of a bundle.", "Use .tar.gz.")
+    if out.exists():
+        raise TcplabError(f"'{out}' exists.", "Name another file with --out, or move it away.")

@@ -1,0 +1,95 @@
+"""The reports of studies, which the analysis takes from its caller.
+
+Figures of runs and sweeps from Python, and for the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+from analysis.graphs.paper import PaperSize
+from analysis.network.verdict import NetworkVerdict
+from analysis.pages import run, sweep
+from analysis.pages.papers import (
+    KINDS,
+    QUANTITIES,
+    FigureRequest,
+    Kind,
+    PaperFigure,
+    PaperTable,
+    make_figure,
+    require_ending,
+)
+from analysis.pages.run import RunReport
+from analysis.pages.sweep import SweepReport
+from analysis.reporting.studies import StudyReport
+from experiments.study.catalogue import part
+from topologies.errors import TcplabError
+
+
+def report_of(experiment: str) -> StudyReport:
+    """Return `REPORT` of the study's module `report`, or the plain report without one.
+
+    The name may come from an untrusted folder: only parts of known studies are imported. Raises
+    TcplabError for a module `report` without `REPORT`.
+    """
+    module = part(experiment, "report")
+    if module is None:
+        return StudyReport()
+    report = getattr(module, "REPORT", None)
+    if not isinstance(report, StudyReport):
+        raise TcplabError(
+            f"{module.__file__} has no REPORT.", "Write REPORT = StudyReport(...) in it."
+        )
+    return report
+
+
+def make_report(
+    path: Path, out: Path | None = None, network: NetworkVerdict | None = None
+) -> RunReport:
+    """Analyze the run in `path` and write its report into `out`, by default into the run.
+
+    `network` is the verdict on its network, if it is known. Raises UsageError where there is no
+    run, TcplabError where it cannot be read or the report cannot be written. What else is missing
+    or broken is in the report and in `problems`.
+    """
+    return run.make_report(path, out, network, report_of)
+
+
+def make_sweep_report(path: Path, out: Path | None = None) -> SweepReport:
+    """Analyze the sweep in `path` and write its page into `out`, by default into `path`.
+
+    Raises UsageError where there is no sweep, TcplabError where it cannot be read or the page
+    cannot be written.
+    """
+    return sweep.make_sweep_report(path, out, report_of)
+
+
+__all__ = ["KINDS", "figure", "require_ending"]
+
+
+def figure(
+    folder: Path | str,
+    kind: str = "series",
+    *,
+    paper: str = "ieee",
+    columns: int = 1,
+    metric: str | None = None,
+    quantities: Sequence[str] = (),
+) -> PaperFigure | PaperTable:
+    """Return a figure or a table of a run or sweep, which a notebook shows and `save` writes.
+
+    `kind` is series, shares, cdf, box, grid or table; `paper` and `columns` give the width.
+    Raises UsageError for a kind that the folder has no data for.
+    """
+    request = FigureRequest(
+        Path(folder),
+        cast(Kind, kind),
+        PaperSize(paper, columns),
+        metric,
+        tuple(quantities) or QUANTITIES,
+        report_of,
+    )
+    return make_figure(request)

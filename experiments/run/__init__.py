@@ -1,0 +1,1 @@
+"""A run: the request, its seeds in guests, the run directory, and its repetition."""

@@ -1,0 +1,130 @@
+"""The analysis as a process, which makes reports and pages; checks of `--strict`.
+
+Pages of runs and sweeps with what their studies add: the analysis imports no study.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import experiments
+from testbed.host.naming import PLACE, command
+from testbed.host.processes import invoking_user
+from topologies.errors import TcplabError
+
+
+def program(*words: str) -> list[str]:
+    """Return the command line of a process that makes such pages."""
+    return command("experiments.reporting", *words)
+
+
+def make_page(kind: str, folder: Path, words: IO[str] | None = None) -> int:
+    """Have the analysis make the page of a finished `sweep` or `reproduction`: its exit status.
+
+    What it says goes to `words`, by default to standard output.
+    """
+    command = _analysis(kind, str(folder.resolve()))
+    done = subprocess.run(command, cwd=PLACE, check=False, stdout=words)
+    return done.returncode
+
+
+def _analysis(*words: str) -> list[str]:
+    """Return the command of the analysis, which runs as the calling user under sudo."""
+    return [*_as_caller(), *program(*words)]
+
+
+def _as_caller() -> list[str]:
+    """Return the words in front of a command that run it as the user who typed sudo."""
+    caller = invoking_user()
+    if not caller:
+        return []
+    user, group = map(str, caller)
+    studies = f"{experiments.STUDIES}={os.environ.get(experiments.STUDIES, '')}"
+    as_user = ["setpriv", "--reuid", user, "--regid", group, "--init-groups", "--reset-env"]
+    return [*as_user, "env", studies]
+
+
+class Reporter:
+    """The analysis, loading while the experiment runs.
+
+    It judges the network of a run that is not yet in its place, then makes the report of the run in
+    its place; it is asked for either once. `study` is the run's experiment, whose own report is
+    loaded meanwhile. What it says goes to `words`, by default to standard output.
+    """
+
+    def __init__(self, study: str, words: IO[str] | None = None) -> None:
+        self._answers, told = os.pipe()
+        self._process = subprocess.Popen(
+            _analysis("report", "--wait", "--study", study, "--network", str(told)),
+            stdin=subprocess.PIPE,
+            stdout=words,
+            text=True,
+            cwd=PLACE,
+            process_group=0,
+            pass_fds=(told,),
+        )
+        os.close(told)
+
+    def judge(self, folder: Path) -> dict[str, Any] | None:
+        """Verdict on the network (docs/concepts/verdict.md); None if the analysis failed."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{folder.resolve()}\n")
+            self._process.stdin.flush()
+        with os.fdopen(os.dup(self._answers), encoding="utf-8") as answers:
+            line = answers.readline()
+        verdict: dict[str, Any] | None = json.loads(line) if line.endswith("\n") else None
+        return verdict
+
+    def __call__(self, run: Path) -> int:
+        """Return the exit status of the analysis after it made the report. Raises TcplabError."""
+        self._process.communicate(f"{run.resolve()}\n")
+        status = int(self._process.returncode)
+        if status < 0:
+            problem = (
+                f"The analysis was ended by {signal.Signals(-status).name}; {run} has no report."
+            )
+            raise TcplabError(
+                problem, "./tcplab doctor says whether this processor lacks instructions."
+            )
+        return status
+
+    def close(self) -> None:
+        """End the analysis at once."""
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.wait()
+        os.close(self._answers)
+
+
+GOOD = "good"
+STRICT = "Fail unless the network is good: it matched the specification."
+"""Help of the option --strict."""
+_REMEDY = "Its page compares specification and measurement; see docs/concepts/verdict.md."
+
+
+def require_good_network(run: Path) -> None:
+    """Raise TcplabError with the first reason unless the manifest of `run` calls it good."""
+    network = json.loads((run / "manifest.json").read_text()).get("network")
+    if not network:
+        raise TcplabError("The analysis gave no verdict on the network of this run.", _REMEDY)
+    if network["verdict"] != GOOD:
+        reason = next(iter(network["reasons"]), "")
+        raise TcplabError(f"The network is {network['verdict']}: {reason}", _REMEDY)
+
+
+def require_good_points(counts: Mapping[str, int]) -> None:
+    """Raise TcplabError unless the network of every point is good; `counts` is by verdict."""
+    others = {verdict: number for verdict, number in counts.items() if verdict != GOOD}
+    if others:
+        words = ", ".join(f"{number} {verdict}" for verdict, number in others.items())
+        raise TcplabError(
+            f"The network of {sum(others.values())} points is not good: {words}.", _REMEDY
+        )

@@ -1,0 +1,302 @@
+"""One seed of an experiment: carried out in a guest of its own, and judged by its own evidence.
+
+Draws of a seed: random amounts that a spec's flows get, the same under all conditions.
+
+Each has a name made of the seed, the study, the flow and the field, so another flow or another draw
+changes none of the others.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from experiments.flows.traffic import planned
+from experiments.spec import Condition, Draw, ExperimentSpec, Flow
+from experiments.study.kernel_needs import without_what_always_holds
+from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
+from testbed.host import supervise
+from testbed.host.supervise import Limits, Progress, Usage
+from testbed.lab.ready import Lab, with_kernel
+from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
+from testbed.modules.module_build import attached, build_all, built_for_this_kernel
+from testbed.native import realtime
+from testbed.native.changes import KernelNeeds
+from testbed.native.realtime import REALTIME
+from testbed.native.run import run_natively
+from testbed.virtual.kept import guest_keeper
+from testbed.virtual.run import run_in_guest, run_told_later
+from topologies import untrusted
+from topologies.data import kind_at, to_data
+from topologies.errors import TcplabError, UsageError
+from topologies.spec import Channel
+from topologies.units import Duration, Quantity, Rate
+
+
+def drawn(spec: ExperimentSpec, seed: int) -> tuple[ExperimentSpec, dict[str, str]]:
+    """Return the spec of one seed, without draws, and the drawn values by their places.
+
+    Raises UsageError for a field that cannot be drawn or a value that is impossible.
+    """
+    if not spec.draws and not any(flow.traffic for flow in spec.flows):
+        return spec, {}
+    flows, values = [], dict[str, str]()
+    for number, flow in enumerate(spec.flows):
+        named, fields = f"{spec.name} flows.{flow.name}", dict[str, Any]()
+        for draw in spec.draws:
+            _, which, field = draw.path
+            if which in ("*", str(number)):
+                fields[field] = _value(draw, flow, random.Random(f"{seed} {named}.{field}"))
+                values[f"flows.{flow.name}.{field}"] = str(fields[field])
+        if flow.traffic:
+            fields["exchanges"] = planned(
+                flow.name, flow.traffic, flow.duration, f"{seed} {named}.traffic"
+            )
+        flows.append(replace(flow, **fields))
+    return replace(spec, flows=tuple(flows), draws=()), values
+
+
+def note_draws(folder: Path, values: dict[str, str]) -> None:
+    """Write drawn.json into the seed's folder, if something was drawn."""
+    if values:
+        (folder / "drawn.json").write_text(json.dumps(values, indent=1) + "\n")
+
+
+def _value(draw: Draw, flow: Flow, source: random.Random) -> Quantity:
+    kind: Any = kind_at(Flow, draw.path[2:])
+    base = getattr(flow, draw.path[2])
+    if not (isinstance(kind, type) and issubclass(kind, Quantity) and base is not None):
+        raise UsageError(
+            f"{draw.field} is no quantity of flow {flow.name}.", "Draw its start or its amount."
+        )
+    amount = kind.parse(draw.amount).base
+    uniform = draw.kind == "uniform"
+    share = source.random() if uniform else source.expovariate(1.0)
+    return kind(base.base + int(share * amount))
+
+
+PROCEDURE = "experiments.flows.procedure"
+GUEST_MIB = 1024
+_STEP_MIB = 512
+# the kernel lets TCP have a 16th of its memory before windows shrink (net/ipv4/tcp.c, tcp_init_mem)
+_TCP_SHARE = 16
+_SAMPLES = 2000  # sockets that are sampled in a second of virtual time, at most
+
+
+def needed_mib(spec: ExperimentSpec) -> int:
+    """Estimate the MiB that a guest is likely to take, with slack: one that has too little freezes.
+
+    Measured: 120 MB, 0.7 a host, 1.7 a flow and more for the first ten; the captures of a
+    condition, which are kept in its memory until it is over (and copied then), and its socket
+    samples, 0.64 KB each.
+    """
+    hosts, flows = len(spec.topology.named("host")), len(spec.flows)
+    captures = spec.capture_bytes() // len(spec.conditions)
+    longest = max(flow.end.seconds for flow in spec.flows)
+    samples = 640 * min(20 * flows, _SAMPLES) * 1.5 * longest
+    return 256 + hosts + 3 * flows + int(3 * captures + samples) // 2**20 + _buffers_mib(spec)
+
+
+def _buffers_mib(spec: ExperimentSpec) -> int:
+    """Return the MiB that the kernel needs for TCP while every flow fills its path.
+
+    Counted only if buffers are larger than usual. A sender fills its buffer, but for no more than
+    twice what is in flight (tcp_sndbuf_expand in net/ipv4/tcp_input.c); a receiver may hold what is
+    in flight out of order. A tenth more is the kernel's own per segment.
+    """
+    ways = [
+        (
+            spec.topology.bottleneck(flow.sender, flow.receiver),
+            spec.topology.round_trip(flow.sender, flow.receiver),
+        )
+        for flow in spec.flows
+    ]
+    in_flight = [channel.bandwidth.base * delay.seconds / 8 for channel, delay in ways]
+    received, sent = (_largest(spec, f"net.ipv4.tcp_{name}") for name in ("rmem", "wmem"))
+    if not received and not sent:
+        return 0
+    held = sum(min(2 * amount, sent or amount) + min(amount, received) for amount in in_flight)
+    return int(1.1 * _TCP_SHARE * held) // 2**20
+
+
+def _largest(spec: ExperimentSpec, sysctl: str) -> int:
+    """Return the bytes of the largest buffer that a condition allows; 0 if it is usual."""
+    usual = HOST_SYSCTLS[sysctl]
+    texts = [dict(condition.sysctls).get(sysctl, usual) for condition in spec.conditions]
+    largest = max(int(text.split()[2]) for text in texts)
+    return largest if largest > int(usual.split()[2]) else 0
+
+
+def memory_for(spec: ExperimentSpec) -> int:
+    """Return the MiB that a guest is given.
+
+    In steps, so that a guest serves many settings.
+    """
+    return max(GUEST_MIB, -(-needed_mib(spec) // _STEP_MIB) * _STEP_MIB)
+
+
+def limits_for(spec: ExperimentSpec, wall_seconds: float) -> Limits:
+    """Return the limits of a guest with this spec.
+
+    For each condition it may write as much as its estimated memory.
+    """
+    written = len(spec.conditions) * needed_mib(spec) << 20
+    return Limits(wall_seconds, memory_for(spec), output_bytes=written)
+
+
+@dataclass(frozen=True)
+class SeedVerdict:
+    """The verdict on a seed's evidence: failed proofs, and warnings."""
+
+    failures: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def judge(spec: ExperimentSpec, seed: int, raw: Path) -> SeedVerdict:
+    """Read evidence.json of each condition in `raw`: failed proofs, transfers that were cut off.
+
+    And realtime.json of a native run: how late its timers were; and what a guest's kernel says of
+    programs that waited without a sleep.
+    """
+    failures: list[str] = []
+    warnings = [f"Seed {seed}: {warning}" for warning in _untimely(raw)]
+    warnings += [
+        f"Seed {seed}: {words}." for words in (*supervise.waits(raw), supervise.spin(raw)) if words
+    ]
+    for condition in spec.conditions:
+        place = f"Seed {seed}, {condition.label}:"
+        try:
+            evidence = json.loads(untrusted.content(raw, f"{condition.name}/evidence.json"))
+            warned = list(evidence["warnings"])
+            failed = [
+                f"not proved that {proof['claim']} ({'; '.join(proof['observed'])})."
+                for proof in evidence["proofs"]
+                if not proof["held"]
+            ]
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            warned, failed = [], [f"its evidence cannot be read ({type(error).__name__})."]
+        warnings += [f"{place} {warning}" for warning in warned]
+        failures += [f"{place} {failure}" for failure in failed]
+    return SeedVerdict(tuple(failures), tuple(warnings))
+
+
+def _untimely(raw: Path) -> list[str]:
+    if not untrusted.is_file(raw, REALTIME):
+        return []
+    return realtime.warnings(json.loads(untrusted.content(raw, REALTIME)))
+
+
+def carry_seed(
+    spec: ExperimentSpec, seed: int, out: Path, limits: Limits, lab: Lab, progress: Progress
+) -> Usage:
+    """Run the spec once in a guest, with its raw files into the empty folder `out`.
+
+    It runs on the spec's kernel, which must be built.
+    """
+    spec, values = drawn(spec, seed)
+    lab = with_kernel(lab, spec.kernel)
+    modules = build_all(spec.modules, lab)
+    order = to_data(without_what_always_holds(spec).for_guest())
+
+    def run(place: Path, on: Lab = lab, loud: bool = False) -> Usage:
+        if spec.told_later:
+            known = to_data(known_before(spec))
+            return run_told_later(
+                on, PROCEDURE, known, order, seed, place, progress, limits, loud=loud
+            )
+        if not loud and _is_kept(spec, on):
+            known = to_data(replace(known_before(spec), told_later=False))
+            with guest_keeper() as keeper:
+                return keeper.carry(on, PROCEDURE, known, order, seed, place, progress, limits)
+        files = attached(modules if on is lab else build_all(spec.modules, on))
+        return run_in_guest(on, PROCEDURE, order, seed, place, progress, limits, files, loud=loud)
+
+    try:
+        usage = run(out)
+    except TcplabError as error:
+        if says_too_little(error, out, lab.choice):
+            telling = telling_lab(out, lab, progress)
+            hear_again(out, lambda place: run(place, telling, loud=True))
+        raise explained(error, out, modules, lab.choice) from None
+    note_draws(out, values)
+    return usage
+
+
+def _is_kept(spec: ExperimentSpec, lab: Lab) -> bool:
+    """Return whether a guest may carry several seeds.
+
+    Code of others and programs of users, to which absolute time is known, have one of their own.
+    So have applications: in a used guest some first calls come 1.3 us earlier (cause not found).
+    """
+    strange = spec.modules or any(flow.program or flow.traffic for flow in spec.flows)
+    return lab.takes_orders and not lab.choice.digest and not strange
+
+
+def known_before(spec: ExperimentSpec) -> ExperimentSpec:
+    """Return the part of a spec that its guests know from the start: equal for all settings."""
+    usual = Channel(Rate.parse("1mbit"))
+    links = tuple(
+        replace(link, rightward=link.rightward and usual, leftward=link.leftward and usual)
+        for link in spec.topology.links
+    )
+    pairs = dict.fromkeys((flow.sender, flow.receiver) for flow in spec.flows)
+    return ExperimentSpec(
+        spec.name,
+        "",
+        replace(spec.topology, links=links),
+        tuple(Flow("flow", *pair, Duration.parse("1s")) for pair in pairs),
+        (Condition(spec.conditions[0].name, "usual"),),
+        spec.captures,
+        told_later=True,
+    )
+
+
+def carry_natively(
+    spec: ExperimentSpec,
+    seed: int,
+    out: Path,
+    limits: Limits,
+    progress: Progress,
+    *,
+    load_modules: bool,
+) -> Usage:
+    """Run the spec once on the kernel of this computer, into the empty folder `out`.
+
+    Raises UsageError for a spec with modules unless `load_modules` says that they may become
+    part of that kernel.
+    """
+    refuse_modules(spec, load_modules)
+    spec, values = drawn(spec, seed)
+    modules = attached([built_for_this_kernel(module) for module in spec.modules])
+    contents = {name.removesuffix(".ko"): content for name, content in modules.items()}
+    needs = KernelNeeds(contents, _algorithms(spec))
+    order = to_data(spec.for_guest())
+    usage = run_natively(PROCEDURE, order, out, progress, limits, modules, needs)
+    note_draws(out, values)
+    return usage
+
+
+def _algorithms(spec: ExperimentSpec) -> list[str]:
+    """Return the congestion controls that conditions and flows choose."""
+    chosen = {dict(condition.sysctls).get(CONGESTION_CONTROL) for condition in spec.conditions}
+    chosen |= {flow.congestion_control for flow in spec.flows}
+    return sorted({HOST_SYSCTLS[CONGESTION_CONTROL], *filter(None, chosen)})
+
+
+def refuse_modules(spec: ExperimentSpec, load_modules: bool) -> None:
+    """Raise UsageError if modules would enter this computer's kernel without `load_modules`.
+
+    A flow's program never runs as root of this computer.
+    """
+    if own := [flow.name for flow in spec.flows if flow.program]:
+        problem = f"Natively, the program of {own[0]} would be root of this computer."
+        raise UsageError(problem, "Use --testbed virtual.")
+    if spec.modules and not load_modules:
+        raise UsageError(
+            f"Natively, {spec.modules[0].name}.c becomes part of this computer's kernel, which its"
+            " mistakes crash.",
+            "Use --testbed virtual, or say that you want this: --load-module-into-this-kernel.",
+        )

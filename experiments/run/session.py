@@ -1,0 +1,305 @@
+"""A run: every seed carried out, the run directory finished, the report made.
+
+The lab made ready for runs, and what manifests and pages record about it.
+
+Runs from Python.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import platform
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+import testbed
+from experiments.run.report import Reporter
+from experiments.run.request import RunOptions, RunRequest
+from experiments.run.seed import SeedVerdict, carry_natively, carry_seed, judge
+from experiments.run.store import RunFolder, hand_over, new_run, require_writable
+from experiments.spec import DEFAULT_KERNEL
+from experiments.study.catalogue import find
+from testbed.builds.building import shown
+from testbed.engine.tasks import Listener, Task, local_engine
+from testbed.host.job_archive import code_digest
+from testbed.host.supervise import Limits, Progress, Usage
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.parts import release_of
+from testbed.lab.ready import Lab, lab_for
+from testbed.modules.module_build import build_all
+from testbed.virtual.guest import require_limits
+from testbed.virtual.sandbox import allowed_sandbox
+from topologies.data import digest
+from topologies.errors import TcplabError
+
+
+def ready_lab(kernels: Iterable[str] | None = None) -> Lab:
+    """Return the lab with these kernels, by default its newest; each is built the first time.
+
+    Raises TcplabError also if the limits of this process (ulimit) are too small for a guest: with
+    less memory the build may fail first.
+    """
+    require_limits(Limits())
+    with shown(sys.stderr) as report:
+        return lab_for([DEFAULT_KERNEL] if kernels is None else kernels, report)
+
+
+def lab_on(kernel: str | None) -> Lab:
+    """Return the lab on the kernel that `--kernel` names, as it was typed."""
+    return ready_lab([str(chosen(kernel))] if kernel else None)
+
+
+def facts_of(lab: Lab | None) -> dict[str, Any]:
+    """Return the facts about the place of a run for its manifest; a native run has no lab."""
+    if not lab:
+        return {"kernel": {"release": platform.release()}}
+    return lab_facts(lab) | {"sandbox": allowed_sandbox(lab.confine).as_data()}
+
+
+def lab_facts(ready: Lab) -> dict[str, Any]:
+    """Return the facts about the lab of a run for its manifest."""
+    return {
+        "kernel": {
+            "release": ready.kernel_release,
+            "seccomp": ready.seccomp,
+            "digest": ready.digests["kernel"],
+        },
+        "image": {"digest": ready.digests["image"]},
+        "lab_digest": ready.digests["whole"],
+        "release": release_of(ready.digests),
+        "tools": dict(ready.packages),
+    }
+
+
+def for_page(ready: Lab) -> dict[str, Any]:
+    """Return the facts about the lab for a page, without the list of packages."""
+    facts = {name: value for name, value in lab_facts(ready).items() if name != "tools"}
+    digests = {
+        "kernel": ready.digests["kernel"],
+        "image": ready.digests["image"],
+        "code": code_digest(),
+    }
+    return facts | {"digests": digests}
+
+
+Published = tuple[dict[str, Any], ...]
+"""Published numbers as spec.json has them."""
+Judge = Callable[[Path], dict[str, Any] | None]
+"""Returns the verdict on the network of a run that lacks only its manifest, None without one."""
+_SILENT = Listener()
+
+
+def no_verdict(_run: Path) -> None:
+    """Judge no network."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A run in its place, and the exit status of its report."""
+
+    folder: Path
+    status: int
+
+
+def run(
+    request: RunRequest, progress: Listener = _SILENT, words: IO[str] | None = None
+) -> FinishedRun:
+    """Carry out a request and make its report, which prints to `words` or standard output.
+
+    Raises TcplabError if a seed failed, after the others; what was measured is kept and marked.
+    """
+    require_writable(request.out)
+    # The analysis loads while the run goes on.
+    with closing(Reporter(request.spec.name, words)) as report:
+        lab = ready_lab([request.spec.kernel]) if request.testbed == "virtual" else None
+        if lab:
+            build_all(request.spec.modules, lab)  # an error in a module is no failed run
+        folder = carry_out(request, lab, progress, report.judge)
+        return FinishedRun(folder, report(folder))
+
+
+def carry_out(
+    request: RunRequest,
+    lab: Lab | None,
+    progress: Listener = _SILENT,
+    judged: Judge = no_verdict,
+) -> Path:
+    """Run all seeds and return the finished run directory, without its report.
+
+    A native run has no lab. Raises TcplabError if a seed failed, after the others; what was
+    measured is kept and marked.
+    """
+    shelf, label = request.out / request.spec.name, f"seed{request.seeds[0]}"
+    with new_run(shelf, label) as run, ThreadPoolExecutor(1) as aside:
+        record = _Record(request, facts_of(lab))
+        try:
+            _write_spec(run, request)
+            (run.folder / "raw").mkdir()
+            published = aside.submit(_published, request)  # the guest does not wait for this
+            for seed, ended in carried(request, lab, run.folder / "raw", progress):
+                record.take(seed, ended, run.folder / "raw" / f"seed-{seed}")
+            _write_spec(run, request, published.result())
+            record.finish()
+            record.network = judged(run.folder)
+        except TcplabError as error:
+            record.fail(error)
+            error.remedy = f"{error.remedy} What was measured is kept in {run.place}.".strip()
+            raise
+        except KeyboardInterrupt:
+            record.status = "interrupted"
+            record.failures.append("The run was stopped by hand.")
+            raise
+        finally:
+            folder = run.finish(record.manifest())
+            hand_over(folder)
+    return folder
+
+
+def _published(request: RunRequest) -> Published:
+    if not request.with_published:
+        return ()
+    from experiments.study.points import published_with_run
+
+    return tuple(match.described() for match in published_with_run(request.spec))
+
+
+Ended = Usage | TcplabError
+"""The usage of a seed, or the error that ended it."""
+
+
+def carried(
+    request: RunRequest, lab: Lab | None, raw: Path, progress: Listener = _SILENT
+) -> Iterator[tuple[int, Ended]]:
+    """Carry out all seeds, in the lab kernel in parallel; yield each as it ends."""
+    folders = {seed: raw / f"seed-{seed}" for seed in request.seeds}
+    for folder in folders.values():
+        folder.mkdir()
+    if lab:
+        yield from _in_guests(request, lab, folders, progress)
+    else:
+        for seed, out in folders.items():
+            yield seed, _natively(request, seed, out, partial(progress.running, str(seed)))
+
+
+def _in_guests(
+    request: RunRequest, lab: Lab, folders: Mapping[int, Path], progress: Listener
+) -> Iterator[tuple[int, Ended]]:
+    tasks = [
+        Task(str(seed), carry_seed, (request.spec, seed, out, request.limits))
+        for seed, out in folders.items()
+    ]
+    with local_engine(lab, request.guests_at_once, progress) as engine:
+        for done in engine.run(tasks):
+            progress.running(done.key, "", request.expected_seconds)
+            yield int(done.key), done.result()
+
+
+def _natively(request: RunRequest, seed: int, out: Path, progress: Progress) -> Ended:
+    load, limits = request.load_modules, request.limits
+    try:
+        return carry_natively(request.spec, seed, out, limits, progress, load_modules=load)
+    except TcplabError as error:
+        return error
+
+
+@dataclass
+class _Record:
+    """The facts of a manifest, collected during a run."""
+
+    request: RunRequest
+    facts: dict[str, Any]
+    status: str = "failed"
+    failures: list[str] = field(default_factory=list)
+    started: str = field(
+        default_factory=lambda: datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    )
+    usages: list[Usage] = field(default_factory=list)
+    verdicts: dict[int, SeedVerdict] = field(default_factory=dict)
+    errors: dict[int, TcplabError] = field(default_factory=dict)
+    network: dict[str, Any] | None = None
+
+    def take(self, seed: int, ended: Ended, raw: Path) -> None:
+        """Record how a seed ended, and the verdict on its evidence."""
+        if isinstance(ended, TcplabError):
+            self.errors[seed] = ended
+            return
+        self.usages.append(ended)
+        self.verdicts[seed] = judge(self.request.spec, seed, raw)
+
+    def finish(self) -> None:
+        """Set the status after the last seed. Raises the error of the first seed that failed."""
+        if self.errors:
+            raise self.errors[min(self.errors)]
+        self.failures = [
+            failure for _, verdict in sorted(self.verdicts.items()) for failure in verdict.failures
+        ]
+        self.status = "failed" if self.failures else "complete"
+
+    def fail(self, error: TcplabError) -> None:
+        """Record the errors that ended the run: those of seeds, or another."""
+        self.failures += [f"Seed {seed}: {why}" for seed, why in sorted(self.errors.items())] or [
+            str(error)
+        ]
+
+    def manifest(self) -> dict[str, Any]:
+        spec = self.request.spec
+        warnings = [
+            warning for _, verdict in sorted(self.verdicts.items()) for warning in verdict.warnings
+        ]
+        return {
+            "tcplab": testbed.VERSION,
+            "experiment": spec.name,
+            "claim": spec.claim,
+            "status": self.status,
+            "failures": self.failures,
+            "warnings": warnings,
+            "testbed": self.request.testbed,
+            "seeds": list(self.request.seeds),
+            "spec_digest": digest(spec),
+            "code_digest": code_digest(),
+            **self.facts,
+            "started": self.started,
+            "virtual_seconds": round(sum(usage.clock_seconds for usage in self.usages), 6),
+            "wall_seconds": round(sum(usage.wall_seconds for usage in self.usages), 3),
+            "cpu_seconds": round(sum(usage.cpu_seconds for usage in self.usages), 2),
+            "peak_memory_bytes": max((usage.memory for usage in self.usages), default=0),
+            **({"network": self.network} if self.network else {}),
+        }
+
+
+def _write_spec(run: RunFolder, request: RunRequest, published: Published = ()) -> None:
+    spec = request.written | {"published": published}
+    (run.folder / "spec.json").write_text(json.dumps(spec, indent=1) + "\n")
+
+
+def run_from_python(
+    experiment: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    seeds: int | Sequence[int] | None = None,
+    testbed: str = "virtual",
+    out: Path | str = "runs",
+) -> Path:
+    """Run an experiment as `tcplab run` does, make its report, and return the run's directory.
+
+    `settings` are parameters, fields of the spec or sysctls, with values as they are typed:
+    `{"loss": "2%"}`. `seeds` is a number, counted from 1, or a list; by default as many as the
+    claim of the experiment needs. Raises UsageError before anything runs if a name or a value is
+    impossible, TcplabError if a seed failed.
+    """
+    counted = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else seeds
+    options = RunOptions(
+        find(experiment),
+        settings=tuple(f"{name}={value}" for name, value in (settings or {}).items()),
+        seeds=None if counted is None else tuple(counted),
+        testbed=testbed,
+        out=Path(out),
+    )
+    return run(options.request()).folder

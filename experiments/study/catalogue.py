@@ -1,0 +1,195 @@
+"""The catalogue of studies: those in folders of `experiments`, and those of installed packages.
+
+A study is a module, a file or a folder: its docstring begins with its claim, and its function
+`experiment` takes one object of parameters and returns the spec. A folder may have more parts:
+`report`, `targets`, `statistics_file`. A package registers its studies as entry points:
+
+    [project.entry-points."tcplab.studies"]
+    my_study = "my_package.my_study"
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import os
+import typing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import experiments
+from experiments.spec import ExperimentSpec, claim_of
+from testbed.host.job_archive import parsed
+from topologies.errors import UsageError
+from topologies.plugins import Plugin, additional
+
+GROUP = "tcplab.studies"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A study: its name, its claim (first sentence of the module `file`), and its package."""
+
+    name: str
+    claim: str
+    file: Path
+    plugin: Plugin | None = None
+
+    def parameters(self) -> Any:
+        """Return the class of its parameters: a frozen dataclass of quantities with defaults.
+
+        It annotates the parameter of `experiment`. Raises UsageError without an annotation.
+        """
+        hints = typing.get_type_hints(self._module().experiment)
+        classes = [kind for name, kind in hints.items() if name != "return"]
+        if not classes:
+            raise UsageError(
+                f"experiment() in {self.file} does not say what its parameters are.",
+                "Write def experiment(parameters: MyParameters) -> ExperimentSpec.",
+            )
+        return classes[0]
+
+    def spec(self, parameters: Any) -> ExperimentSpec:
+        """Make the spec for these parameters. Raises UsageError if they are impossible together."""
+        spec: ExperimentSpec = self._module().experiment(parameters)
+        return spec
+
+    def preset(self, word: str) -> dict[str, str]:
+        """Return the parameters of its `quick` or `full` form; empty without one."""
+        preset: dict[str, str] = getattr(self._module(), word.upper(), {})
+        return preset
+
+    def grid(self) -> dict[str, tuple[str, ...]]:
+        """Return the factors and levels of a study that is a sweep by itself."""
+        grid: dict[str, tuple[str, ...]] = getattr(self._module(), "GRID", {})
+        return grid
+
+    def metric(self) -> str:
+        """Return the metric of the study."""
+        return str(getattr(self._module(), "METRIC", "goodput_kbit_s"))
+
+    def progress(self) -> tuple[str, ...]:
+        """Return the columns that a sweep prints for each run; empty for no such lines."""
+        columns: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
+        return columns
+
+    def loads_modules(self) -> bool:
+        """Return True if its runs may load a kernel module."""
+        return bool(getattr(self._module(), "LOADS_MODULES", False))
+
+    def part(self, name: str) -> ModuleType | None:
+        """Import and return a part of the study, such as its report; None if it has none."""
+        if self.file.name != "__init__.py":
+            return None
+        module = f"{self._module().__name__}.{name}"
+        return importlib.import_module(module) if importlib.util.find_spec(module) else None
+
+    def _module(self) -> Any:
+        if self.plugin:
+            return self.plugin.load()
+        return importlib.import_module(f"{experiments.__name__}.{self.name}")
+
+
+@cache
+def catalogue() -> tuple[Experiment, ...]:
+    """Return all studies, by name. Reads the files and imports no study.
+
+    Raises UsageError for a file that is not Python and for a plugin without a study.
+    """
+    trees = {name: (file, _tree(file)) for name, file in _files().items()}
+    studies = {
+        name: Experiment(name, claim_of(ast.get_docstring(tree)), file)
+        for name, (file, tree) in trees.items()
+        if _is_experiment(tree)
+    }
+    others = additional(GROUP, studies).items()
+    studies |= {name: _from_plugin(name, plugin) for name, plugin in others}
+    return tuple(study for _, study in sorted(studies.items()))
+
+
+def _from_plugin(name: str, plugin: Plugin) -> Experiment:
+    try:
+        found = importlib.util.find_spec(plugin.entry.module)
+    except Exception as error:  # importing the package around the study may raise anything
+        raise plugin.broken(f"{type(error).__name__}: {error}") from error
+    if plugin.entry.attr or not found or not found.origin or not found.has_location:
+        raise plugin.broken(f"{plugin.entry.value} is not a module")
+    tree = _tree(Path(found.origin))
+    if not _is_experiment(tree):
+        raise plugin.broken(f"{found.origin} has no function experiment(parameters)")
+    return Experiment(name, claim_of(ast.get_docstring(tree)), Path(found.origin), plugin)
+
+
+def _tree(file: Path) -> ast.Module:
+    try:
+        return parsed(file.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(f"{file} is not Python: {error}", "Fix it, or move it away.") from None
+
+
+def _files() -> dict[str, Path]:
+    """Return the modules of `experiments` by name; the first folder wins, as in imports."""
+    files: dict[str, Path] = {}
+    for folder in map(Path, experiments.__path__):
+        for name, file in _modules(folder):
+            files.setdefault(name, file)
+    return files
+
+
+def _modules(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the modules of a folder, packages before files of the same name."""
+    yield from ((file.parent.name, file) for file in folder.glob("*/__init__.py"))
+    yield from ((file.stem, file) for file in folder.glob("*.py"))
+
+
+def find(name: str) -> Experiment:
+    """Return the experiment of a name. Raises UsageError with the nearest names, or all."""
+    every = {named.name: named for named in catalogue()}
+    if name not in every:
+        near = get_close_matches(name[:40], every)
+        meant = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(every)}."
+        raise UsageError(f"There is no experiment '{name[:40]}'.", meant)
+    return every[name]
+
+
+def part(study: str, name: str) -> ModuleType | None:
+    """Return a part of the study of that name; None without the part or the study.
+
+    `study` may come from an untrusted file: only studies of the catalogue are imported.
+    """
+    found = next((named for named in catalogue() if named.name == study), None)
+    return found.part(name) if found else None
+
+
+def add_studies(folders: Sequence[Path]) -> None:
+    """Add folders of studies, also for the processes that this one starts.
+
+    No study of another folder replaces one of tcplab. Raises UsageError for a missing folder.
+    """
+    if not folders:
+        return
+    for folder in folders:
+        if not folder.is_dir():
+            raise UsageError(
+                f"There is no folder {folder} to take studies from.",
+                "--studies and TCPLAB_STUDIES name folders that hold studies.",
+            )
+    places = [os.path.abspath(folder) for folder in folders]
+    experiments.__path__.extend(place for place in places if place not in experiments.__path__)
+    os.environ[experiments.STUDIES] = os.pathsep.join(experiments.__path__[1:])
+    catalogue.cache_clear()
+
+
+def _is_experiment(tree: ast.Module) -> bool:
+    """Return True if a function `experiment` with one parameter is defined."""
+    return any(
+        isinstance(node, ast.FunctionDef)
+        and node.name == "experiment"
+        and len([*node.args.posonlyargs, *node.args.args]) == 1
+        for node in tree.body
+    )

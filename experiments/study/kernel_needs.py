@@ -1,0 +1,113 @@
+"""Needs of a spec, checked against the kernel that it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from experiments.spec import (
+    CONGESTION_CONTROLS,
+    Condition,
+    ExperimentSpec,
+    Proof,
+    unknown_congestion_control,
+)
+from testbed.guest.namespaces import CONGESTION_CONTROL
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.kernel.version import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
+from topologies.errors import UsageError, close_to
+
+MODULES, REAL_TIME = "modules", "real time"
+"""Needs of a spec with modules, and of a shell."""
+_BY_INTERFACE = re.compile(r"net\.ipv[46]\.(conf|neigh)\.")
+
+
+def refuse_what_is_lacking(spec: ExperimentSpec) -> None:
+    """Raise UsageError, with the reason, if the spec's kernel lacks a need of the spec.
+
+    A congestion control that a sysctl sets is checked here: the spec does not know the names.
+    """
+    known = {*CONGESTION_CONTROLS, *(module.algorithm for module in spec.modules)}
+    for condition in spec.conditions:
+        algorithm = dict(condition.sysctls).get(CONGESTION_CONTROL)
+        if algorithm is not None and algorithm not in known:
+            raise unknown_congestion_control(algorithm)
+    choice = chosen(spec.kernel)
+    if choice.name == DEFAULT:
+        _refuse_unknown_sysctls(spec)
+    kernel = kernel_version(choice.series)
+    for need in _needs(spec, kernel.always):
+        if need in kernel.lacks:
+            raise _lacking(spec.name, need, choice.name, kernel.lacks[need])
+
+
+def _refuse_unknown_sysctls(spec: ExperimentSpec) -> None:
+    """Raise UsageError for a sysctl that neither the lab kernel nor this computer has."""
+    names = {name for condition in spec.conditions for name, _ in condition.sysctls}
+    for name in sorted(names - lab_sysctls()):
+        here = Path("/proc/sys", name.replace(".", "/"))
+        if _BY_INTERFACE.match(name) or here.exists():  # a native run may ask for it
+            continue
+        remedy = close_to(name, lab_sysctls()).rstrip() or "ip-sysctl.rst of Linux lists them."
+        raise UsageError(f"Linux {DEFAULT} has no sysctl {name[:60]}.", remedy)
+
+
+@cache
+def lab_sysctls() -> frozenset[str]:
+    """Return the sysctls of the lab kernel's hosts but those of an interface."""
+    return frozenset(Path(__file__).with_name("sysctls.txt").read_text().split())
+
+
+def refuse_virtual_time_only(kernel: str) -> None:
+    """Raise UsageError for a kernel without real time."""
+    choice = chosen(kernel)
+    lacks = kernel_version(choice.series).lacks
+    if REAL_TIME in lacks:
+        raise _lacking("A shell", REAL_TIME, choice.name, lacks[REAL_TIME])
+
+
+def without_what_always_holds(spec: ExperimentSpec) -> ExperimentSpec:
+    """Return the spec without settings that its kernel lacks and always behaves as if it had.
+
+    Each becomes a proof instead.
+    """
+    kernel = kernel_version(chosen(spec.kernel).series)
+    conditions = tuple(_told(condition, kernel) for condition in spec.conditions)
+    return replace(spec, conditions=conditions)
+
+
+def _told(condition: Condition, kernel: KernelVersion) -> Condition:
+    held = [pair for pair in condition.sysctls if pair in kernel.always.items()]
+    proofs = (
+        Proof("absent_setting", f"{name}={value}: {kernel.lacks[name]}") for name, value in held
+    )
+    settable = tuple(pair for pair in condition.sysctls if pair not in held)
+    return replace(condition, sysctls=settable, proofs=(*condition.proofs, *proofs))
+
+
+def _lacking(who: str, need: str, kernel: str, reason: str) -> UsageError:
+    return UsageError(
+        f"{who} needs {need}, which Linux {kernel} lacks: {reason}",
+        "Choose another kernel, or do without.",
+    )
+
+
+def _needs(spec: ExperimentSpec, always: Mapping[str, str]) -> Iterator[str]:
+    """List congestion controls, sysctls of conditions, queueing disciplines and modules.
+
+    A setting that the kernel `always` behaves as if it had is no need.
+    """
+    for condition in spec.conditions:
+        for name, value in condition.sysctls:
+            if always.get(name) != value:
+                yield value if name == CONGESTION_CONTROL else name
+    yield from (flow.congestion_control for flow in spec.flows if flow.congestion_control)
+    yield from (ACCURATE_ECN for flow in spec.flows if flow.ecn == "accurate")
+    for port in spec.topology.ports:
+        if port.channel:
+            yield port.channel.discipline
+    if spec.modules:
+        yield MODULES

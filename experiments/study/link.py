@@ -1,0 +1,301 @@
+"""Fields of the link, by names such as link.discipline and link.target, for every study.
+
+The link is the slowest channel on the way of each flow, there and back. Its fields are those of a
+channel, and the parameters of its discipline; link.cake.bandwidth is the rate of cake's shaper.
+`link.trace` gives the way of each flow's data rates over time, as in the module trace.
+
+Traces of packet opportunities, in the format of Mahimahi's mm-link, as rates of a link.
+
+A line is a time in whole milliseconds at which the link can carry 1500 bytes of IP. The last line
+is also the length after which the trace repeats. The link gets one rate for each 100 ms, which
+loses the times within them. Without an opportunity it carries one packet until the outage's end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
+
+from experiments.spec import ExperimentSpec, LinkChange
+from topologies.data import from_data
+from topologies.disciplines import discipline, disciplines
+from topologies.disciplines.base import Discipline
+from topologies.errors import UsageError, close_to
+from topologies.spec import SLOWEST, Channel, Link, Port
+from topologies.units import TIMES, Duration, Rate
+
+PACKAGED = ("slow_sine", "on_off")
+"""Traces that come with tcplab; tests/unit/test_traces.py has their formulas."""
+BIN = 100  # ms
+_FRAME = 8 * 1514  # bits of an opportunity on Ethernet
+_MOST_BINS = 10_000
+_MOST_BYTES = 20_000_000
+_LONGEST_STAMP = 12  # digits
+
+
+@dataclass(frozen=True)
+class LinkTrace:
+    """The times of all opportunities, in milliseconds, in their order."""
+
+    stamps: tuple[int, ...]
+
+    @property
+    def mean(self) -> Rate:
+        """The rate in the long run."""
+        return _rate(len(self.stamps), self.stamps[-1])
+
+    def opportunities(self, until: int) -> int:
+        """Count those up to a time, with the repetitions of the trace."""
+        repeated, rest = divmod(until, self.stamps[-1])
+        return repeated * len(self.stamps) + bisect_right(self.stamps, rest)
+
+    def rates(self, bins: int) -> list[Rate]:
+        """Return the rate of each bin.
+
+        A packet keeps the rate at which it began: the rates of an outage let it end with the
+        outage.
+        """
+        counted = [0, *(self.opportunities(BIN * number) for number in range(1, bins + 1))]
+        rates, outage = [], 0
+        for before, after in reversed(list(pairwise(counted))):
+            outage = 0 if after > before else outage + 1
+            rates.append(_rate(max(1, after - before), BIN * max(1, outage)))
+        return rates[::-1]
+
+
+def _rate(packets: int, milliseconds: int) -> Rate:
+    return max(SLOWEST, Rate(1000 * _FRAME * packets // milliseconds))
+
+
+def read_trace(name: str) -> LinkTrace:
+    """Read a packaged trace or a file. Raises UsageError."""
+    file = Path(__file__).with_name(f"{name}.txt") if name in PACKAGED else Path(name)
+    shown = name[-80:]
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(_MOST_BYTES + 1)
+    except OSError as error:
+        remedy = f"Name a file of Mahimahi, or {' or '.join(PACKAGED)}."
+        raise UsageError(f"Trace {shown}: {error.strerror}.", remedy) from None
+    if len(text) > _MOST_BYTES:
+        raise UsageError(f"Trace {shown} has over {_MOST_BYTES:,} bytes.", "Shorten it.")
+    stamps: list[int] = []
+    for number, line in enumerate(text.decode(errors="replace").splitlines(), 1):
+        stamps.append(_stamp(line.strip(), stamps[-1] if stamps else 0, f"{shown}:{number}"))
+    if not stamps or not stamps[-1]:
+        raise UsageError(
+            f"Trace {shown} has no time above 0.", "Its last line is its length: 1000."
+        )
+    return LinkTrace(tuple(stamps))
+
+
+def _stamp(text: str, before: int, place: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) <= _LONGEST_STAMP):
+        raise UsageError(
+            f"{place}: '{text[:20]}' is no time in whole milliseconds.",
+            "Write one time a line, such as 20.",
+        )
+    if int(text) < before:
+        raise UsageError(f"{place}: {text} comes after {before}.", "Sort the times.")
+    return int(text)
+
+
+def with_trace(spec: ExperimentSpec, name: str) -> ExperimentSpec:
+    """Return the spec whose slowest links towards receivers follow a trace until the flows end.
+
+    The spec has the rates, and needs the file no more. Its topology has their mean, to which the
+    links return at the end. Raises UsageError.
+    """
+    trace = read_trace(name)
+    end = max(flow.end for flow in spec.flows)
+    bins = -(-end.base // (BIN * TIMES["ms"]))
+    if bins > _MOST_BINS:
+        raise UsageError(
+            f"A trace for {end} changes the link too often.",
+            f"Let all flows end within {_at(_MOST_BINS)}.",
+        )
+    traced = {_slowest(spec, flow.sender, flow.receiver) for flow in spec.flows}
+    if fixed := {port.name for port in traced} & {change.port for change in spec.changes}:
+        raise UsageError(
+            f"{min(fixed)} changes already, and is to follow a trace.", "Leave out one of both."
+        )
+    rates = [*trace.rates(bins), trace.mean]
+    ports = sorted(traced, key=attrgetter("name"))
+    changes = [change for port in ports for change in _changes(port, rates)]
+    topology = replace(spec.topology, links=tuple(_links(spec, traced, trace.mean)))
+    return replace(spec, topology=topology, changes=(*spec.changes, *changes))
+
+
+def _at(number: int) -> Duration:
+    return Duration(number * BIN * TIMES["ms"])
+
+
+def _slowest(spec: ExperimentSpec, sender: str, receiver: str) -> Port:
+    slowest = spec.topology.bottleneck(sender, receiver)
+    return next(port for port in spec.topology.path(sender, receiver) if port.channel == slowest)
+
+
+def _changes(port: Port, rates: list[Rate]) -> Iterator[LinkChange]:
+    """Yield a change for each bin whose rate differs from that of the bin before."""
+    assert port.channel
+    last = None
+    for number, rate in enumerate(rates):
+        if rate != last:
+            channel = replace(port.channel, bandwidth=rate)
+            yield LinkChange(_at(number), port.name, channel)
+        last = rate
+
+
+def _links(spec: ExperimentSpec, traced: set[Port], mean: Rate) -> Iterator[Link]:
+    """Yield each link, with the mean as rate of the ports that are traced."""
+    ends = [
+        replace(port.channel, bandwidth=mean) if port.channel and port in traced else port.channel
+        for port in spec.topology.ports
+    ]
+    for link, rightward, leftward in zip(spec.topology.links, ends[::2], ends[1::2], strict=True):
+        yield replace(link, rightward=rightward, leftward=leftward)
+
+
+PREFIX = "link."
+_DIGITS = 6
+"""Digits of a share that tc prints."""
+DISCIPLINE = "link.discipline"
+_HINTS = typing.get_type_hints(Channel)
+_TRACE = "trace"
+_FIELDS = {field.name for field in dataclasses.fields(Channel)} - {"settings"} | {_TRACE}
+
+
+def meant(name: str) -> tuple[type, str]:
+    """Return the type of a field of the link, and a sentence about it. Raises UsageError."""
+    field = name.removeprefix(PREFIX)
+    if field == _TRACE:
+        return str, f"Rates over time: a trace of Mahimahi, or {' or '.join(PACKAGED)}."
+    if field in _FIELDS:
+        return _HINTS[field], f"Field of the link: {field}."
+    named = [(one, each) for one in disciplines().values() for each in one.parameters]
+    found = [each for one, each in named if each.name == _own(field, one)]
+    if not found:
+        names = [*sorted(_FIELDS), *sorted({each.name for _, each in named})]
+        raise UsageError(
+            f"The link has no field '{field[:60]}'.",
+            f"{close_to(field, names)}Its fields are {', '.join(names)}.",
+        )
+    kinds = {each.kind for each in found}
+    return (kinds.pop() if len(kinds) == 1 else str), found[0].meaning
+
+
+def _own(field: str, managed: Discipline) -> str:
+    """Return the name of a parameter of the discipline, which may be in front: cake.bandwidth."""
+    return field.removeprefix(f"{managed.name}.")
+
+
+def with_link(spec: ExperimentSpec, chosen: Mapping[str, str], lenient: bool) -> ExperimentSpec:
+    """Return the spec with these fields of its link. Raises UsageError.
+
+    `lenient` leaves out parameters that the discipline lacks.
+    """
+    fields = {name.removeprefix(PREFIX): value for name, value in chosen.items()}
+    trace = fields.pop(_TRACE, "")
+    if trace and "bandwidth" in fields:
+        raise UsageError("A link has a trace and a bandwidth.", "Leave out one of both.")
+    own = {name: from_data(_HINTS[name], fields[name]) for name in fields if name in _FIELDS}
+    given = {name: value for name, value in fields.items() if name not in _FIELDS}
+    shaped = bottlenecks(spec)
+    changed: dict[Channel, Channel] = {}
+    for channel in shaped:
+        changed[channel] = _changed(channel, own, given, lenient)
+
+    def put(channel: Channel | None) -> Channel | None:
+        return changed.get(channel, channel) if channel else None
+
+    links = tuple(
+        Link(each.left, each.right, put(each.rightward), put(each.leftward))
+        for each in spec.topology.links
+    )
+    changes = tuple(
+        replace(change, channel=_changed(change.channel, own, given, lenient))
+        for change in spec.changes
+    )
+    topology = replace(spec.topology, links=links)
+    made = replace(spec, topology=topology, changes=changes)
+    return with_trace(made, trace) if trace else made
+
+
+def _changed(
+    channel: Channel, own: Mapping[str, Any], given: Mapping[str, str], lenient: bool
+) -> Channel:
+    managed = discipline(own.get("discipline", channel.discipline))
+    names = {each.name for each in managed.parameters}
+    kept = dict(channel.settings) if managed.name == channel.discipline else {}
+    own_given = {_own(name, managed): value for name, value in given.items()}
+    wanted = {name: value for name, value in own_given.items() if name in names or not lenient}
+    for name in wanted:
+        _require_parameter(managed, name)
+    return replace(channel, **own, settings=tuple((kept | wanted).items()))
+
+
+def refuse_what_tc_rounds(spec: ExperimentSpec) -> None:
+    """Raise UsageError for a share of losses whose digits could not be read back."""
+    for port in spec.topology.ports:
+        model = port.channel and port.channel.bursts
+        shares = (model.p, model.r, model.bad, model.good) if model else ()
+        for share in (*shares, *((port.channel.loss,) if port.channel else ())):
+            digits = str(share).rstrip("%").replace(".", "").strip("0")
+            if len(digits) > _DIGITS:
+                raise UsageError(
+                    f"A loss of {share} has more digits than tc shows.",
+                    f"Write at most {_DIGITS} digits, such as 0.252525%.",
+                )
+
+
+def bottlenecks(spec: ExperimentSpec) -> set[Channel]:
+    """Return the slowest channel on the way of each flow, there and back."""
+    ends = [(flow.sender, flow.receiver) for flow in spec.flows]
+    ways = [way for pair in ends for way in (pair, pair[::-1])]
+    return {spec.topology.bottleneck(*way) for way in ways}
+
+
+def lacks_any(spec: ExperimentSpec, chosen: Iterable[str]) -> bool:
+    """Return whether the link's discipline lacks one of these fields."""
+    given = {name.removeprefix(PREFIX) for name in chosen} - _FIELDS
+    return any(
+        _own(field, discipline(each.discipline)) not in dict(each.settings)
+        for each in bottlenecks(spec)
+        for field in given
+    )
+
+
+def refuse_parameters_of_none(spec: ExperimentSpec, levels: Mapping[str, Sequence[str]]) -> None:
+    """Raise UsageError for a parameter that no discipline of a sweep, by its `levels`, has."""
+    named = levels.get(DISCIPLINE) or {channel.discipline for channel in bottlenecks(spec)}
+    managed = [discipline(each) for each in named]
+    for name in levels:
+        field = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and field not in _FIELDS:
+            _refuse_if_none_has(field, managed)
+
+
+def _refuse_if_none_has(field: str, managed: Iterable[Discipline]) -> None:
+    """Raise the error of the first discipline if none has the parameter."""
+    for each in managed:
+        if any(parameter.name == _own(field, each) for parameter in each.parameters):
+            return
+    for each in managed:
+        _require_parameter(each, _own(field, each))
+
+
+def _require_parameter(managed: Discipline, name: str) -> None:
+    """Raise UsageError for a parameter that the discipline lacks."""
+    if not managed.parameters:
+        raise UsageError(
+            f"{managed.name} has no parameter '{name[:40]}'.",
+            "Set a discipline with parameters too, such as --set link.discipline=fq_codel.",
+        )
+    managed.parameter(name)

@@ -1,0 +1,139 @@
+"""Parameters that several studies share, and checks of their values.
+
+Connections that start late end with the others. A SYN that is lost, or that a server with a short
+backlog refuses, is sent again after a time-out: after 3, 9 and 21 s if the first lasts 3 s (RFC
+2988, section 2; TCP_TIMEOUT_INIT in include/net/tcp.h of Linux before 3.1).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from experiments.spec import (
+    Condition,
+    Draw,
+    ExperimentSpec,
+    Flow,
+    LinkParameters,
+    claim_of,
+    parameter,
+    words,
+)
+from topologies.errors import UsageError
+from topologies.shapes import two_hosts
+from topologies.spec import Channel, Link
+from topologies.units import Count, Duration, Share
+
+NONE = "none"
+MEANING = "Connections that begin late and end with the others, such as 16x3s, or 9x9s+13x6s; none."
+_GROUP = re.compile(r"(\d{1,4})x(.+)")
+
+
+@dataclass(frozen=True)
+class DrawnPhases:
+    """Parameters of flows that share a bottleneck: when they start and how steadily hosts work.
+
+    Without draws, such flows lock into phases, and every seed repeats the same trajectory (Floyd
+    and Jacobson, On traffic phase effects in packet-switched gateways, 1992).
+    """
+
+    spread: Duration = parameter(
+        "1s",
+        Duration,
+        "Several flows start at times drawn by the seed, within this time: a round trip or more.",
+    )
+    processing: Share = parameter(
+        "90%",
+        Share,
+        "With several flows, up to this share of a packet's time on the link is added to the delay"
+        " of each packet, drawn by the seed.",
+    )
+
+    def with_phases(self, spec: ExperimentSpec) -> ExperimentSpec:
+        """Return the spec with draws, if several flows share its network."""
+        if len(spec.flows) < 2:
+            return spec
+        links = tuple(map(self._processed, spec.topology.links))
+        starts = (Draw("flows.*.start", str(self.spread)),) if self.spread.base else ()
+        return replace(spec, topology=replace(spec.topology, links=links), draws=starts)
+
+    def _processed(self, link: Link) -> Link:
+        def processed(channel: Channel | None) -> Channel | None:
+            return channel and replace(channel, processing=self.processing)
+
+        return replace(link, rightward=processed(link.rightward), leftward=processed(link.leftward))
+
+
+def late_starts(text: str, streams: int, duration: Duration) -> tuple[Duration, ...]:
+    """Return the start of each connection: the first ones as `text` says, the others at 0.
+
+    Raises UsageError for another text, for more connections than there are, and for a start
+    within the last second of `duration`.
+    """
+    starts = list(itertools.chain.from_iterable(map(_group, words(text) if text != NONE else ())))
+    if len(starts) > streams:
+        raise UsageError(
+            f"{len(starts)} of {streams} connections cannot be late.", "Name at most all of them."
+        )
+    if late := [start for start in starts if start.seconds > duration.seconds - 1]:
+        raise UsageError(
+            f"A connection that begins after {max(late)} has no time left of {duration}.",
+            "Let it begin a second before the end or earlier.",
+        )
+    return (*starts, *[Duration(0)] * (streams - len(starts)))
+
+
+def _group(text: str) -> list[Duration]:
+    match = _GROUP.fullmatch(text)
+    if match is None:
+        raise UsageError(f"'{text[:40]}' names no late connections.", "Write it like 16x3s.")
+    return [Duration.parse(match[2])] * int(match[1])
+
+
+def late_flows(flow: Flow, late: str, streams: Count) -> tuple[Flow, ...]:
+    """Return `streams` copies of `flow`, numbered by name and port, the first ones late."""
+    return tuple(
+        replace(
+            flow,
+            name=f"{flow.name}{number}",
+            port=flow.port + number - 1,
+            duration=flow.duration - start,
+            start=start,
+        )
+        for number, start in enumerate(late_starts(late, streams.base, flow.duration), 1)
+    )
+
+
+def lone_flow(
+    name: str,
+    documentation: str | None,
+    parameters: LinkParameters,
+    conditions: tuple[Condition, ...],
+    captures: tuple[str, ...] = (),
+) -> ExperimentSpec:
+    """Return a study of one flow over one link between two hosts."""
+    flow = Flow("flow1", "h1", "h2", parameters.duration)
+    topology = two_hosts(parameters.channel())
+    return ExperimentSpec(
+        name, claim_of(documentation), topology, (flow,), conditions, captures=captures
+    )
+
+
+def settings_for(kernels: str) -> str:
+    """Return the meaning of the parameter `period` of a study that was measured on `kernels`."""
+    return f"The kernel's settings: today, period ({kernels}), or today+period."
+
+
+def require_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Raise UsageError if the value of a parameter is not one of the choices."""
+    if value not in choices:
+        raise UsageError(f"{name} cannot be '{value[:40]}'.", f"Choose from {', '.join(choices)}.")
+
+
+def require_count(count: Count, most: int, subject: str) -> None:
+    """Raise UsageError if the count is not from 1 to `most`."""
+    if not 1 <= count.base <= most:
+        raise UsageError(f"{subject} are not possible.", f"Choose from 1 to {most}.")

@@ -1,0 +1,241 @@
+"""Published numbers of studies: each with its run, and why the results may differ.
+
+Published numbers as data: values, their settings, and reasons for differences.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from analysis.measures.metrics import columns
+from experiments.study.catalogue import catalogue, part
+from topologies.errors import UsageError
+
+if TYPE_CHECKING:
+    from analysis.measures.results import Among
+
+
+Row = dict[str, str]
+"""A row of a published table, by column."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A published number and how a run measures it.
+
+    `settings` make the point of `experiment`. `condition` names today's condition; `_period` is
+    added for the other one. `metric` is a column of the sweep's rows, of `flow`, or of the run if
+    that is empty (for a metric of flows their sum). `scale` converts it to `unit`. `x` and `series`
+    place it in a plot. If it is `captured`, `metric` is a key of analysis.measures.results
+    and comes from the captures. `then` are settings of the row in the study's time that differ from
+    `settings` and from the profile's path.
+
+    `among` picks the least or the most of the flows. `mean_of` is the number of published runs
+    whose mean this is. `group` is a part of the study's table. `needs` is the cost of a row of the
+    full form that the short one leaves out. `listed` is the reason why no run measures a row.
+    `allowed` are the ends of the range that a law gives, None for no end.
+    """
+
+    experiment: str
+    where: str
+    quantity: str
+    unit: str
+    published: float | None
+    settings: tuple[tuple[str, str], ...]
+    condition: str
+    metric: str
+    scale: float = 1.0
+    flow: str = ""
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+    series: str = ""
+    x: float | None = None
+    why: str = ""
+    captured: bool = False
+    then: tuple[tuple[str, str], ...] = ()
+    among: Among = ""
+    mean_of: int = 1
+    group: str = ""
+    needs: str = ""
+    listed: str = ""
+    allowed: tuple[float | None, float | None] | None = None
+
+    @property
+    def is_run(self) -> bool:
+        """True if a run gives the number, in this form."""
+        return not (self.needs or self.listed)
+
+    @property
+    def expression(self) -> str:
+        """The metric if runs measure it for this target only; empty for a column or a capture."""
+        return "" if self.captured or self.metric in columns() else self.metric
+
+    @property
+    def period_condition(self) -> str:
+        """The condition under the profile of its time (definition.profiles)."""
+        return f"{self.condition}_period"
+
+
+@dataclass(frozen=True)
+class PublishedKernel:
+    """The kernel of a published study.
+
+    `linux` is its version as far as it is known, and `known` the source: its text, or how it was
+    deduced. `nearest` are kernels of the lab, the nearest first.
+    """
+
+    linux: str
+    known: str
+    nearest: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PublishedStudy:
+    """Facts about all published numbers of a study, and how often a reproduction repeats them.
+
+    `kernel` is None if it is unknown. `notes` are sentences about the published numbers.
+    `short_form` is one about a short form that is shorter than the published runs. `plot` is the
+    `plot` of reproduction.json. `seeds` is their number in the short and in the full form: at least
+    six, or its rows are not judged. They count from `first_seed`: a study whose range was chosen
+    after runs is judged with other seeds. `processor_seconds` is the cost of one seed of everything
+    in each form on two shared cores; that of the full form is scaled up from the short one.
+    Studies are listed by `order`, then by name. `reasons` are pairs of a pattern for rows and a
+    text; the first match counts.
+    """
+
+    source: str = ""
+    order: int = 100
+    kernel: PublishedKernel | None = None
+    short_form: str = ""
+    plot: dict[str, str] = field(default_factory=lambda: {"kind": "bars"})
+    seeds: tuple[int, int] = (6, 10)
+    first_seed: int = 1
+    notes: tuple[str, ...] = ()
+    processor_seconds: tuple[float, float] | None = None
+    reasons: tuple[tuple[str, str], ...] = ()
+
+
+def published(file: str, part: str = "") -> list[Row]:
+    """Read published`part`.csv next to a module's `file`."""
+    table = Path(file).with_name(f"published{part}.csv")
+    return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
+
+
+def study(file: str, **common: Any) -> PublishedStudy:
+    """Read published.toml next to a module's `file`; `common` are facts of several studies.
+
+    Raises UsageError for one that is no TOML or has other fields.
+    """
+    table = Path(file).with_name("published.toml")
+    try:
+        content = tomllib.loads(table.read_text(encoding="utf-8"))
+        reasons = {
+            row: why.replace("{counts} ", _COUNTS)
+            for row, why in content.pop("reasons", {}).items()
+        }
+        made = msgspec.convert(content, PublishedStudy)
+    except ValueError as error:
+        remedy = "docs/guides/own-studies.md lists its parts."
+        raise UsageError(f"{table} cannot be read: {error}.", remedy) from error
+    return replace(made, reasons=tuple(reasons.items()), **common)
+
+
+def seeds_of(experiment: str, quick: bool) -> range:
+    """Return the seeds that a reproduction runs."""
+    study = published_study(experiment)
+    return range(study.first_seed, study.first_seed + study.seeds[not quick])
+
+
+def as_number(printed: str) -> float:
+    """Read a published number: whole if it was printed so, which shows its precision."""
+    return int(printed) if printed.isdigit() else float(printed)
+
+
+_COUNTS = (
+    "With SACK today's settings know losses by time (RACK, RFC 8985), also that of a"
+    " retransmission. Those of the time count three duplicate ACKs (RFC 6675) on Linux 7.2; if so"
+    " few segments follow that three cannot come, or if a retransmission is lost, they wait for the"
+    " time-out: 200 ms or more on Linux (TCP_RTO_MIN in include/net/tcp.h; RFC 6298 asks for 1 s). "
+)
+"""`{counts}` in reasons of studies on paths that lose packets at random."""
+
+
+def reason(experiment: str, row: str) -> str:
+    """Return why the row, `where: quantity`, may differ; empty if that is unknown."""
+    pairs = published_study(experiment).reasons
+    return next((text for pattern, text in pairs if re.search(pattern, row)), "")
+
+
+def published_study(experiment: str) -> PublishedStudy:
+    """Return the facts about a study's published numbers; the defaults if it has none."""
+    module = part(experiment, "targets")
+    study: PublishedStudy = module.STUDY if module else PublishedStudy()
+    return study
+
+
+@cache
+def targets(quick: bool) -> tuple[Target, ...]:
+    """Return all published numbers, study by study."""
+    names = [named.name for named in catalogue() if part(named.name, "targets")]
+    names.sort(key=lambda name: (published_study(name).order, name))
+    return tuple(target for name in names for target in targets_of(name, quick))
+
+
+@cache
+def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
+    """Return the published numbers of one study; none if it has no `targets`."""
+    module = part(study, "targets")
+    rows: tuple[Target, ...] = tuple(module.targets(quick)) if module else ()
+    return tuple(
+        replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))
+        for target in _with_repetitions(rows)
+    )
+
+
+def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:
+    """Add to each row the range of all rows that repeat the same measurement."""
+    groups: dict[object, list[float]] = {}
+    for target in rows:
+        if target.published is not None and not target.listed:
+            groups.setdefault(_measured(target), []).append(target.published)
+    for target in rows:
+        values = [] if target.listed else groups.get(_measured(target), [])
+        yield replace(target, low=min(values), high=max(values)) if len(values) > 1 else target
+
+
+def _measured(target: Target) -> object:
+    run = target.experiment, target.settings, target.condition
+    return *run, target.metric, target.flow, target.among, target.mean_of
+
+
+def chosen(quick: bool, names: Sequence[str], texts: Sequence[str] = ()) -> list[Target]:
+    """Return the targets of these studies whose place has one of the texts, or all.
+
+    Raises UsageError for an experiment or a text that has none.
+    """
+    every = targets(quick)
+    studies = list(dict.fromkeys(target.experiment for target in every))
+    if unknown := [name for name in names if name not in studies]:
+        raise UsageError(
+            f"No published study is named '{unknown[0][:40]}'.", f"There are {', '.join(studies)}."
+        )
+    named = [target for target in every if not names or target.experiment in names]
+    wanted = [
+        target for target in named if not texts or any(text in target.where for text in texts)
+    ]
+    if not wanted:
+        raise UsageError(
+            f"No published row has '{texts[0][:40]}' in its place.",
+            f"Such as '{named[0].where}': the page of a reproduction has all.",
+        )
+    return wanted

@@ -1,0 +1,1 @@
+"""Many runs: grids of settings, kernels compared, published numbers reproduced."""

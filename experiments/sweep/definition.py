@@ -1,0 +1,339 @@
+"""The definition of a sweep: frozen data from the command line, a TOML file, or Python.
+
+A sweep with everything looked up and checked, so that each name and combination is possible.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import columns
+from experiments.spec import Condition, ExperimentSpec, Headline
+from experiments.study import grid
+from experiments.study.catalogue import Experiment, find
+from experiments.study.grid import KERNEL, Combination, Factor, settings_from
+from experiments.sweep.point import ROWS, Origin, origin, require_metrics
+from testbed.lab.ready import Lab
+from topologies.data import to_data
+from topologies.errors import UsageError
+from topologies.units import Share
+
+_SEEDS = re.compile(r"(\d+)(?:-(\d+))?")
+_MOST_SEEDS = 1_000_000
+_HIGHEST_SEED = 2**63 - 1
+_UNTIL_SEEDS = 200  # seeds at most if --until decides and no seeds are given
+
+
+@dataclass(frozen=True)
+class SweepDefinition:
+    """An experiment over a grid and seeds.
+
+    `settings` are names and their values, in order. `until` is how wide a median's interval may
+    be, as a share of the median; then `seeds` are used in batches until every interval is narrow
+    enough. `compare` is the factor whose values are compared, "condition" for the experiment's
+    own conditions, empty for the usual choice. `metric` is a column or an expression.
+    """
+
+    experiment: str
+    settings: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    seeds: tuple[int, ...] = (1,)
+    until: float | None = None
+    metric: str = "goodput_kbit_s"
+    compare: str = ""
+
+    @property
+    def transport(self) -> str:
+        """The transport of the flows that have the metric; empty for any."""
+        return "" if self.is_expression else columns()[self.metric].transport
+
+    @property
+    def is_expression(self) -> bool:
+        """True unless the metric is a column of each sweep."""
+        return self.metric not in columns()
+
+    def __post_init__(self) -> None:
+        parse(self.metric)
+        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+            raise UsageError(
+                "The seeds are none, or one is named twice.",
+                "Write 30 for 1 to 30, or 7-36, or 1,5,9.",
+            )
+        if not all(0 <= seed <= _HIGHEST_SEED for seed in self.seeds):
+            raise UsageError("A seed is too large.", f"Choose seeds from 0 to {_HIGHEST_SEED}.")
+        if self.until is not None and not 0.0001 <= self.until < 1:
+            raise UsageError(
+                "A median cannot be that exact.", "Write --until 2%, from 0.01% to below 100%."
+            )
+
+
+def seeds(text: str | None, until: float | None) -> tuple[int, ...]:
+    """`30` is 1 to 30, `7-36` a range, `1,5,9` a list. Raises UsageError.
+
+    None is seed 1, or with `until` as many seeds as it takes.
+    """
+    if text is None:
+        return tuple(range(1, _UNTIL_SEEDS + 1)) if until else (1,)
+    parts = [_SEEDS.fullmatch(part.strip()) for part in text.split(",")]
+    if not all(parts):
+        raise UsageError(
+            f"'{text[:40]}' names no seeds.", "Write 30 for 1 to 30, or 7-36, or 1,5,9."
+        )
+    if len(parts) == 1 and parts[0] and parts[0][2] is None:
+        return _counted(1, int(parts[0][1]))
+    return tuple(
+        seed for part in parts if part for seed in _counted(int(part[1]), int(part[2] or part[1]))
+    )
+
+
+def _counted(first: int, last: int) -> tuple[int, ...]:
+    if last - first >= _MOST_SEEDS:
+        raise UsageError(
+            f"These are {last - first + 1:,} seeds.", f"At most {_MOST_SEEDS:,} are possible."
+        )
+    return tuple(range(first, last + 1))
+
+
+def share(text: str) -> float:
+    """`±2%` or `2%` as a fraction. Raises UsageError."""
+    return Share.parse(
+        text.strip().removeprefix("±").removeprefix("+-").removeprefix("+/-")
+    ).fraction
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """The typed sweep: `what` is an experiment, or a TOML file whose parts the others replace."""
+
+    what: str
+    settings: Sequence[str] = ()
+    seeds: str | None = None
+    until: str | None = None
+    metric: str | None = None
+    compare: str | None = None
+    kernel: str | None = None
+
+    def definition(self) -> SweepDefinition:
+        """Return the definition. Raises UsageError."""
+        what = self.what
+        base = from_file(Path(what)) if what.endswith(".toml") else SweepDefinition(what)
+        texts = (*self.settings, *([f"{KERNEL}={self.kernel}"] if self.kernel else []))
+        until = share(self.until) if self.until is not None else base.until
+        counts = self.seeds or base.seeds == SweepDefinition.seeds
+        return replace(
+            base,
+            settings=tuple((dict(base.settings) | dict(settings_from(texts))).items()),
+            seeds=seeds(self.seeds, until) if counts else base.seeds,
+            until=until,
+            metric=self.metric or base.metric,
+            compare=self.compare or base.compare,
+        )
+
+
+def from_file(file: Path) -> SweepDefinition:
+    """Return the sweep that a TOML file describes. Raises UsageError with the mistake.
+
+    experiment = "cubic_vs_reno"
+    seeds = 30                      # or "7-36", or [1, 5, 9]
+    until = "2%"                    # optional, as are metric and compare
+    [set]
+    delay = ["10ms", "50ms", "300ms"]
+    """
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"{file} cannot be read: {error.strerror}."
+        raise UsageError(problem, "Name an experiment, or a file in TOML.") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else error
+        remedy = "Write it in TOML, as docs/guides/sweeps.md shows."
+        raise UsageError(f"{file} cannot be read as a sweep: {cause}.", remedy) from None
+    return from_mapping(content, str(file))
+
+
+def from_mapping(content: Mapping[str, Any], place: str) -> SweepDefinition:
+    """Return the sweep that a file's content describes; `place` is its name in messages."""
+    names = ("experiment", "seeds", "until", "metric", "compare", "set")
+    if unknown := sorted(set(content) - set(names)):
+        raise UsageError(
+            f"{place}: there is no '{unknown[0][:40]}' in a sweep.",
+            f"There are {', '.join(names)}.",
+        )
+    if not isinstance(content.get("experiment"), str):
+        raise UsageError(f"{place}: it names no experiment.", 'Write experiment = "cubic_vs_reno".')
+    table = content.get("set", {})
+    if not isinstance(table, Mapping):
+        raise UsageError(
+            f"{place}: [set] is no table.", 'Write [set] and below it delay = ["10ms", "50ms"].'
+        )
+    until = share(str(content["until"])) if "until" in content else None
+    return SweepDefinition(
+        content["experiment"],
+        tuple(_flattened(table)),
+        _seeds(content.get("seeds"), until),
+        until,
+        str(content.get("metric", "goodput_kbit_s")),
+        str(content.get("compare", "")),
+    )
+
+
+def _flattened(table: Mapping[str, Any], before: str = "") -> Iterable[tuple[str, tuple[str, ...]]]:
+    """TOML reads net.ipv4.tcp_sack = ... as tables in tables; the name is put together again."""
+    for name, values in table.items():
+        if isinstance(values, Mapping):
+            yield from _flattened(values, f"{before}{name}.")
+        else:
+            listed: Sequence[Any] = values if isinstance(values, list | tuple) else [values]
+            yield f"{before}{name}", tuple(str(value) for value in listed)
+
+
+def _seeds(value: Any, until: float | None) -> tuple[int, ...]:
+    if not isinstance(value, list | tuple | range):
+        return seeds(None if value is None else str(value), until)
+    if not all(type(seed) is int for seed in value):
+        raise UsageError("A seed is no whole number.", "Write seeds = 30, or [1, 5, 9].")
+    return tuple(value)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A checked sweep: `factors` have several values each, `fixed` have one.
+
+    `compare` is the factor whose values are compared, "condition", or empty.
+    """
+
+    sweep: SweepDefinition
+    named: Experiment
+    factors: tuple[Factor, ...]
+    fixed: tuple[Factor, ...]
+    combinations: tuple[Combination, ...]
+    compare: str
+
+    @property
+    def specs(self) -> list[ExperimentSpec]:
+        """The spec of each combination."""
+        return [combination.spec for combination in self.combinations]
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """The conditions that all combinations have; empty if a factor decides on the condition."""
+        sets = [combination.spec.conditions for combination in self.combinations]
+        names = {tuple(condition.name for condition in conditions) for conditions in sets}
+        return sets[0] if len(names) == 1 else ()
+
+    def origin(self, lab: Lab) -> Origin:
+        """Return the origin of the sweep's records, which have its expression if it has one."""
+        return origin(lab, f"{ROWS} {self.sweep.metric}" if self.sweep.is_expression else ROWS)
+
+    def parameters(self) -> dict[str, str]:
+        """Return the parameters that all points share, as text by name."""
+        varied = {factor.name.replace("-", "_") for factor in self.factors}
+        own = to_data(self.combinations[0].parameters)
+        return {name: str(value) for name, value in own.items() if name not in varied} | {
+            factor.name: factor.values[0] for factor in self.fixed
+        }
+
+    def command(self) -> str:
+        """Return the command that makes this sweep."""
+        factors = (*self.fixed, *self.factors)
+        sets = [f"--set {factor.name}={','.join(factor.values)}" for factor in factors]
+        until = [f"--until {100 * self.sweep.until:g}%"] if self.sweep.until else []
+        chosen = (
+            [f"--metric {shlex.quote(self.sweep.metric)}"]
+            if self.sweep.metric != SweepDefinition.metric
+            else []
+        )
+        compared = [f"--compare {self.sweep.compare}"] if self.sweep.compare else []
+        words = [*sets, f"--seeds {_written(self.sweep.seeds)}", *until, *chosen, *compared]
+        return " ".join(["./tcplab sweep", self.named.name, *words])
+
+    def repeat(self, combination: Combination, seed: int) -> str:
+        """Return the command that runs one point again, with its captures and a report."""
+        fixed = {factor.name: factor.values[0] for factor in self.fixed}
+        values = fixed | dict(combination.values)
+        sets = [f"--set {name}={value}" for name, value in values.items()]
+        return " ".join(["./tcplab run", self.named.name, *sets, f"--seed {seed} --repeat 1"])
+
+
+def plan(sweep: SweepDefinition) -> Plan:
+    """Look everything up. Raises UsageError that says which name or combination is wrong."""
+    named = find(sweep.experiment)
+    chosen = [grid.factor(named, name, values) for name, values in sweep.settings]
+    varied = tuple(factor for factor in chosen if len(factor.values) > 1)
+    planned = Plan(
+        sweep,
+        named,
+        varied,
+        tuple(factor for factor in chosen if len(factor.values) == 1),
+        tuple(grid.combinations(named, chosen)),
+        "",
+    )
+    for combination in planned.combinations:
+        require_metrics([sweep.metric], combination.spec)
+    digests = {combination.digest for combination in planned.combinations}
+    if len(digests) < len(planned.combinations):
+        raise UsageError(
+            "Two combinations make the same run.", "Sweep each field under one name only."
+        )
+    return replace(planned, compare=_compared(planned))
+
+
+def _compared(planned: Plan) -> str:
+    """Return the compared factor: the chosen one, or else the first of these.
+
+    These are the experiment's own conditions, the first factor of words, the last factor, in this
+    order.
+    """
+    names = [factor.name for factor in planned.factors]
+    possible = ["condition", *names] if len(planned.conditions) > 1 else names
+    if planned.sweep.compare:
+        if planned.sweep.compare not in possible:
+            raise UsageError(
+                f"'{planned.sweep.compare[:40]}' cannot be compared.",
+                f"Choose from {', '.join(possible) or 'nothing'}.",
+            )
+        return planned.sweep.compare
+    words = [factor.name for factor in planned.factors if factor.kind is str]
+    return next(iter([*possible[: len(possible) - len(names)], *words, *names[-1:]]), "")
+
+
+def _written(seeds: Sequence[int]) -> str:
+    """Return seeds as --seeds takes them."""
+    first, last = seeds[0], seeds[-1]
+    if tuple(seeds) == tuple(range(first, last + 1)):
+        return str(last) if first == 1 else f"{first}-{last}"
+    return ",".join(map(str, seeds))
+
+
+def _headline(planned: Plan) -> Headline | None:
+    """Return the claim, if it compares the same conditions in every combination; else None."""
+    headlines = [combination.spec.headline for combination in planned.combinations]
+    first = headlines[0]
+    if planned.compare != "condition" or first is None or first.against is None:
+        return None
+    claims = {each and (each.direction, each.subject, each.against) for each in headlines}
+    return first if len(claims) == 1 else None
+
+
+def described(planned: Plan) -> dict[str, Any]:
+    """Return the part of sweep.json that is known before the first run."""
+    return {
+        "experiment": planned.named.name,
+        "claim": planned.named.claim,
+        "command": planned.command(),
+        "metric": planned.sweep.metric,
+        "compare": planned.compare or None,
+        "headline": to_data(_headline(planned)),
+        "until": planned.sweep.until,
+        "factors": [factor.described() for factor in planned.factors],
+        "conditions": [
+            {"name": condition.name, "label": condition.label} for condition in planned.conditions
+        ],
+        "parameters": planned.parameters(),
+    }

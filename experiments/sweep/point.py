@@ -1,0 +1,239 @@
+"""A point of a sweep: one combination under one seed, and what identifies it.
+
+Points on a worker: each is run, judged by its own evidence, and measured.
+
+Metrics of a spec, checked before its first run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from analysis.measures.checks import RunFacts
+from analysis.measures.course_bins import series_record
+from analysis.measures.expressions import parse
+from analysis.measures.metrics import GROUP, is_metric
+from analysis.measures.results import measure_raw, readings_of, rows_of
+from analysis.network.verdict import judge_network
+from analysis.records.run_directory import run_of
+from experiments.run.seed import carry_seed, judge, limits_for, memory_for
+from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
+from experiments.study.catalogue import part
+from experiments.study.grid import Combination
+from testbed.guest.job_entry import LOG
+from testbed.host.job_archive import code_digest, fingerprint
+from testbed.host.scratch import scratch
+from testbed.host.supervise import CONSOLE, Progress
+from testbed.lab.ready import Lab, built_lab
+from topologies import untrusted
+from topologies.data import from_data
+from topologies.disciplines import GROUP as DISCIPLINES
+from topologies.errors import TcplabError
+from topologies.plugins import registered
+from topologies.untrusted import digest_of
+
+_MEASURE = "experiments.sweep.point"
+ROWS = f"{_MEASURE}:measured_rows"
+CAPTURES = f"{_MEASURE}:measured_captures"
+"""The functions that measure points of sweeps, and of reproductions that need the captures too."""
+
+Record = dict[str, Any]
+"""The record of a point: status (complete, unproved, failed), rows, warnings, problem, log,
+usage, statistics.
+
+A point that is *unproved* ran, but its own evidence does not show that its conditions held; it
+would end like that again. One that *failed* may not.
+"""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The origin of records: the lab, and the code that runs and measures.
+
+    `lab` is the digest of the lab, in which a point on another kernel replaces its own. `measures`
+    is the module or MODULE:FUNCTION that measures, `measuring` the fingerprint of the module.
+    """
+
+    lab: str
+    code: str
+    measures: str
+    measuring: str
+
+    def point(self, combination: Combination, seed: int) -> Point:
+        """Return the point of that combination and seed."""
+        own = self._on(combination.spec.kernel)
+        words: tuple[Any, ...] = (
+            combination.digest,
+            seed,
+            memory_for(combination.spec),
+            own.lab,
+            self.code,
+            self.measures,
+            self.measuring,
+            *_statistics_digest(combination.spec.name),
+        )
+        key = hashlib.sha256(repr(words).encode()).hexdigest()
+        return Point(key, combination, seed, own)
+
+    @property
+    def metric(self) -> str:
+        """The expression that is measured; empty if it is a column."""
+        return self.measures.partition(" ")[2]
+
+    def _on(self, kernel: str) -> Origin:
+        """Return the origin with the lab on that kernel, which is built."""
+        if kernel == DEFAULT_KERNEL:
+            return self
+        return replace(self, lab=built_lab(kernel).digests["whole"])
+
+
+@dataclass(frozen=True)
+class Point:
+    """One run of a sweep. Equal keys give equal records."""
+
+    key: str
+    combination: Combination
+    seed: int
+    origin: Origin
+
+
+@cache
+def _statistics_digest(study: str) -> tuple[str, ...]:
+    """Return the digest of the code that writes statistics files, if the study keeps some."""
+    module = part(study, "statistics_file")
+    if module is None or module.__file__ is None:
+        return ()
+    return (digest_of(Path(module.__file__)),)
+
+
+def origin(lab: Lab, measures: str = ROWS) -> Origin:
+    """Return the origin of records that this module or MODULE:FUNCTION measures now.
+
+    Packages that add metrics or disciplines are part of it. Raises ModuleNotFoundError.
+    """
+    measuring = fingerprint(measures.partition(":")[0])
+    if packages := sorted(
+        {
+            f"{each.package} {each.version}"
+            for group in (GROUP, DISCIPLINES)
+            for each in registered(group).values()
+        }
+    ):
+        measuring = hashlib.sha256(repr([measuring, *packages]).encode()).hexdigest()
+    return Origin(lab.digests["whole"], code_digest(), measures, measuring)
+
+
+Measured = Callable[[Path, Any, int], dict[str, Any]]
+"""Takes a folder of raw files, the spec's data and the seed; returns a part of a record."""
+_LOG_BYTES = 20_000  # of each log of a failed point
+
+
+def carry_point(
+    raw: Path,
+    data: Any,
+    seed: int,
+    wall_seconds: float,
+    lab: Lab,
+    progress: Progress,
+    measured: Measured,
+) -> Record:
+    """Run the spec `data` with its raw files in the empty folder `raw`, judge it and measure it.
+
+    Sweeps, reproductions and `tcplab cc try` use it (carry_rows, carry_captured). Labs use it in a
+    process of limited rights (labs.measuring.references), with values of their own. A run that is
+    kept with its files is carried out by experiments.run.session.
+    """
+    spec: ExperimentSpec = from_data(ExperimentSpec, data)
+    failed: Record = {"status": "failed", "problem": "", "log": "", "rows": [], "warnings": []}
+    try:
+        usage = carry_seed(spec, seed, raw, limits_for(spec, wall_seconds), lab, progress)
+    except TcplabError as error:
+        return failed | {"problem": str(error), "log": _logs(raw)}
+    verdict = judge(spec, seed, raw)
+    problem = " ".join(verdict.failures)
+    return {
+        "status": "unproved" if problem else "complete",
+        "problem": problem,
+        "log": _logs(raw) if problem else "",
+        "rows": [],
+        "warnings": list(verdict.warnings),
+        "usage": asdict(usage),
+        **measured(raw, data, seed),
+    }
+
+
+def carry_rows(
+    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress, metric: str = ""
+) -> Record:
+    """Run one point and keep its rows; its raw files go, since the same seed gives them again.
+
+    The rows have the value of an expression if `metric` is one.
+    """
+    with scratch() as raw:
+        measured = partial(measured_rows, metric=metric)
+        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured)
+
+
+def carry_captured(
+    data: Any, seed: int, wall_seconds: float, lab: Lab, progress: Progress
+) -> Record:
+    """Run one point like carry_rows, with the values of captures in the row of their flow."""
+    with scratch() as raw:
+        return carry_point(raw, data, seed, wall_seconds, lab, progress, measured_captures)
+
+
+def measured_rows(raw: Path, data: Any, seed: int, metric: str = "") -> dict[str, Any]:
+    """Return the rows of all flows, their series, texts of the study, the network's verdict.
+
+    The verdict comes without its list of checks.
+    """
+    run = run_of(raw, data, seed)
+    readings = readings_of(run)
+    network = judge_network(run, [trial.traffic for trial in readings]).as_data()
+    del network["checks"]
+    statistics = _statistics(data["name"], raw, data)
+    return {
+        "rows": rows_of(readings, metric),
+        "series": series_record(readings),
+        "statistics": statistics,
+        "network": network,
+    }
+
+
+def _statistics(study: str, raw: Path, data: Any) -> dict[str, str]:
+    """Return a text for each condition, by its name, if the study keeps such."""
+    module = part(study, "statistics_file")
+    texts: dict[str, str] = module.statistics_of(raw, data) if module else {}
+    return texts
+
+
+def measured_captures(raw: Path, data: Any, seed: int) -> dict[str, Any]:
+    """Return the same as measured_rows, with the values of captures in the row of their flow."""
+    kept, captured = measured_rows(raw, data, seed), measure_raw(raw, data)
+    rows = [
+        {**row, **captured.get((str(row["condition"]), str(row["flow"])), {})}
+        for row in kept["rows"]
+    ]
+    return kept | {"rows": rows}
+
+
+def _logs(raw: Path) -> str:
+    names = (name for name in (LOG, CONSOLE) if untrusted.is_file(raw, name))
+    return "\n".join(f"--- {name}\n{untrusted.tail(raw, name, _LOG_BYTES)}" for name in names)
+
+
+def require_metrics(texts: Iterable[str], spec: ExperimentSpec) -> None:
+    """Raise UsageError or UnknownMetric unless runs have these metrics and that of the claim."""
+    end = max(flow.end.seconds for flow in spec.flows)
+    facts = RunFacts(spec.flows, spec.conditions, spec.topology, spec.captures, end)
+    for text in texts:
+        facts.require(parse(text))
+    headline = spec.headline
+    if headline and not is_metric(headline.metric):
+        for subject in headline.subjects:
+            facts.require(parse(headline.metric).of_flow(subject.flow))

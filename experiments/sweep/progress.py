@@ -1,0 +1,150 @@
+"""Progress of a sweep, for people.
+
+A bar on a terminal, a line now and then elsewhere, and a line for each failed point.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from analysis.measures.metrics import Metric, columns
+from analysis.measures.results import written
+from analysis.statistics.wording import called
+from experiments.sweep.point import Point, Record
+from experiments.sweep.run import Watch
+
+_BETWEEN = 30.0  # seconds between two lines if the output is no terminal
+_PROBLEM = 200  # characters of a failed point's problem; all of it is in its log
+
+
+@dataclass
+class PrintedProgress(Watch):
+    """A Watch that prints."""
+
+    console: Console
+    bar: Progress
+    task: TaskID
+    metrics: tuple[str, ...] = ()
+    varied: tuple[str, ...] = ()
+    ended_seconds: float = 0.0
+    points: int = 0
+    reused: int = 0
+    ran: int = 0
+    going: dict[str, float] = field(default_factory=dict)
+    printed_at: float = field(default_factory=time.monotonic)
+    printed: int = 0
+
+    @property
+    def done(self) -> int:
+        return self.reused + self.ran
+
+    def wanted(self, points: int, reused: int) -> None:
+        if not self.points:
+            self.note(f"{points:,} points to know, {reused:,} of them known already.")
+            if self.metrics and reused < points:
+                self.note(
+                    "Each run as it ends:"
+                    f" {'; '.join(called(columns()[name]) for name in self.metrics)}."
+                )
+        self.points, self.reused = points, reused
+        # Not an update: points that were known would count for the speed, and the time left would
+        # be far too short.
+        self.bar.reset(self.task, total=points, completed=self.done, clock=self._virtual())
+
+    def running(self, key: str, phase: str, elapsed: float) -> None:
+        self.going[key] = elapsed
+        self._tell()
+
+    def ended(self, point: Point, record: Record) -> None:
+        self.going.pop(point.key, None)
+        self.ended_seconds += record.get("usage", {}).get("clock_seconds", 0.0)
+        self.ran += 1
+        self.bar.update(self.task, completed=self.done)
+        if record["status"] != "complete":
+            first = str(record["problem"]).splitlines()[0][:_PROBLEM]
+            self.note(
+                f"{record['status']}: {point.combination.spec.name}, {point.combination}, seed"
+                f" {point.seed}: {first}"
+            )
+        for line in _lines(point, record, self.metrics, self.varied):
+            self.note(line)
+        self._tell()
+        if not self.metrics and not self.console.is_terminal:
+            self._count()
+
+    def _count(self) -> None:
+        """Print the number of points now and then, and the last one after that."""
+        is_due = time.monotonic() - self.printed_at > _BETWEEN
+        if is_due or (self.printed and self.done == self.points):
+            self.printed_at, self.printed = time.monotonic(), self.done
+            self.note(f"{self.done:,} of {self.points:,} points, {self._virtual()}")
+
+    def note(self, text: str) -> None:
+        self.bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def _tell(self) -> None:
+        self.bar.update(self.task, clock=self._virtual())
+
+    def _virtual(self) -> str:
+        return f"{self.ended_seconds + sum(self.going.values()):,.0f} virtual s"
+
+
+def _lines(
+    point: Point, record: Record, metrics: tuple[str, ...], varied: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield a line for each condition and flow of an ended run."""
+    labels = {condition.name: condition.label for condition in point.combination.spec.conditions}
+    several = len(point.combination.spec.flows) > 1
+    values = "".join(
+        f"{name} {value}, " for name, value in point.combination.values if name in varied
+    )
+    for row in record["rows"] if metrics else ():
+        flow = f", {row['flow']}" if several else ""
+        measured = ", ".join(_written(columns()[name], row.get(name)) for name in metrics)
+        yield f"{values}{labels[row['condition']]}{flow}, seed {point.seed}: {measured}"
+
+
+def _written(metric: Metric, value: float | None) -> str:
+    if value is None:
+        return "not measured"
+    if metric.unit == "kbit/s":
+        return f"{written(value / 1000)} Mbit/s"
+    return f"{written(value)} {metric.unit}".strip()
+
+
+@contextmanager
+def watching(
+    name: str, metrics: tuple[str, ...] = (), varied: tuple[str, ...] = ()
+) -> Iterator[PrintedProgress]:
+    """Show progress on standard error, which goes when the sweep is over.
+
+    With `metrics`, a line for each run stays.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=20),
+        MofNCompleteColumn(),
+        TextColumn("points,"),
+        TextColumn("{task.fields[clock]},"),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task(name, total=None, clock="")
+        yield PrintedProgress(console, bar, task, metrics, varied)

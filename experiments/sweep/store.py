@@ -1,0 +1,189 @@
+"""The memory of sweeps, runs/points.sqlite: what every point that was ever run gave, by its key.
+
+Each record is a transaction, and is on the disk as soon as it is known. So a sweep that is stopped
+loses only the runs that were going on. Several sweeps may use the file at once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.sweep.point import Origin, Point, Record
+from topologies.errors import TcplabError, UsageError
+
+FILE = "points.sqlite"
+_SHOWN = 12  # characters of a key in messages
+_FORMAT = 3
+_KNOWN = ("complete", "unproved")
+_PATIENCE = 60.0  # seconds that another sweep may hold the file
+_SCHEMA = """
+create table if not exists points (
+    key text primary key, experiment text, combination text, seed integer, status text,
+    lab text, code text, measuring text, finished text, record text, measures text,
+    series text
+) without rowid
+"""
+_LATER = ("measures", "series")
+"""Columns that older files lack: such rows do not say what measured them, or have no series."""
+_OF_KEPT = "key, experiment, combination, seed, status, lab, code, measures, measuring, finished"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A line of the memory, for people: `combination` is the factors' values."""
+
+    key: str
+    experiment: str
+    combination: dict[str, str]
+    seed: int
+    status: str
+    origin: Origin
+    finished: str
+
+
+@dataclass
+class PointStore:
+    """The open memory. `results` in a with statement closes it."""
+
+    connection: sqlite3.Connection
+
+    def known(self, keys: Iterable[str]) -> set[str]:
+        """Return the points that need no further run: complete and unproved ones."""
+        statuses = self.statuses(keys)
+        return {key for key, status in statuses.items() if status in _KNOWN}
+
+    def done(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return the records of the known points."""
+        return self.records(self.known(keys))
+
+    def statuses(self, keys: Iterable[str]) -> dict[str, str]:
+        """Return the status of each of these points that was ever run."""
+        return dict(self._chosen("status", keys))
+
+    def records(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return the records of those of these points that were ever run."""
+        kept = dict(self._chosen("record", keys))
+        records = json.loads(f"[{','.join(kept.values())}]")  # equal names are kept once
+        return dict(zip(kept, records, strict=True))
+
+    def series(self, keys: Iterable[str]) -> dict[str, Record]:
+        """Return the series of those of these points that have any."""
+        kept = self._chosen("series", keys)
+        return {key: json.loads(text) for key, text in kept if text}
+
+    def _chosen(self, column: str, keys: Iterable[str]) -> list[tuple[str, str]]:
+        """Return the keys that are there, each with what its row has in this column."""
+        return self.connection.execute(
+            f"select key, {column} from points where key in (select value from json_each(?))",
+            (json.dumps(list(keys)),),
+        ).fetchall()
+
+    def add(self, experiment: str, point: Point, record: Record) -> None:
+        """Keep a record; one that is there already under this key is replaced."""
+        values = (
+            point.key,
+            experiment,
+            json.dumps(dict(point.combination.values)),
+            point.seed,
+            record["status"],
+            point.origin.lab,
+            point.origin.code,
+            point.origin.measuring,
+            datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            json.dumps({name: part for name, part in record.items() if name != "series"}),
+            point.origin.measures,
+            json.dumps(record.get("series")) if record.get("series") else "",
+        )
+        with self.connection:
+            self.connection.execute(
+                f"insert or replace into points values ({', '.join('?' * len(values))})", values
+            )
+
+    def listed(self) -> list[Kept]:
+        """Every line, by experiment and time."""
+        rows = self.connection.execute(
+            f"select {_OF_KEPT} from points order by experiment, finished"
+        )
+        return [_kept(row) for row in rows]
+
+    def single(self, beginning: str) -> tuple[Kept, Record]:
+        """Return the point whose key begins like this. Raises UsageError unless there is one."""
+        rows = self.connection.execute(
+            f"select {_OF_KEPT}, record from points where substr(key, 1, ?) = ?",
+            (len(beginning), beginning),
+        ).fetchall()
+        if len(rows) != 1:
+            raise not_found(beginning, [row[0][:_SHOWN] for row in rows])
+        return _kept(rows[0]), json.loads(rows[0][10])
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Remove these, and give their room back to the disk."""
+        with self.connection:
+            self.connection.executemany(
+                "delete from points where key = ?", ((key,) for key in keys)
+            )
+        self.connection.execute("vacuum")
+
+
+def not_found(named: str, keys: Sequence[str] = ()) -> UsageError:
+    """Return the error for a name of no run and no point, or of several points."""
+    return UsageError(
+        f"{len(keys)} points begin with '{named[:60]}': {', '.join(keys[:5])}."
+        if keys
+        else f"There is no run and no point '{named[:60]}'.",
+        "./tcplab runs list shows all runs; keys of points are in the column `point` of rows.csv.",
+    )
+
+
+def _kept(row: tuple[Any, ...]) -> Kept:
+    return Kept(row[0], row[1], json.loads(row[2]), row[3], row[4], Origin(*row[5:9]), row[9])
+
+
+@contextmanager
+def results(out: Path) -> Iterator[PointStore]:
+    """Provide the memory in the folder that keeps the runs. Raises TcplabError."""
+    file = out / FILE
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        connection = sqlite3.connect(file, timeout=_PATIENCE)
+    except (OSError, sqlite3.Error) as error:
+        raise TcplabError(
+            f"{file} cannot be opened: {error}.", "Use --out with another folder."
+        ) from error
+    try:
+        _check(connection, file)
+        yield PointStore(connection)
+    except sqlite3.Error as error:
+        remedy = (
+            "Free space if the disk is full; a damaged file can be moved away, its points are then"
+            " run again."
+        )
+        raise TcplabError(f"{file}: {error}.", remedy) from error
+    finally:
+        connection.close()
+
+
+def _check(connection: sqlite3.Connection, file: Path) -> None:
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if version > _FORMAT:
+        raise TcplabError(
+            f"{file} was written by a newer tcplab.",
+            "Update tcplab, or use --out with another folder.",
+        )
+    with connection:
+        connection.execute(_SCHEMA)
+        for name in _LATER:
+            if name not in _columns(connection):
+                connection.execute(f"alter table points add column {name} text default ''")
+        connection.execute(f"pragma user_version = {_FORMAT}")
+
+
+def _columns(connection: sqlite3.Connection) -> set[str]:
+    return {str(row[1]) for row in connection.execute("pragma table_info(points)")}

@@ -1,0 +1,112 @@
+"""A sweep repeated in a new store, and its rows and series compared byte by byte."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from itertools import count, zip_longest
+from pathlib import Path
+from shutil import copyfile
+
+from analysis.measures.sweep_folder import ROWS, SERIES
+from experiments.run.verify import parts_of, read_json, require_lab
+from experiments.sweep.definition import Plan
+from experiments.sweep.run import PointRunner, Watch, carry_out
+from testbed.host.scratch import scratch
+from testbed.lab.ready import Lab
+from topologies import untrusted
+from topologies.errors import UsageError
+
+_BEGIN = "./tcplab sweep "
+
+
+@dataclass(frozen=True)
+class SweepToRepeat:
+    """A sweep as its files describe it; `series` is empty for one that kept none."""
+
+    folder: Path
+    command: str
+    rows: str
+    series: str
+    lab_digest: str
+    parts: dict[str, str]
+
+    @classmethod
+    def of(cls, folder: Path) -> SweepToRepeat:
+        """Read the sweep in `folder`. Raises UsageError for one that cannot be repeated."""
+        manifest, facts = (read_json(folder, name) for name in ("manifest.json", "sweep.json"))
+        command = facts.get("command")
+        if not isinstance(command, str) or not command.startswith(_BEGIN):
+            raise UsageError("sweep.json has no command of a sweep.", "Run the sweep again.")
+        try:
+            rows = untrusted.text(folder, ROWS)
+            series = untrusted.text_if_any(folder, SERIES)
+        except (OSError, ValueError, untrusted.StrangeFile) as error:
+            raise UsageError(
+                f"'{folder}' has no {ROWS} that can be compared.", "Run the sweep again."
+            ) from error
+        lab_digest = str(manifest.get("lab_digest"))
+        return cls(folder, command, rows, series, lab_digest, parts_of(manifest))
+
+    @property
+    def same(self) -> str:
+        """The sentence if the rows, and the series if there are any, are the same."""
+        all_rows = " and ".join(
+            f"all {max(0, len(text.splitlines()) - 1):,} rows of {name}"
+            for name, text in self.tables
+        )
+        return f"The same, byte by byte: {all_rows} came out again."
+
+    @property
+    def tables(self) -> list[tuple[str, str]]:
+        """The names and texts of the tables to compare."""
+        return [(ROWS, self.rows), *([(SERIES, self.series)] if self.series else [])]
+
+    def require_same_lab(self, ready: Lab) -> None:
+        """Raise TcplabError unless this is the lab that made the sweep."""
+        require_lab("sweep", self.lab_digest, self.parts, ready)
+
+
+def repeat_sweep(known: SweepToRepeat, plan: Plan, way: PointRunner, watch: Watch) -> str:
+    """Run all points again and return the first difference in a sentence; empty for none.
+
+    A repeated table that differs is kept next to the sweep.
+    """
+    with scratch() as place:
+        made = carry_out(plan, place, way, watch)
+        for name, text in known.tables:
+            if difference := first_difference(text, (made / name).read_text(), name):
+                kept = _free(known.folder.resolve())
+                copyfile(made / name, kept)
+                return f"{difference} The repeated rows are in {kept}."
+    return ""
+
+
+def first_difference(expected: str, repeated: str, name: str = ROWS) -> str:
+    """Return the first line and column of a table that differ, in a sentence; empty for none.
+
+    The first column, a point's key, is left out: it also says which code ran.
+    """
+    head, *_ = csv.reader(expected.splitlines()[:1])
+    lines = zip_longest(_measured(expected), _measured(repeated), fillvalue="")
+    differing = ((at, old, new) for at, (old, new) in enumerate(lines, 1) if old != new)
+    number, old, new = next(differing, (0, "", ""))
+    if not number:
+        return ""
+    if not old or not new:
+        return f"{name} ends before line {number}, {'as given' if new else 'repeated'}."
+    cells = zip(head[1:], *csv.reader([old, new]), strict=False)
+    column, before, now = next(
+        (cell for cell in cells if cell[1] != cell[2]), ("", "another number of cells", "it")
+    )
+    where = f"{name} differs from line {number} on"
+    return f"{where}: {column} was {before[:24]} and is {now[:24]}." if column else f"{where}."
+
+
+def _measured(rows: str) -> list[str]:
+    return [line.partition(",")[2] for line in rows.splitlines()]
+
+
+def _free(folder: Path) -> Path:
+    names = (folder.with_name(f"{folder.name}-repeated-{number}.csv") for number in count(1))
+    return next(name for name in names if not name.exists())

@@ -1,0 +1,181 @@
+"""Points for answers that are no numbers: predictions, evidence, and designs that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from analysis.measures.evidence import EVENTS
+from labs.definition.answers import is_made
+from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored, share_of
+from labs.definition.key import Key
+from labs.definition.spec import Bound, Question
+from labs.definition.written import WrittenFrame, in_digits, parse_frame
+from labs.grading.case import AnswerMark, Verdict
+from labs.measuring.measures import MeasuredRun, UnknownName
+from labs.measuring.script_trials import ScriptTrial
+from topologies.errors import UsageError
+
+_SHOWN = 3
+
+
+def prediction(
+    question: Question, given: list[str], recorded: list[str], empty: AnswerMark
+) -> AnswerMark:
+    """Give all points if it was made before the run, whatever it was."""
+    if recorded and is_made(question, recorded):
+        texts = {option.id: option.text for option in question.options}
+        text = texts.get(recorded[0], recorded[0])
+        made = replace(empty, given=text, points=float(question.points))
+        return replace(made, verdict=Verdict.GIVEN, note="")
+    if given:
+        return replace(empty, verdict=Verdict.LATE, note="It was not recorded before the run.")
+    return empty
+
+
+def evidence(
+    question: Question, text: str, key: Key, empty: AnswerMark, run: MeasuredRun | None = None
+) -> AnswerMark:
+    """Give all points for a frame that proves it, and say what a wrong one is."""
+    if question.id not in key.frames:
+        return empty.for_person("The run has no captures that tell; a person looks at it.")
+    try:
+        frame = parse_frame(text)
+    except ValueError as error:
+        return empty.for_person(f"{as_sentence(error)}. A person reads it.", Verdict.UNREADABLE)
+    if frame.among(dict(key.frames[question.id])):
+        return empty.earning(1.0, question.points)
+    wrong = key.wrong_frames.get(question.id, {})
+    for mistake in question.mistakes:
+        if frame.among(dict(wrong.get(mistake.id, {}))):
+            return replace(empty, verdict=Verdict.MISTAKE, note=mistake.note, mistake=mistake.id)
+    note = _what_it_is(question, frame, run) if run and not question.names_a_line else ""
+    return replace(empty, verdict=Verdict.WRONG, note=note)
+
+
+def _what_it_is(question: Question, frame: WrittenFrame, run: MeasuredRun) -> str:
+    """Return a sentence on a wrong frame, by the events of its capture."""
+    try:
+        seen = {event: run.frames(question.capture, event) for event in EVENTS}
+    except UnknownName:  # a run that was broken off has no such condition
+        return ""
+    events = [meaning for event, meaning in EVENTS.items() if frame.among(seen[event])]
+    if not events:
+        return "This frame is ordinary: no repetition, no report of a loss or a mark, no SYN."
+    return f"This frame is {', and '.join(events)}."
+
+
+def design(question: Question, text: str, key: Key, empty: AnswerMark) -> AnswerMark:
+    """Give a share of the points for each bound that the student's own configuration keeps.
+
+    One without bounds earns them by being carried out.
+    """
+    measured = key.measured.get(question.id)
+    if measured is None:
+        return replace(empty, verdict=Verdict.WRONG, note="It could not be run as it is written.")
+    kept = [bound for bound in question.bounds if bound.keeps(measured[bound.id])]
+    share = len(kept) / len(question.bounds) if question.bounds else 1.0
+    sentences = [_result(bound, measured[bound.id]) for bound in question.bounds]
+    return empty.earning(share, question.points, " ".join(sentences))
+
+
+def forecast(
+    question: Question, text: str, hidden: Sequence[HiddenResult], empty: AnswerMark
+) -> AnswerMark:
+    """Give the mean share that the rule earns on the hidden networks.
+
+    The note says how far off it is on each, and tells no value of a network.
+    """
+    try:
+        rule = read_rule(text)
+        results = scored(rule, hidden)
+    except UsageError as error:
+        return empty.for_person(f"{error} A person reads it.", Verdict.UNREADABLE)
+    if not results:
+        return empty.for_person("The hidden networks were not run; a person looks at it.")
+    share = share_of(rule, hidden)
+    off = ", ".join(in_digits(ratio) for ratio, _ in results)
+    return empty.earning(
+        share,
+        question.points,
+        f"Your rule's value, divided by the measured one on each network: {off}.",
+    )
+
+
+def program(question: Question, tested: Sequence[TestedProgram], empty: AnswerMark) -> AnswerMark:
+    """Give the share of the tests, by weight, that the programs passed on the hidden networks."""
+    if not tested:
+        return empty
+    weights = {test.id: test.weight for test in question.tests}
+    passed = sum(len(result.passed) for result in tested)
+    earned = sum(weights[name] for result in tested for name in result.passed)
+    share = earned / (len(tested) * sum(weights.values()))
+    notes = [
+        f"Network {number}: {result.reason}."
+        for number, result in enumerate(tested, 1)
+        if result.reason
+    ]
+    given = f"{passed} of {len(tested) * len(question.tests)} tests passed"
+    return replace(empty, given=given).earning(share, question.points, " ".join(notes))
+
+
+def _result(bound: Bound, value: float) -> str:
+    shown = f"{in_digits(value)} {bound.unit}".strip()
+    return f"{bound.text}: {shown}, {'kept' if bound.keeps(value) else 'not kept'}."
+
+
+def as_sentence(words: object) -> str:
+    """Return the words with a capital first; `capitalize` would write Mbit/s as mbit/s."""
+    text = str(words)
+    return text[:1].upper() + text[1:]
+
+
+def expected(question: Question, key: Key) -> str:
+    """Return the right answer, as a page shows it."""
+    if question.kind == "script":
+        others = "; ".join(other.text for other in question.others)
+        return (
+            "It passes on the lab's kernel, and fails at a packet of the kernel on each that does"
+            f" otherwise: {others}."
+        )
+    if question.kind == "forecast":
+        return question.how
+    if question.kind == "program":
+        return "; ".join(test.text for test in question.tests)
+    if question.kind == "design":
+        return "; ".join(bound.text for bound in question.bounds)
+    frames = sorted(key.frames.get(question.id, {}).items())
+    shown = ", ".join(f"{number} ({time:.6g} s)" for number, time in frames[:_SHOWN])
+    more = f" and {len(frames) - _SHOWN} more" if len(frames) > _SHOWN else ""
+    kind = "line" if question.names_a_line else "frame"
+    return f"{kind} {shown}{more}" if frames else ""
+
+
+def script(
+    question: Question, given: list[str], trial: ScriptTrial | None, empty: AnswerMark
+) -> AnswerMark:
+    """Give all points if it passes on the lab's kernel, and on none that does otherwise.
+
+    A script that fails on the lab's kernel earns no points: its claim is false. Another kernel
+    counts only if the script fails there at a packet of the kernel.
+    """
+    if not given:
+        return empty
+    if trial is None:
+        return empty.for_person("It was not run: a person reads it.")
+    if trial.problem:
+        return empty.for_person(f"It could not be run, so a person reads it: {trial.problem}")
+    if trial.refusal:
+        return replace(empty, verdict=Verdict.WRONG, note=trial.refusal)
+    if trial.failure:
+        place = f", line {trial.failure.line}" if trial.failure.line else ""
+        note = f"On the lab's kernel it fails{place}: {trial.failure.what}."
+        return replace(empty, verdict=Verdict.WRONG, note=note)
+    missed = len(trial.unnoticed) + len(trial.elsewhere)
+    share = 1 - missed / len(question.others)
+    notes = [f"It passes as well on a kernel that {other.text}." for other in trial.unnoticed]
+    notes += [
+        f"On a kernel that {other.text} it fails, but not at a packet that the kernel sends."
+        for other in trial.elsewhere
+    ]
+    return empty.earning(share, question.points, " ".join(notes))

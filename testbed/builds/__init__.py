@@ -1,0 +1,1 @@
+"""Builds: steps, the cache that keeps them, Debian packages, and what comes prebuilt."""

@@ -1,0 +1,339 @@
+"""The cache of builds, each entry named by the digest of its recipe.
+
+An entry is a folder with its files and a manifest.json of their sizes and SHA-256. It is built in a
+temporary folder next to its place and renamed in one step, under a lock that ends with its process.
+
+Entries are checked when they are used. Writing, replacing or renaming a file changes the time of
+its last change (st_ctime, inode(7)), which cannot be set back. So files are not read again if they
+are older than the last check. A fault of the disk changes no time: a check counts for a day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.builds import prebuilt
+from testbed.builds.building import BuildReport, Workshop
+from testbed.host import scratch
+from testbed.host.naming import CODE, PREFIX
+from topologies.errors import TcplabError
+from topologies.untrusted import StrangeFile, digest_of
+
+_KEPT = 24 * 3600  # seconds
+_SETTLED = 2.0
+"""Seconds: a file that was changed later may be changed again within the tick of its times."""
+_BRIEF = 1.0  # seconds; while files are read for longer than that, one may change unseen
+
+FORMAT = 1
+MANIFEST = prebuilt.MANIFEST
+BROUGHT_BY = "tcplab_lab"
+"""The package that brings the lab to an installed copy."""
+_PACKAGE = find_spec(BROUGHT_BY) if PREFIX else None
+BROUGHT = [
+    place / "brought"
+    for place in (CODE, *map(Path, _PACKAGE.submodule_search_locations or () if _PACKAGE else ()))
+]
+"""The folders of entries that come with an installed copy; a checkout has none."""
+_CHECKED = "checked"
+"""A folder of the cache: a file for each entry, written at each check."""
+
+Facts = Mapping[str, Any]
+
+
+class DamagedEntry(Exception):
+    """An entry is not what its manifest says; the text says why."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A way to make an entry: `build` leaves `outputs` in the workshop's folder and returns facts.
+
+    The facts are for the manifest.
+
+    The key is data: `sources` (files), `variant` (a choice of the user) and `steps` (commands,
+    flags, versions), never the text of a module. Who changes what `build` does beyond its `steps`
+    adds a word to them. `tools` names this machine's compiler. The bytes depend on it, but
+    another machine's entry serves this one as well, so it is in the place of what is built.
+    """
+
+    name: str
+    sources: tuple[Path, ...]
+    outputs: tuple[str, ...]
+    build: Callable[[Workshop], Facts]
+    variant: str = ""
+    steps: tuple[object, ...] = ()
+    tools: str = ""
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of name, variant, steps and source files, as they are when a build begins."""
+        digest = hashlib.sha256(f"{FORMAT} {self.name} {self.variant} {self.steps!r}\n".encode())
+        for source in self.sources:
+            digest.update(f"{source.name} {digest_of(source)}\n".encode())
+        return digest.hexdigest()
+
+    @property
+    def entry(self) -> str:
+        """Name and key: the beginning of its folders, and the name of its lock and log."""
+        return f"{self.name}-{self.key[:16]}"
+
+    @property
+    def log(self) -> Path:
+        """The output of its last build."""
+        return folder() / f"{self.entry}.log"
+
+    @property
+    def place(self) -> Path:
+        """The folder of the entry in use, whether it exists or not: what was given comes first."""
+        given = (*(place / self.name for place in BROUGHT), self.place_if_given)
+        return next(filter(Path.exists, given), self.place_if_built)
+
+    @property
+    def place_if_given(self) -> Path:
+        """For an entry that another machine built."""
+        return folder() / f"{self.entry}-given"
+
+    @property
+    def place_if_built(self) -> Path:
+        """For an entry that this machine builds with the tools that it has."""
+        tools = hashlib.sha256(self.tools.encode()).hexdigest()[:8]
+        made_with = f"-{tools}" if self.tools else ""
+        return folder() / f"{self.entry}{made_with}"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A checked entry: its folder, the SHA-256 of each file, and the facts of its manifest."""
+
+    folder: Path
+    files: Mapping[str, str]
+    facts: Facts = field(default_factory=dict)
+
+
+def folder() -> Path:
+    """$TCPLAB_CACHE, else tcplab in $XDG_CACHE_HOME or ~/.cache; next to the code without a home.
+
+    A home that cannot be written to serves if there is a cache in it. One that cannot be entered
+    counts as none (Path.is_dir raises PermissionError there).
+    """
+    if chosen := os.environ.get("TCPLAB_CACHE"):
+        return Path(chosen).absolute()
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen).absolute() / "tcplab"
+    home = Path(os.path.expanduser("~"))  # stays ~ for a user whom the system does not know
+    own = home / ".cache" / "tcplab"
+    if own.is_absolute() and (os.path.isdir(own) or os.access(home, os.W_OK)):
+        return own
+    return CODE.absolute() / ".cache" / "tcplab"
+
+
+def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entry:
+    """Return the recipe's entry; build it if it is missing or damaged, or with `rebuild`."""
+    if not rebuild and (entry := usable(recipe, BuildReport())):
+        return entry
+    if recipe.place.parent in BROUGHT:
+        problem = f"The {recipe.name} in {recipe.place} came with this release, and "
+        problem += "is not built here." if rebuild else "is damaged."
+        raise TcplabError(problem, "Install the release again, or build in a checkout.")
+    with locked(recipe.entry, report):
+        if not rebuild and (entry := usable(recipe, report) or _unpacked(recipe)):
+            return entry
+        return build(recipe, report)
+
+
+def _unpacked(recipe: Recipe) -> Entry | None:
+    """Return the entry that comes with the code, unpacked; None if there is none of this recipe."""
+    if not prebuilt.manifest_of(recipe.name, recipe.key):
+        return None
+    with temporary(recipe.entry) as finished:
+        try:
+            prebuilt.unpack(recipe.name, recipe.outputs, finished)
+            verify(recipe, finished)
+        except (DamagedEntry, lzma.LZMAError, OSError, EOFError) as error:
+            problem = f"The {recipe.name} that comes with the code is damaged ({error})."
+            raise TcplabError(problem, "Get it again: git checkout prebuilt") from error
+        install(finished, recipe.place_if_given)
+    return verify(recipe, recipe.place_if_given)
+
+
+def differences(recipe: Recipe, report: BuildReport) -> list[str]:
+    """Build the recipe and return the files that differ from those that come with the code.
+
+    Raises TcplabError if none come with it.
+    """
+    if not (manifest := prebuilt.manifest_of(recipe.name, recipe.key)):
+        problem = f"No {recipe.name} of this recipe comes with the code."
+        raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")
+    with locked(recipe.entry, report), temporary(recipe.entry) as work:
+        recipe.build(Workshop(work, recipe.log, report))
+        stated = {name: manifest["files"][name]["sha256"] for name in recipe.outputs}
+        return [name for name, digest in stated.items() if digest_of(work / name) != digest]
+
+
+def manifest_of(recipe: Recipe) -> dict[str, Any] | None:
+    """Return the manifest of the entry in the cache or with the code; None if it must be built."""
+    file = recipe.place / MANIFEST
+    if not file.is_file():
+        return prebuilt.manifest_of(recipe.name, recipe.key)
+    manifest: dict[str, Any] = json.loads(file.read_bytes())
+    return manifest
+
+
+def usable(recipe: Recipe, report: BuildReport) -> Entry | None:
+    """Return the entry if it exists and is whole; a damaged one is noted in the report."""
+    if not recipe.place.exists():
+        return None
+    try:
+        return verify(recipe, recipe.place, again=False)
+    except DamagedEntry as error:
+        report.note(f"The {recipe.name} in {recipe.place} is damaged ({error}); it is built again.")
+        return None
+
+
+def verify(recipe: Recipe, place: Path, *, again: bool = True) -> Entry:
+    """Check an entry by its manifest, `again` also if it is known. Raises DamagedEntry."""
+    try:
+        manifest = json.loads((place / MANIFEST).read_bytes())
+        stated = {
+            name: (manifest["files"][name]["size"], manifest["files"][name]["sha256"])
+            for name in recipe.outputs
+        }
+        facts, key = dict(manifest["facts"]), manifest["key"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DamagedEntry(f"{MANIFEST}: {error!r}") from error
+    if key != recipe.key:
+        raise DamagedEntry("another recipe made it")
+    if again or not _is_known(place, [MANIFEST, *stated]):
+        begun = time.monotonic()
+        for name, expected in stated.items():
+            check_file(place / name, expected)
+        if time.monotonic() - begun < _BRIEF:
+            with suppress(OSError):  # a cache that cannot be written to is checked each time
+                _stamp(place).parent.mkdir(exist_ok=True)
+                _stamp(place).touch()
+    return Entry(place, {name: digest for name, (_, digest) in stated.items()}, facts)
+
+
+def _is_known(place: Path, names: Iterable[str]) -> bool:
+    """Check that the files were checked within a day and have not changed since."""
+    try:
+        checked = _stamp(place).stat().st_mtime
+        changed = max((place / name).stat().st_ctime for name in names)
+    except OSError:
+        return False
+    return 0 <= time.time() - checked < _KEPT and changed + _SETTLED < checked
+
+
+def _stamp(place: Path) -> Path:
+    return folder() / _CHECKED / place.name
+
+
+def check_file(file: Path, expected: tuple[int, str]) -> None:
+    """Raises DamagedEntry unless the file has this size, which is looked at first, and SHA-256."""
+    try:
+        whole = file.stat().st_size == expected[0] and digest_of(file) == expected[1]
+    except OSError as error:
+        raise DamagedEntry(f"{file.name}: {error.strerror}") from error
+    except StrangeFile as error:
+        raise DamagedEntry(f"{file.name}: {error.reason}") from error
+    if not whole:
+        raise DamagedEntry(f"{file.name} differs from its SHA-256")
+
+
+def build(recipe: Recipe, report: BuildReport) -> Entry:
+    """Build the entry and put it in its place. The recipe's lock must be held."""
+    recipe.log.write_bytes(b"")
+    with temporary(recipe.entry) as work, temporary(recipe.entry) as finished:
+        begun = time.monotonic()
+        facts = recipe.build(Workshop(work, recipe.log, report))
+        seconds = round(time.monotonic() - begun, 1)
+        for name in recipe.outputs:
+            os.replace(work / name, finished / name)
+        _write_manifest(recipe, finished, facts, seconds)
+        install(finished, recipe.place_if_built)
+    shutil.rmtree(recipe.place_if_given, ignore_errors=not recipe.place_if_given.exists())
+    return verify(recipe, recipe.place_if_built)
+
+
+def _write_manifest(recipe: Recipe, place: Path, facts: Facts, build_seconds: float) -> None:
+    """Write manifest.json for the files in `place`, and flush all of it to the disk."""
+    files = {
+        name: {"size": (place / name).stat().st_size, "sha256": digest_of(place / name)}
+        for name in recipe.outputs
+    }
+    manifest = {"format": FORMAT, "name": recipe.name, "key": recipe.key}
+    manifest |= {"files": files, "facts": facts, "build_seconds": build_seconds}
+    (place / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    for name in (*recipe.outputs, MANIFEST):
+        with (place / name).open("rb") as stream:
+            os.fsync(stream.fileno())
+
+
+def install(finished: Path, place: Path) -> None:
+    """Rename a finished folder to its place; what it replaces goes with a temporary folder."""
+    with temporary(entry_of(place)) as aside:
+        if place.exists():
+            os.replace(place, aside / "old")
+        os.replace(finished, place)
+    place.chmod(0o755)
+
+
+def entry_of(place: Path) -> str:
+    """Return `Recipe.entry` for a folder of the cache."""
+    return "-".join(place.name.split("-")[:2])
+
+
+@contextmanager
+def temporary(entry: str) -> Iterator[Path]:
+    """Provide a temporary folder in the cache; `locked` removes it after a kill."""
+    path = Path(tempfile.mkdtemp(prefix=f".{entry}-", dir=folder()))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=not path.exists())
+
+
+@contextmanager
+def locked(entry: str, report: BuildReport) -> Iterator[None]:
+    """Hold the lock for builds of this entry, and remove what killed ones of its name left."""
+    try:
+        folder().mkdir(parents=True, exist_ok=True)
+        file = _lock_file(entry)
+    except OSError as error:
+        remedy = "Make it writable, or name another folder in TCPLAB_CACHE."
+        raise TcplabError(
+            f"The cache folder {folder()} cannot be written to: {error.strerror}.", remedy
+        ) from error
+    with file:
+        if not scratch.lock_if_free(file):
+            name = entry.partition("-")[0]
+            report.note(f"Another build of the {name} is running; waiting for it.")
+            scratch.lock(file)
+        _remove_leftovers(entry)
+        yield
+
+
+def _lock_file(entry: str) -> IO[str]:
+    return (folder() / f"{entry}.lock").open("a")
+
+
+def _remove_leftovers(entry: str) -> None:
+    """Remove temporary folders whose build is dead: of this entry, and of others of its name."""
+    for leftover in folder().glob(f".{entry.partition('-')[0]}-*"):
+        other = leftover.name[1:].rpartition("-")[0]
+        with _lock_file(other) as file:
+            if other == entry or scratch.lock_if_free(file):
+                shutil.rmtree(leftover, ignore_errors=not leftover.exists())

@@ -1,0 +1,329 @@
+"""Debian packages by name, version and SHA-256, fetched and unpacked by Python alone.
+
+This needs neither apt, dpkg and tar nor root and namespaces, so that a first start works on any
+Linux and in any container. apt only says which mirror and which proxy the machine has.
+
+A lock is a text file with a line for each package; its first line has its day. `tcplab lock
+--update` writes it. Packages of a lock are checked by SHA-256 and need no signature.
+
+Many small files of a few servers by HTTP, each thread with one connection to a server.
+
+urllib opens a connection for each file, and so asks for the server's address each time: name
+servers that limit their answers made 124 packages take 25 s instead of 1.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import shutil
+import tarfile
+import urllib.request
+from base64 import b64encode
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, RemoteDisconnected
+from pathlib import Path
+from threading import local
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+
+from testbed.builds.building import ENVIRONMENT, BuildReport
+from testbed.host.processes import output_of
+from topologies.errors import TcplabError
+
+_PATIENCE = 30.0  # seconds without a byte
+_MOVED = (301, 302, 303, 307, 308)
+_MOST_MOVES = 5
+_OK = 200
+
+
+class FetchError(Exception):
+    """A server's refusal, as text."""
+
+
+class SilentServer(FetchError):
+    """A server that could not be reached."""
+
+
+class Fetcher:
+    """Connections by thread and server, through proxies by scheme (urllib.request.getproxies)."""
+
+    def __init__(self, proxies: Mapping[str, str]) -> None:
+        self.proxies, self.kept = proxies, local()
+
+    def get(self, url: str) -> bytes:
+        """Return the content. Raises FetchError."""
+        if (kind := urlsplit(url).scheme) not in ("http", "https"):
+            raise SilentServer(f"{kind or 'a path'} is no address of a server")
+        for _ in range(_MOST_MOVES):
+            try:
+                status, location, content = self._asked(urlsplit(url))
+            except (OSError, HTTPException) as error:
+                raise FetchError(str(error) or type(error).__name__) from error
+            if status == _OK:
+                return content
+            if status not in _MOVED:
+                raise FetchError(f"HTTP status {status}")
+            url = urljoin(url, location)
+        raise FetchError("it redirects without end")
+
+    def _asked(self, url: SplitResult) -> tuple[int, str, bytes]:
+        """Return status, Location and content; a connection that the server closed is renewed."""
+        proxy = self._proxy(url)
+        target = url.geturl() if proxy and url.scheme == "http" else f"{url.path}?{url.query}"
+        connection, is_new = self._connection(url, proxy)
+        try:
+            connection.request("GET", target.removesuffix("?"), headers=_authorization(proxy))
+            answer = connection.getresponse()
+        except (BrokenPipeError, ConnectionResetError, RemoteDisconnected):
+            connection.close()
+            if is_new:
+                raise
+            return self._asked(url)
+        return answer.status, answer.headers.get("Location", ""), answer.read()
+
+    def _proxy(self, url: SplitResult) -> SplitResult | None:
+        address = self.proxies.get(url.scheme, "")
+        return urlsplit(address) if address and not _is_near(url) else None
+
+    def _connection(
+        self, url: SplitResult, proxy: SplitResult | None
+    ) -> tuple[HTTPConnection, bool]:
+        """Return the open connection to a server, and whether it is new."""
+        connections: dict[str, HTTPConnection] = self.kept.__dict__
+        key = f"{url.scheme}://{url.netloc}"
+        if key not in connections:
+            kind = HTTPSConnection if url.scheme == "https" else HTTPConnection
+            end = proxy or url
+            made = kind(end.hostname or "", end.port, timeout=_PATIENCE)
+            if proxy and url.scheme == "https":
+                made.set_tunnel(url.hostname or "", url.port, _authorization(proxy))
+            connections[key] = made
+        if connections[key].sock:
+            return connections[key], False
+        try:
+            connections[key].connect()
+        except (OSError, HTTPException) as error:
+            way = f", by the proxy {proxy.hostname}:{proxy.port}" if proxy else ""
+            raise SilentServer(f"{error}{way}") from error
+        return connections[key], True
+
+
+def _is_near(url: SplitResult) -> bool:
+    """Check for a server that no proxy is asked for ($no_proxy)."""
+    return bool(urllib.request.proxy_bypass(url.hostname or ""))
+
+
+def _authorization(proxy: SplitResult | None) -> dict[str, str]:
+    if not proxy or not proxy.username:
+        return {}
+    secret = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"Proxy-Authorization": f"Basic {b64encode(secret.encode()).decode()}"}
+
+
+_HEAD = "# name, version, SHA-256, place on a mirror of Debian; as of "
+SNAPSHOT = "https://snapshot.debian.org/archive/debian"
+"""Debian's archive of all that it ever published, below the time of a publication."""
+PUBLIC = "https://deb.debian.org/debian"
+"""Debian's public mirror, for systems whose apt knows none."""
+_AT_ONCE = 4  # connections to a mirror
+_DECOMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "data.tar.xz": lzma.decompress,
+    "data.tar.gz": gzip.decompress,
+    "data.tar": bytes,
+}
+_OFFLINE = (
+    "Connect this computer to a network, or name a mirror that it reaches in TCPLAB_MIRROR. The"
+    " archive of a release needs none (docs/start/installing.md)."
+)
+_NO_PAST = (
+    "Name another archive of Debian's past versions in TCPLAB_SNAPSHOT, or take a release:"
+    " `tcplab image import FILE`."
+)
+
+
+@dataclass(frozen=True, order=True)
+class LockedPackage:
+    """A .deb; `place` is its path below a mirror's root."""
+
+    name: str
+    version: str
+    sha256: str
+    place: str
+
+    @property
+    def file(self) -> str:
+        return self.place.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class PackageLock:
+    """The packages by name, and the day (YYYY-MM-DD) on which a mirror had all of them."""
+
+    day: str
+    packages: tuple[LockedPackage, ...]
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """Name to version."""
+        return {package.name: package.version for package in self.packages}
+
+
+def read_lock(file: Path) -> PackageLock:
+    """Return the lock in a file."""
+    head, *rows = file.read_text().splitlines()
+    packages = (LockedPackage(*row.split()) for row in rows)
+    return PackageLock(head.removeprefix(_HEAD), tuple(packages))
+
+
+def write_lock(file: Path, day: str, packages: Iterable[LockedPackage]) -> None:
+    """Write a lock, sorted by name."""
+    rows = (" ".join(astuple(package)) for package in sorted(packages))
+    file.write_text("\n".join([_HEAD + day, *rows]) + "\n")
+
+
+def fetched(
+    lock: PackageLock, suite: str, report: BuildReport
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages of a lock with the bytes of their .deb. Raises TcplabError."""
+    yield from _each(lock, suite, report, lambda deb: deb)
+
+
+def contents(
+    lock: PackageLock, suite: str, report: BuildReport
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages of a lock with the tar of their files. Raises TcplabError."""
+    yield from _each(lock, suite, report, tar_of)
+
+
+def _each(
+    lock: PackageLock, suite: str, report: BuildReport, treat: Callable[[bytes], bytes]
+) -> Iterator[tuple[LockedPackage, bytes]]:
+    """Yield the packages in their order, while threads fetch and treat those that follow."""
+    source = _Source(archives(suite, lock.day), Fetcher(proxies()))
+    pool = ThreadPoolExecutor(_AT_ONCE)
+    count = len(lock.packages)
+    named = f"{count} packages of Debian" if count > 1 else lock.packages[0].name
+    text = f"Fetching {named} (once)"
+    report.step(text)
+    try:
+        made = pool.map(lambda package: treat(source.fetch(package)), lock.packages)
+        for number, (package, content) in enumerate(zip(lock.packages, made, strict=True), 1):
+            yield package, content
+            report.step(text, number / count)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+class _Source:
+    """Archives in the order of their use; one that does not answer is asked once."""
+
+    def __init__(self, roots: Sequence[str], fetcher: Fetcher) -> None:
+        self.roots, self.fetcher = [root.rstrip("/") for root in roots], fetcher
+        self.silent: dict[str, str] = {}
+
+    def fetch(self, package: LockedPackage) -> bytes:
+        """Return the .deb of the first archive that has it. Raises TcplabError."""
+        refusals: dict[str, str] = {}
+        for root in self.roots:
+            if root not in self.silent:
+                try:
+                    return self._of(f"{root}/{package.place}", package.sha256)
+                except SilentServer as error:
+                    self.silent[root] = str(error)
+                except FetchError as error:
+                    refusals[root] = str(error)
+        every = {**self.silent, **refusals}
+        reasons = "; ".join(f"{root}: {reason}" for root, reason in every.items())
+        if len(self.silent) == len(self.roots):
+            raise TcplabError(f"No mirror of Debian answers ({reasons}).", _OFFLINE)
+        raise TcplabError(
+            f"No mirror here has {package.name} {package.version} ({reasons}).", _NO_PAST
+        )
+
+    def _of(self, address: str, sha256: str) -> bytes:
+        content = self.fetcher.get(address)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise FetchError("it has another file of that name")
+        return content
+
+
+def tar_of(deb: bytes) -> bytes:
+    """Return the tar of a package's files; a .deb is an ar(5) archive. Raises TcplabError."""
+    offset = 8
+    while offset < len(deb):
+        name, size = deb[offset : offset + 16].decode().strip(" /"), int(deb[offset + 48 :][:10])
+        if name in _DECOMPRESS:
+            return _DECOMPRESS[name](deb[offset + 60 : offset + 60 + size])
+        offset += 60 + size + size % 2
+    raise TcplabError(
+        "A package of Debian is not compressed by xz or gzip.", "Use dpkg-deb to unpack it."
+    )
+
+
+def extract(packed: bytes, root: Path, is_kept: Callable[[str], bool] = bool) -> None:
+    """Write the files of a package's tar that are kept below `root`, with their modes.
+
+    Files of an earlier package are replaced, and links to folders are followed, as dpkg does.
+    """
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        # The digest vouches for the archive, whose links are absolute: no filter (Python 3.12).
+        archive.extraction_filter = lambda member, _path: member
+        for member in archive:
+            member.name = member.name.removeprefix("./").strip("/") or "."
+            if is_kept(member.name):
+                archive.extract(member, root, set_attrs=False)
+                if not member.issym():
+                    (root / member.name).chmod(member.mode)
+
+
+def archives(suite: str, day: str) -> list[str]:
+    """Return where packages are: a mirror, the public one, and an archive of that day.
+
+    The mirror is $TCPLAB_MIRROR or apt's. The archive is $TCPLAB_SNAPSHOT, by default Debian's own.
+    """
+    security = "-security" if suite.endswith("-security") else ""
+    past = (os.environ.get("TCPLAB_SNAPSHOT") or SNAPSHOT).rstrip("/")
+    past += security if past == SNAPSHOT else ""
+    near = mirror(suite)
+    public = PUBLIC + security
+    return list(dict.fromkeys([near or public, public, f"{past}/{day.replace('-', '')}T235959Z"]))
+
+
+def mirror(suite: str) -> str:
+    """Return the mirror: $TCPLAB_MIRROR, else apt's of the suite or of its release, or ''."""
+    if chosen := os.environ.get("TCPLAB_MIRROR"):
+        return chosen
+    uris = repositories()
+    releases = (uri for name, uri in uris.items() if "-" not in name)
+    return uris.get(suite) or ("" if suite.endswith("-security") else next(releases, ""))
+
+
+def repositories() -> dict[str, str]:
+    """Code name of a Debian suite (bookworm, bookworm-security) -> URI, of this machine's apt."""
+    columns = "$(ORIGIN) $(CODENAME) $(REPO_URI)"
+    listed = apt_output("apt-get", "indextargets", "--format", columns, "Created-By: Packages")
+    rows = [line.split() for line in listed.splitlines() if line.startswith("Debian ")]
+    return {row[1]: row[2] for row in rows if len(row) == 3}
+
+
+def proxies() -> dict[str, str]:
+    """Return the proxies of the environment, or else of apt, by scheme."""
+    found = urllib.request.getproxies()
+    for scheme in ("http", "https"):
+        stated = apt_output("apt-config", "dump", "--format", "%v%n", f"Acquire::{scheme}::Proxy")
+        address = next(iter(stated.splitlines()), "")
+        if address and address != "DIRECT":
+            found.setdefault(scheme, address)
+    return found
+
+
+def apt_output(*command: str) -> str:
+    """Return the output of a program of apt, '' on a system without. Raises CommandError."""
+    if not shutil.which(command[0], path=ENVIRONMENT["PATH"]):
+        return ""
+    return output_of(command, environment=ENVIRONMENT)

@@ -1,0 +1,153 @@
+"""Changes that an order makes: a pulled cable, a translated address, a slow loopback.
+
+A pulled cable is the other end of the host's cable taken down, so the host's interface has no
+carrier. Hosts with several interfaces then send by the next one: its routes have a higher metric,
+and a route without a carrier is not used.
+
+A router translates a host's address to one of the segment behind each other port, both ways
+(tc-nat(8)). Ports stay as they are. Hosts that share an outer address send from blocks of ports, by
+which the router finds the host of an answer, as carriers do (RFC 7422, RFC 7597).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from testbed.guest import netlink, shaping
+from testbed.guest.ipv6 import set_ipv6
+from testbed.guest.namespaces import network_namespace
+from testbed.guest.network import LiveNetwork, addressing
+from topologies.addresses import (
+    IPV6_PREFIX,
+    Interface,
+    address_of,
+    interfaces,
+    ipv6_of,
+    spare_routes,
+)
+from topologies.errors import UsageError
+from topologies.spec import Channel
+
+_METRIC = 2000  # of the second interface; those of IPv6's routes are 1024
+_OUTER = 200  # third number of outer addresses: 10.SEGMENT.200.NUMBER
+_FIRST_PORT, _BLOCK, _BLOCKS = 0x8000, 0x1000, 8  # of hosts that share an outer address
+
+
+def add_spare_routes(live: LiveNetwork) -> None:
+    """Give hosts with several interfaces the routes over the others. Raises TcplabError."""
+    for host in live.topology.named("host"):
+        ways = spare_routes(live.topology, host)
+        if not ways:
+            continue
+        names = [port.name for port in live.topology.ports_of[host]]
+        values = {
+            f"net.{family}.conf.{name}.ignore_routes_with_linkdown": "1"
+            for family in ("ipv4", "ipv6")
+            for name in ("all", *names)
+        }
+        live.set_sysctls(host, values)
+        spares = [
+            (route, f"dev {route.interface} metric {_METRIC + number}")
+            for number, way in enumerate(ways)
+            for route in way
+        ]
+        for option, network, gateway in (("-4", str, str), ("-6", _ipv6_network, ipv6_of)):
+            lines = [
+                f"route add {network(route.network)} via {gateway(route.gateway)} {way}"
+                for route, way in spares
+            ]
+            live.batch(host, ["ip", option], lines)
+
+
+def _ipv6_network(network: str) -> str:
+    return f"{ipv6_of(network.partition('/')[0])}/{IPV6_PREFIX}"
+
+
+def set_carrier(live: LiveNetwork, interface: str, up: bool) -> None:
+    """Plug the cable of a host's interface in, or pull it. Raises TcplabError."""
+    port = next(port for port in live.topology.ports if port.name == interface)
+    far = live.topology.far_end(port)
+    with network_namespace(live.pid(far.node)):
+        netlink.apply([netlink.up(far.name, up)])
+        if up and live.topology.kind(far.node) == "router":  # which forgot its neighbours
+            netlink.apply(addressing(live.topology, far.node))
+            set_ipv6(live, far.node)
+
+
+def shape_loopback(live: LiveNetwork, host: str, channel: Channel) -> None:
+    """Give a host's loopback the channel, and packets as on a cable. Raises TcplabError."""
+    with network_namespace(live.pid(host)):
+        netlink.set_mtu("lo", live.topology.mtu)
+        netlink.set_offloads("lo")
+    lines = shaping.commands("lo", channel, is_line=live.has_lines)
+    lines[0] = lines[0].replace("qdisc add", "qdisc replace")
+    live.batch(host, ["tc"], lines)
+
+
+@dataclass
+class Translations:
+    """The hosts whose addresses routers translate, with the outer ports and addresses so far."""
+
+    live: LiveNetwork
+    ports: dict[str, set[str]] = field(default_factory=dict)
+    count: int = 0
+
+    def renew(self, router: str, hosts: Sequence[str]) -> str:
+        """Translate the hosts to an outer address behind each port; return the first.
+
+        The addresses are other than before. Raises UsageError for a router that is not between
+        these hosts and others, and for more hosts than blocks of ports.
+        """
+        topology = self.live.topology
+        if router not in topology.named("router"):
+            raise UsageError(f"{router} is no router.", "Choose a chain or another shape with one.")
+        inner = {topology.path(router, host)[0] for host in hosts}
+        mine = [interface for interface in interfaces(topology) if interface.port.node == router]
+        outer = [interface for interface in mine if interface.port not in inner]
+        if not outer or len(hosts) > _BLOCKS:
+            problem = f"{router} cannot translate {', '.join(hosts)} to one address."
+            raise UsageError(problem, f"Name at most {_BLOCKS} hosts, and leave a port outside.")
+        self.count += 1
+        addresses = [self._translate(interface, hosts) for interface in outer]
+        return addresses[0]
+
+    def _translate(self, outer: Interface, hosts: Sequence[str]) -> str:
+        public = f"10.{outer.segment}.{_OUTER}.{self.count}"
+        self._tell_neighbours(outer, public)
+        known = self.ports.setdefault(outer.port.name, set())
+        lines = [] if known else [f"qdisc add dev {outer.port.name} clsact"]
+        for number, host in enumerate(hosts):
+            block = ""
+            if len(hosts) > 1:
+                first = _FIRST_PORT + number * _BLOCK
+                block = f" match ip dport {first} {0x10000 - _BLOCK:#x}"
+                ports = f"{first} {first + _BLOCK - 1}"
+                self.live.set_sysctls(host, {"net.ipv4.ip_local_port_range": ports})
+            lines += self._rules(outer, host, public, block)
+        self.live.batch(outer.port.node, ["tc"], lines)
+        return public
+
+    def _rules(self, outer: Interface, host: str, public: str, block: str) -> Iterator[str]:
+        address = address_of(self.live.topology, host)
+        known = self.ports[outer.port.name]
+        rules = {
+            "egress": f"match ip src {address}/32 action nat egress {address}/32 {public}",
+            "ingress": f"match ip dst {public}/32{block} action nat ingress {public}/32 {address}",
+        }
+        for way, rule in rules.items():
+            place = f"dev {outer.port.name} {way} protocol ip pref {self._preference(host)}"
+            if host in known:
+                yield f"filter del {place}"
+            yield f"filter add {place} u32 {rule}"
+        known.add(host)
+
+    def _preference(self, host: str) -> int:
+        return 1 + self.live.topology.named("host").index(host)
+
+    def _tell_neighbours(self, outer: Interface, public: str) -> None:
+        """Give the other nodes of the segment a permanent neighbour for the address."""
+        for other in interfaces(self.live.topology):
+            if other.segment == outer.segment and other != outer:
+                line = f"{public} lladdr {outer.mac} dev {other.port.name} nud permanent"
+                self.live.output(other.port.node, ["ip", "neighbour", "replace", *line.split()])

@@ -1,0 +1,232 @@
+"""Code and data of a job as one Python archive, and fingerprints of our code.
+
+The same content gives the same bytes: file times and owners would be a way for the host to move
+packets in the guest.
+
+A fingerprint is a SHA-256 of modules and all that they import. It identifies the code that travels
+into guests, measures rows, reads captures, measures a lab's references, and runs on workers.
+Callers name the modules to start at, so there is no list of files that could miss one.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from testbed.guest.job_entry import ATTACHED
+from testbed.host.naming import CODE, PACKAGES, as_in_checkout
+from topologies.disciplines import GROUP as DISCIPLINES
+from topologies.plugins import registered
+
+_ONE_PARSER = Lock()
+
+
+def parsed(source: str | bytes) -> ast.Module:
+    """Return the tree of a module. Raises SyntaxError, ValueError.
+
+    By one thread at a time: CPython before 3.11.5 counts the recursion of all together and raises
+    SystemError (https://github.com/python/cpython/issues/106905).
+    """
+    with _ONE_PARSER:
+        return ast.parse(source)
+
+
+_OURS = re.compile(rf"({'|'.join(PACKAGES)})(\.\w+)*")
+_DATA = (".csv", ".txt")
+_FILE = re.compile(r"\w{1,50}\.\w{1,10}")
+_MODULE = re.compile(r"\w+(\.\w+)*")
+
+
+@cache
+def fingerprint(*modules: str) -> str:
+    """Return the SHA-256 of modules and all of tcplab that they import; without names, of all code.
+
+    Computed once in a process: what counts is the code that was loaded. Raises ModuleNotFoundError.
+    """
+    return fingerprint_of(_contents(files_of(*modules) if modules else _all_files()))
+
+
+def fingerprint_of(contents: Mapping[str, bytes]) -> str:
+    """Return the SHA-256 of files, by their names."""
+    digest = hashlib.sha256()
+    for name, content in sorted(contents.items()):
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _contents(files: Iterable[Path]) -> dict[str, bytes]:
+    """Return contents by names as in a checkout, so that an installed copy is alike."""
+    contents = {file.relative_to(CODE).as_posix(): file.read_bytes() for file in files}
+    modules = {name for name in contents if name.endswith(".py")}
+    return contents | {name: as_in_checkout(contents[name]) for name in modules}
+
+
+@cache
+def files_of(*modules: str) -> tuple[Path, ...]:
+    """Return the files of modules and of all of tcplab that they import, sorted by path.
+
+    A module that is named as a text, to be imported when it is needed, counts as imported, and so
+    does a file next to a module that it names, such as a table to be read. The packages around a
+    module are files of it too, but what they import for others is not followed.
+    Raises ModuleNotFoundError for a name that leads to no file.
+    """
+    if missing := [name for name in modules if not _own_files(name)]:
+        raise ModuleNotFoundError(f"There is no module {missing[0][:100]}.")
+    files: set[Path] = set()
+    waiting, followed = list(modules), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name in followed:
+            continue
+        followed.add(name)
+        own = _own_files(name)
+        files.update(own, _packages_around(own))
+        for file in own:
+            names = _names_in(file) if file.suffix == ".py" else set[str]()
+            waiting += filter(_OURS.fullmatch, names)
+            beside = (file.with_name(name) for name in names if _FILE.fullmatch(name))
+            files.update(filter(Path.is_file, beside))
+    return tuple(sorted(files))
+
+
+def _own_files(name: str) -> list[Path]:
+    """Return a module's source and data of its name, or the library of a compiled one."""
+    if not _MODULE.fullmatch(name):
+        return []
+    place = CODE.joinpath(*name.split("."))
+    sources = [file for file in (place.with_suffix(".py"), place / "__init__.py") if file.is_file()]
+    data = [file for ending in _DATA if (file := place.with_suffix(ending)).is_file()]
+    if sources:
+        return [*sources[:1], *data]
+    # The Rust sources of core/, or in an installed copy a library such as _core.abi3.so.
+    rust = sorted((place.parent / place.name.lstrip("_") / "src").glob("*.rs"))
+    return rust or sorted(place.parent.glob(f"{place.name}.*so"))
+
+
+def _packages_around(files: list[Path]) -> Iterator[Path]:
+    for folder in {parent for file in files for parent in file.relative_to(CODE).parents}:
+        if folder.name and (CODE / folder / "__init__.py").is_file():
+            yield CODE / folder / "__init__.py"
+
+
+def _names_in(file: Path) -> set[str]:
+    """Return the modules that a file imports, and the texts that may name a module or a file."""
+    tree = parsed(as_in_checkout(file.read_bytes()))
+    names = {name for node in ast.walk(tree) for name in _names(node)}
+    package = ".".join(file.relative_to(CODE).parent.parts)  # f"{__package__}._core"
+    return names | {package + name for name in names if name.startswith(".")}
+
+
+def _names(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        inner = [f"{node.module}.{alias.name}" for alias in node.names]
+        modules = [name for name in inner if _OURS.fullmatch(name) and _own_files(name)]
+        return modules if len(modules) == len(inner) else [node.module, *modules]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and "." in node.value:
+        return [node.value]
+    return []
+
+
+def _all_files() -> list[Path]:
+    """Return every module of all packages, their tables and the engine's sources or library."""
+    files: list[Path] = []
+    for folder in (CODE / package for package in PACKAGES):
+        compiled = [*folder.glob("*/core/src/*.rs")] or [*folder.rglob("*.so")]
+        read = [file for ending in (".py", *_DATA) for file in folder.rglob(f"*{ending}")]
+        files += [*read, *compiled]
+    return sorted(files)
+
+
+_CODE = (
+    "topologies/*.py",
+    "topologies/disciplines/*.py",
+    "testbed/__init__.py",
+    "testbed/guest/*.py",
+    "experiments/__init__.py",
+    "experiments/[!_]*.py",
+    "experiments/flows/*.py",
+)
+"""What travels into guests, which is more than most jobs import."""
+_START = "import sys\nfrom testbed.guest.job_entry import main\nsys.exit(main(sys.argv[1:]))\n"
+
+
+def job_archive(
+    module: str, data: Any, files: Mapping[str, bytes] | None = None, **facts: int
+) -> bytes:
+    """Return a zip that Python runs (zipapp): it calls `perform(data, job)` of `module`.
+
+    The job finds `files` by their names as `job.attached(name)`. `facts` are those that its context
+    is made of, such as the seed (testbed.guest.job_entry).
+    """
+    order: dict[str, Any] = {"module": module, "data": data, **facts}
+    own = Path(*module.split(".")).with_suffix(".py")
+    members = _packages_of(own) | _code() | _own_code(module, own)
+    for name, plugin in registered(DISCIPLINES).items():
+        order.setdefault("disciplines", {})[name] = plugin.entry.value
+        other = Path(*plugin.entry.module.split(".")).with_suffix(".py")
+        members |= _packages_of(other) | {other.as_posix(): plugin.source()}
+    members["job.json"] = json.dumps(order, sort_keys=True).encode()
+    members |= {ATTACHED + name: content for name, content in (files or {}).items()}
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(members):
+            archive.writestr(zipfile.ZipInfo(name, (2000, 1, 1, 0, 0, 0)), members[name])
+    return buffer.getvalue()
+
+
+def _own_code(module: str, own: Path) -> dict[str, bytes]:
+    """Return the modules of a job of its own: studies, whose code travels always, have none."""
+    if own.as_posix() in _code():
+        return {}
+    return _contents(file for file in files_of(module) if file.suffix == ".py")
+
+
+def _packages_of(module: Path) -> dict[str, bytes]:
+    return {(parent / "__init__.py").as_posix(): b"" for parent in module.parents if parent.name}
+
+
+@cache
+def code_digest() -> str:
+    """Return the fingerprint of the code that travels: another may send packets at other times."""
+    return fingerprint_of(_code())
+
+
+def _travelling_files() -> tuple[Path, ...]:
+    return tuple(sorted(file for pattern in _CODE for file in CODE.glob(pattern)))
+
+
+def travelling_modules() -> list[str]:
+    """Their names in a guest."""
+    names = (file.relative_to(CODE).with_suffix("").parts for file in _travelling_files())
+    return [".".join(name).removesuffix(".__init__") for name in names]
+
+
+@cache
+def _code() -> dict[str, bytes]:
+    """Read once: an edit of the code while a sweep goes on moves no packets of its points."""
+    return _contents(_travelling_files()) | {"__main__.py": _START.encode()}
+
+
+@contextmanager
+def job_file(archive: bytes) -> Iterator[IO[bytes]]:
+    """Provide the archive as an open file without a name, which a kill does not leave behind."""
+    with tempfile.TemporaryFile() as file:
+        os.fchmod(file.fileno(), 0o444)  # a guest may run as another user
+        file.write(archive)
+        file.flush()
+        file.seek(0)
+        yield file

@@ -1,0 +1,273 @@
+"""Following a job from outside, on either testbed: progress, limits, what it took, how it ended.
+
+What a guest's kernel says of programs that waited without a sleep (patches/spins.patch).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.guest.job_entry import EVENTS, LOG, RESULT
+from testbed.guest.programs import wait_until_ended
+from testbed.host.capacity import on_processor
+from testbed.host.processes import ProcessUsage, is_ready, taken_by
+from topologies import untrusted
+from topologies.errors import TcplabError, is_absent
+
+CONSOLE = "console.log"
+_REMEDIES = {  # what a dead run's last words may contain, and what to do then
+    "No space left": "Free space in /dev/shm and on the disk of the run's folder.",
+    "": "The whole output is in console.log and job.log of the run's folder.",
+}
+LIMIT, NO_RESULT = "at its limit of", "The run ended without a result"
+"""Parts of what a run's error says: by these others know which it is."""
+_BY_SIGNAL = 128  # bwrap(1) exits with this and the number of the signal that ended the guest
+_SIGNALS: dict[int, str] = {
+    signal.SIGSYS: "its kernel made a system call of this computer that no guest makes",
+    signal.SIGXFSZ: "it wrote a file that is larger than any of a run",
+    signal.SIGXCPU: "it took more processor time than the run may",
+}
+_DYING = 10.0  # seconds that killed processes may take to be gone
+_FULL = 2**20  # bytes free
+_MOST_EVENTS, _MOST_RESULT = 2**20, 2**20  # bytes read at once
+_LONGEST, _LONGEST_LINE = 16_000, 300  # characters of a job's own words
+_LATEST = 1e12  # seconds of a job's clock
+_POLL = 0.05  # seconds between two looks at a running job
+
+Progress = Callable[[str, float], None]
+"""Called again and again with what is being done and the seconds that have passed on the job's own
+clock.
+
+What it raises ends the job.
+"""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Resources of a run: seconds of its clock, wall and CPU seconds, peak memory in bytes."""
+
+    clock_seconds: float
+    wall_seconds: float
+    cpu_seconds: float
+    memory: int
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a run; a guest is ended at any of them.
+
+    `wall_seconds` is counted outside: a program that spins freezes virtual time, and its own
+    time-outs with it. `output_bytes` and `output_files` are what its folder may hold.
+    """
+
+    wall_seconds: float = 600.0
+    memory_mib: int = 1024
+    processes: int = 8192
+    output_bytes: int = 4 << 30
+    output_files: int = 20_000
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """The end of a job that was not stopped: its exit status and its usage."""
+
+    status: int
+    wall_seconds: float
+    taken: ProcessUsage
+
+
+@contextmanager
+def started(
+    command: list[str], console: IO[bytes], descriptors: list[int], processor: int | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A job in a process group of its own, killed as a whole at the end, whatever happens.
+
+    It may use all processors that this process may, or the one of that number. All its processes
+    inherit one end of a pipe: when that closes, the last of them is gone.
+    """
+    watching, alive = os.pipe()
+    try:
+        try:
+            with on_processor(processor):
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=console,
+                    stderr=console,
+                    pass_fds=[*descriptors, alive],
+                    start_new_session=True,
+                    cwd="/",
+                )
+        except OSError as error:
+            if not is_absent(error):
+                raise
+            raise TcplabError(
+                f"{command[0]} is not installed.", "Run ./tcplab, which installs what is missing."
+            ) from None
+        finally:
+            os.close(alive)
+        with process:
+            try:
+                yield process
+            finally:
+                if process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                is_ready(watching, _DYING)
+    finally:
+        os.close(watching)
+
+
+class WallLimit(TcplabError):
+    """The end of a job at its limit of wall time."""
+
+
+@dataclass
+class FollowedJob:
+    """A job that is followed: its phase and clock as it last wrote them, and what it has taken."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    limits: Limits
+    phase: str = "starting"
+    elapsed: float = 0.0
+    taken: ProcessUsage = field(default_factory=ProcessUsage)
+    begun: float = field(default_factory=time.monotonic)
+    _offset: int = 0
+
+    def looks(self) -> Iterator[ProcessUsage]:
+        """Yield what it takes now, again and again until its end. Raises WallLimit."""
+        while not wait_until_ended(self.process, _POLL):
+            yield self.look()
+        self._read_events()
+
+    def look(self) -> ProcessUsage:
+        """Return what it takes now, and read what it tells. Raises WallLimit."""
+        if time.monotonic() - self.begun > self.limits.wall_seconds:
+            raise WallLimit(
+                f"The run was stopped {LIMIT} {self.limits.wall_seconds:g} s of wall time:"
+                " perhaps a program spins.",
+                f"Look at {LOG} in the run's folder; raise the limit with --limit.",
+            )
+        self._read_events()
+        latest = taken_by(self.process.pid)
+        self.taken = ProcessUsage(
+            max(self.taken.cpu, latest.cpu), max(self.taken.peak, latest.peak)
+        )
+        return latest
+
+    def end(self, before: float = 0.0) -> JobEnd:
+        """Return how it ended, after its last look; `before` are processor seconds of before."""
+        taken = replace(self.taken, cpu=self.taken.cpu - before)
+        return JobEnd(self.process.returncode or 0, time.monotonic() - self.begun, taken)
+
+    def _read_events(self) -> None:
+        """Read new events, of which the last complete one counts."""
+        text = b""
+        with (
+            suppress(FileNotFoundError, untrusted.StrangeFile),
+            untrusted.opened(self.out, EVENTS) as file,
+        ):
+            file.seek(self._offset)
+            text = file.read(_MOST_EVENTS)
+        complete = text[: text.rfind(b"\n") + 1]
+        self._offset += len(complete)
+        for line in complete.splitlines()[-1:]:
+            event = _object(line, EVENTS)
+            self.phase = _sentence(event.get("phase"), self.phase)
+            self.elapsed = _number(event.get("elapsed"))
+
+
+def usage_of(ended: JobEnd, out: Path) -> Usage:
+    """Return what an ended job says of itself. Raises TcplabError with its own message."""
+    return Usage(_verdict(out, ended.status), ended.wall_seconds, ended.taken.cpu, ended.taken.peak)
+
+
+def _verdict(out: Path, status: int) -> float:
+    """Return the seconds that a job's clock showed at its good end."""
+    if why := _SIGNALS.get(status - _BY_SIGNAL):
+        raise TcplabError(f"{NO_RESULT}: {why}.", "Only its guest was ended.")
+    if not untrusted.is_file(out, RESULT):
+        if shutil.disk_usage(out).free < _FULL:
+            raise TcplabError(
+                f"The disk of {out} is full.",
+                "Free space and run again; what was measured is kept.",
+            )
+        words = _last_words(out)
+        remedy = next(remedy for sign, remedy in _REMEDIES.items() if sign in words)
+        raise TcplabError(f"{NO_RESULT} (status {status}). Its last words:\n{words}\n", remedy)
+    result = _object(untrusted.content(out, RESULT, _MOST_RESULT), RESULT)
+    if result.get("ok") is not True:
+        raise TcplabError(
+            _sentence(result.get("problem"), NO_RESULT), _sentence(result.get("remedy"))
+        )
+    return _number(result.get("elapsed"))
+
+
+def _object(text: bytes, name: str) -> dict[str, Any]:
+    """Parse a job's JSON; a guest may have written anything. Raises TcplabError."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        parsed = None
+    if not isinstance(parsed, dict):
+        raise TcplabError(f"The run's {name} is not what a run writes.", "Run it again.")
+    return parsed
+
+
+def _sentence(value: object, otherwise: str = "") -> str:
+    """Return a job's text, cut to a message's length, without control characters but line ends."""
+    text = value if isinstance(value, str) else otherwise
+    return untrusted.plain(text[:_LONGEST])
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and abs(value) < _LATEST else 0.0
+
+
+def _last_words(out: Path) -> str:
+    names = (name for name in (CONSOLE, LOG) if untrusted.is_file(out, name))
+    texts = (untrusted.tail(out, name, _LONGEST) for name in names)
+    lines = [line[:_LONGEST_LINE] for text in texts for line in text.splitlines()[-8:]]
+    return _sentence("\n".join(lines)).strip() or "(none)"
+
+
+_SIGN = "tcplab: "
+_SPINS = " spins, "
+_WAITED = re.compile(r"(.+) waited in a loop for time, (\d+) times, which moved it by (\d+) us")
+_READ = 1 << 16  # bytes from the end of the console
+
+
+def waits(out: Path) -> list[str]:
+    """Return the programs that waited for time in loops, in sentences; known after the end.
+
+    The kernel moved virtual time for them, the same in each run.
+    """
+    found = filter(None, map(_WAITED.fullmatch, _said(out)))
+    return [
+        f"{name} waited for time in a loop {'once' if count == '1' else f'{count} times'}, which"
+        f" moved it by {int(moved) / 1e6:.3g} s"
+        for name, count, moved in (match.groups() for match in found)
+    ]
+
+
+def spin(out: Path) -> str:
+    """Return the sentence on a program whose processor time moved virtual time; else empty."""
+    return next((words for words in _said(out) if _SPINS in words), "")
+
+
+def _said(out: Path) -> list[str]:
+    if not untrusted.is_file(out, CONSOLE):
+        return []
+    lines = untrusted.tail(out, CONSOLE, _READ).splitlines()
+    return [words for _, sign, words in (line.partition(_SIGN) for line in lines) if sign]

@@ -1,1 +1,0 @@
-"""What both testbeds share: the code that travels, a job followed from outside, its terminal."""

@@ -1,1 +1,0 @@
-"""What all packages are built on: errors, units, frozen data, and files that strangers wrote."""

@@ -1,0 +1,370 @@
+"""What a network is: nodes, links, and what each direction of a link does to packets. Frozen data.
+
+A `Channel` is one direction of a link. It leaves from a switch or a router, not from a host: a
+capture on the sending host taps after the host's own queue, so a loss drawn there would never be
+seen as sent, and a queue there would be seen by TCP small queues and never fill. Studies whose
+hosts had one name these hosts (`TopologySpec.shaping_hosts`).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from topologies.disciplines import discipline
+from topologies.errors import UsageError
+from topologies.loss import GilbertElliott, gemodel
+from topologies.units import WHOLE, Duration, Packets, Quantity, Rate, Share, Size
+
+NodeKind = Literal["host", "switch", "router"]
+
+SLOWEST, FASTEST = Rate.parse("1kbit"), Rate.parse("100gbit")
+LONGEST_DELAY = Duration.parse("60s")
+# That of a delay line without delay, which detaches packets from the sockets that sent them.
+SHORTEST_DELAY = Duration.parse("100ns")
+MOST_PACKETS = Packets(1_000_000)
+_FULL_FRAME_NS = 1514 * 8 * 10**9  # bits of a full frame on Ethernet, for a time in nanoseconds
+ETHERNET, JUMBO = Size(1500), Size(9000)
+# An interface's name has 15 characters (IFNAMSIZ): the node's name, "-eth" and two digits.
+_LONGEST_NAME = 9
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One direction: a delay line (delay, jitter, loss), then `queue` packets for `bandwidth`.
+
+    `queue` are those that wait, without the one that is being sent.
+    A packet is lost before it waits, as in Mininet's TCLink, whose HTB drops in its netem leaf.
+    Jitter reorders packets, as netem's does. `line` is how many packets the delay line holds at
+    once: by default more than any path has on its way; netem's own default is 1000. Packets that a
+    full line drops are counted with the lost ones.
+    Each packet's delay is longer by a random part of `processing`, a share of the time that a full
+    packet takes at `bandwidth`; the packets stay in order. This is the time that a host needs for
+    a packet. Without it, flows that share a queue lock into phases (Floyd and Jacobson, On traffic
+    phase effects in packet-switched gateways, 1992; overhead_ of ns-2).
+    `settings` are parameters of the discipline, such as (("target", "5ms"),).
+    `gemodel` loses packets in bursts instead of `loss`, such as "p=1% r=25% 1-h=100% 1-k=0%"
+    (Gilbert and Elliott's model, by the names of tc-netem(8)).
+    """
+
+    bandwidth: Rate
+    delay: Duration = Duration(0)
+    loss: Share = Share(0)
+    jitter: Duration = Duration(0)
+    queue: Packets = Packets(1000)
+    discipline: str = "fifo"
+    line: Packets = MOST_PACKETS
+    processing: Share = Share(0)
+    settings: tuple[tuple[str, str], ...] = ()
+    gemodel: str = ""
+
+    @property
+    def bursts(self) -> GilbertElliott | None:
+        """The model of `gemodel`, if there is one."""
+        return gemodel(self.gemodel) if self.gemodel else None
+
+    @property
+    def mean_loss(self) -> Share:
+        """The share of packets that the delay line loses in the long run."""
+        return self.bursts.mean if self.bursts else self.loss
+
+    @property
+    def processing_time(self) -> Duration:
+        """Longest additional delay of a packet; none with jitter, which varies more."""
+        if self.jitter.base:
+            return Duration(0)
+        return Duration(round(self.processing.fraction * _FULL_FRAME_NS / self.bandwidth.base))
+
+    @property
+    def variation(self) -> Duration:
+        """Greatest difference of a packet's delay from `delay`."""
+        return self.jitter + self.processing_time
+
+    def __post_init__(self) -> None:
+        _within("bandwidth", self.bandwidth, SLOWEST, FASTEST)
+        _within("delay", self.delay, Duration(0), LONGEST_DELAY)
+        _within("loss", self.loss, Share(0), WHOLE)
+        _within("processing time", self.processing, Share(0), WHOLE)
+        _within("queue", self.queue, Packets(1), MOST_PACKETS)
+        managed = discipline(self.discipline)
+        if self.queue < (shortest := Packets(managed.shortest)):
+            raise UsageError(
+                f"A queue of {self.queue} packets is too short for {self.discipline}.",
+                f"Choose one of {shortest} packets or more.",
+            )
+        if self.settings:
+            checked = ((name, managed.parameter(name).parsed(text)) for name, text in self.settings)
+            object.__setattr__(self, "settings", tuple(checked))
+            managed.require_partners(dict(self.settings))
+            managed.words(self.queue.base, 1514, self.bandwidth.base, self.settings)
+        if self.gemodel:
+            self._check_gemodel()
+        _within("delay line", self.line, Packets(1), MOST_PACKETS)
+        if self.jitter > self.delay:
+            raise UsageError(
+                f"A jitter of {self.jitter} is above the delay of {self.delay}: a packet would"
+                " leave before it came.",
+                "Lower the jitter or raise the delay.",
+            )
+
+    def _check_gemodel(self) -> None:
+        if self.loss.base:
+            raise UsageError(
+                f"A link cannot lose {self.loss} and follow a gemodel.",
+                "Leave out one of loss and gemodel: netem has one model of loss.",
+            )
+        if self.bursts:
+            object.__setattr__(self, "gemodel", self.bursts.text)
+
+
+def _within(field: str, value: Quantity, lowest: Quantity, highest: Quantity) -> None:
+    if not lowest.base <= value.base <= highest.base:
+        raise UsageError(
+            f"A {field} of {value} is not possible.", f"Choose one from {lowest} to {highest}."
+        )
+
+
+def require_number(shape: str, number: int, of: str, most: int) -> None:
+    """Raise UsageError for a shape of less than one or more than `most` things."""
+    if not 1 <= number <= most:
+        raise UsageError(f"A {shape} of {number} {of} is not possible.", f"Choose 1 to {most}.")
+
+
+@dataclass(frozen=True)
+class HostReordering:
+    """Reordering of packets from `host` to `peer`: prio with netem in its first band, and u32.
+
+    `at_once` is netem's reorder share: so many packets leave at once, the others `delay` later;
+    the first `gap` - 1 after each such packet never leave at once. `correlation` is netem's:
+    100 % keeps its first draw for ever. `limit` is netem's queue. A queue on a host changes what
+    its TCP does (see above): this is for studies that had one.
+    """
+
+    host: str
+    peer: str
+    delay: Duration
+    at_once: Share
+    correlation: Share = Share(0)
+    gap: Packets = Packets(1)
+    limit: Packets = Packets(1000)
+
+    def __post_init__(self) -> None:
+        _within("delay", self.delay, Duration(1000), LONGEST_DELAY)
+        _within("share sent at once", self.at_once, Share(1), WHOLE)
+        _within("correlation", self.correlation, Share(0), WHOLE)
+        _within("gap", self.gap, Packets(1), MOST_PACKETS)
+        _within("limit", self.limit, Packets(1), MOST_PACKETS)
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    kind: NodeKind
+
+    def __post_init__(self) -> None:
+        if not (
+            self.name.isascii() and self.name.isalnum() and 0 < len(self.name) <= _LONGEST_NAME
+        ):
+            raise UsageError(
+                f"'{self.name[:40]}' cannot name a node.",
+                f"Use 1 to {_LONGEST_NAME} letters and digits, such as h1.",
+            )
+
+
+@dataclass(frozen=True)
+class Link:
+    """A cable between two nodes, with a channel from left to right and back; None: no channel."""
+
+    left: str
+    right: str
+    rightward: Channel | None = None
+    leftward: Channel | None = None
+
+    def channel_from(self, node: str) -> Channel | None:
+        return self.rightward if node == self.left else self.leftward
+
+    def other_end(self, node: str) -> str:
+        return self.right if node == self.left else self.left
+
+
+@dataclass(frozen=True)
+class Port:
+    """One end of a link: interface `name` of `node`, and the channel from it to node `peer`."""
+
+    name: str
+    node: str
+    peer: str
+    channel: Channel | None
+
+
+@dataclass(frozen=True)
+class TopologySpec:
+    """A named network. Raises UsageError if it cannot be built; `diagram` is for people.
+
+    `mtu` is that of every interface: bytes of IP in a frame. `segmentation` on leaves TSO, GSO
+    and GRO on everywhere. What `shaping_hosts` send may have a channel too, without a delay: a
+    delay would detach packets from their sockets, which then see no queue of their own host.
+    """
+
+    name: str
+    nodes: tuple[Node, ...]
+    links: tuple[Link, ...]
+    diagram: str = ""
+    mtu: Size = ETHERNET
+    reordering: tuple[HostReordering, ...] = ()
+    segmentation: Literal["off", "on"] = "off"
+    shaping_hosts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [node.name for node in self.nodes]
+        if twice := sorted({name for name in names if names.count(name) > 1}):
+            raise UsageError(
+                f"Topology {self.name} has two nodes named {twice[0]}.", "Give each its own name."
+            )
+        for link in self.links:
+            self._check(link)
+        for node in self.nodes:
+            self._check_connected(node)
+        _within("mtu", self.mtu, Size(576), Size(65535))
+        self._check_reordering()
+
+    def _check_reordering(self) -> None:
+        hosts = self.named("host")
+        if unknown := [
+            end
+            for reordering in self.reordering
+            for end in (reordering.host, reordering.peer)
+            if end not in hosts
+        ]:
+            raise UsageError(
+                f"A reordering of {self.name} names {unknown[0]}, which is no host.", "Name hosts."
+            )
+        reordering_hosts = [reordering.host for reordering in self.reordering]
+        if twice := [
+            reordering
+            for reordering in self.reordering
+            if reordering_hosts.count(reordering.host) > 1 or reordering.host == reordering.peer
+        ]:
+            raise UsageError(
+                f"{twice[0].host} cannot reorder so.", "A host reorders once, for another host."
+            )
+
+    def _check(self, link: Link) -> None:
+        for end in (link.left, link.right):
+            if end not in self._kinds:
+                raise UsageError(
+                    f"A link of {self.name} leads to {end}, which is not a node.", "Add the node."
+                )
+            if self._kinds[end] == "host" and (channel := link.channel_from(end)):
+                self._check_of_host(end, channel)
+        if link.left == link.right:
+            raise UsageError(
+                f"A link of {self.name} connects {link.left} with itself.", "Connect two nodes."
+            )
+
+    def _check_of_host(self, host: str, channel: Channel) -> None:
+        if host not in self.shaping_hosts:
+            raise UsageError(
+                f"A link of {self.name} shapes what leaves host {host}.",
+                "Put the channel on a switch's or router's end: queues on a host change what its"
+                " TCP does. A study that had one names the host in shaping_hosts.",
+            )
+        if channel.delay.base:
+            raise UsageError(
+                f"The channel of host {host} has a delay of {channel.delay}.",
+                "Delay packets on the way: a host's delay line would hide its queue from TCP.",
+            )
+
+    def _check_connected(self, node: Node) -> None:
+        if node.kind == "host" and not self.ports_of[node.name]:
+            raise UsageError(f"Host {node.name} has no link.", "Add a link.")
+        if node.name not in self._reached_from(self.nodes[0].name):
+            raise UsageError(
+                f"No link connects {node.name} with {self.nodes[0].name}.", "Add a link."
+            )
+
+    @cached_property
+    def _kinds(self) -> dict[str, NodeKind]:
+        return {node.name: node.kind for node in self.nodes}
+
+    def kind(self, node: str) -> NodeKind:
+        return self._kinds[node]
+
+    def named(self, kind: NodeKind) -> tuple[str, ...]:
+        """Return the names of all nodes of one kind, in the order of the spec."""
+        return tuple(node.name for node in self.nodes if node.kind == kind)
+
+    @cached_property
+    def ports(self) -> tuple[Port, ...]:
+        """Every interface, in the order of the links: h1-eth0, s1-eth1 (switches begin at 1)."""
+        used = {node.name: 1 if node.kind == "switch" else 0 for node in self.nodes}
+        ports: list[Port] = []
+        for link in self.links:
+            for end in (link.left, link.right):
+                ports.append(
+                    Port(f"{end}-eth{used[end]}", end, link.other_end(end), link.channel_from(end))
+                )
+                used[end] += 1
+        return tuple(ports)
+
+    def far_end(self, port: Port) -> Port:
+        """Return the other end of a port's cable."""
+        return self.ports[self.ports.index(port) ^ 1]
+
+    def path(self, source: str, target: str) -> tuple[Port, ...]:
+        """Return the ports along a shortest way. Raises UsageError for an unknown node."""
+        for name in (source, target):
+            if name not in self._kinds:
+                raise UsageError(
+                    f"Topology {self.name} has no node {name}.", f"It has {', '.join(self._kinds)}."
+                )
+        came_by = self._reached_from(source)
+        way: list[Port] = []
+        while target != source:
+            port = came_by[target]
+            assert port is not None
+            way.append(port)
+            target = port.node
+        return tuple(reversed(way))
+
+    def _reached_from(self, source: str) -> dict[str, Port | None]:
+        came_by: dict[str, Port | None] = {source: None}
+        queue = deque([source])
+        while queue:
+            node = queue.popleft()
+            for port in self.ports_of[node]:
+                if port.peer not in came_by:
+                    came_by[port.peer] = port
+                    if self._kinds[port.peer] != "host":  # which forwards nothing
+                        queue.append(port.peer)
+        return came_by
+
+    @cached_property
+    def ports_of(self) -> dict[str, list[Port]]:
+        return {
+            node.name: [port for port in self.ports if port.node == node.name]
+            for node in self.nodes
+        }
+
+    def bottleneck(self, source: str, target: str) -> Channel:
+        """Return the slowest channel on the way.
+
+        Raises UsageError if no link on the way has a rate.
+
+        An unshaped path runs as fast as memory copies: in virtual time at hundreds of Gbit/s,
+        for minutes.
+        """
+        shaped = [port.channel for port in self.path(source, target) if port.channel]
+        if not shaped:
+            raise UsageError(
+                f"No link on the way from {source} to {target} has a bandwidth.",
+                "Give a link a channel.",
+            )
+        return min(shaped, key=lambda channel: channel.bandwidth)
+
+    def round_trip(self, source: str, target: str) -> Duration:
+        """Return the sum of all delay lines there and back, without queues and serialization."""
+        ways = self.path(source, target) + self.path(target, source)
+        return Duration(sum(port.channel.delay.base for port in ways if port.channel))
