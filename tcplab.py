@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # the one list of what is here: `places` reads it too
     from analysis.flows.reader import read as read
     from analysis.measures.results import RunResults as RunResults
     from analysis.pages.run import RunReport as RunReport
-    from experiments.play.notebook import play as play
+    from experiments.play import play as play
     from experiments.programs import plugin as plugin
     from experiments.programs.public import testing as testing
     from experiments.programs.start import network as network

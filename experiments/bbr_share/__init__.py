@@ -27,6 +27,10 @@ from topologies.units import Count, Duration, Packets, Rate
 
 METRIC = "(goodput[bbr] / goodput)@30s.."
 _LEAST_PROBE, _PROBE_PERIOD = 0.2, 10.0  # s: bbr_probe_rtt_mode_ms, bbr_min_rtt_win_sec
+TARGETS = tuple(
+    {"settings": {"buffer": buffer, "rivals": rivals}}
+    for buffer, rivals in (("2", "1"), ("8", "1"), ("8", "4"), ("8", "16"))
+)
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,10 @@ from testbed.packetdrill.runs import (
     ScriptCase,
     ScriptOutcome,
     ScriptRunner,
+    cases_of,
     helpers,
     kernel_files,
+    run_kernel_scripts,
 )
 from testbed.packetdrill.scripts import scripts_in
 from topologies.errors import TcplabError, UsageError
@@ -179,11 +181,9 @@ def compare_command(
 
 def _program() -> Path | None:
     """Return packetdrill, or print why it is missing and return None."""
-    from testbed.lab.packetdrill import packetdrill
-
     try:
         with shown(sys.stderr) as report:
-            return packetdrill(report)
+            return packetdrill_program(report)
     except TcplabError as error:
         click.echo(f"Without the kernels' own scripts: {error}", err=True)
         return None
@@ -215,14 +215,10 @@ def test_command(name: str, names: tuple[str, ...], workers: int | None, as_json
 
     The exit status is 0 if all have passed, 1 if not.
     """
-    # MERGED
-    from testbed.lab.packetdrill import packetdrill
-    from testbed.packetdrill.runs import cases_of, run_kernel_scripts
-
     lab = lab_on(name)
     cases = cases_of(lab, names)
     with shown(sys.stderr) as report:
-        program = packetdrill(report)
+        program = packetdrill_program(report)
     coming = run_kernel_scripts(lab, program, cases, workers)
     sys.exit(follow(coming, len(cases), lab.kernel_release, as_json))
 

@@ -16,7 +16,7 @@ from analysis.theory.formulas import (
     reno_friendly_growth,
 )
 from analysis.theory.law import LawGraph, LawLine, LawPoint, samples_of
-from experiments.study.law import law
+from experiments.study.published import law
 
 
 @dataclass(frozen=True)

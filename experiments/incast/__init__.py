@@ -29,6 +29,17 @@ CONDITIONS = (
     Condition("short", "time-out from 5 ms", (("net.ipv4.tcp_rto_min_us", "5000"),)),
     Condition("dctcp", "DCTCP", (("net.ipv4.tcp_congestion_control", "dctcp"), _ECN)),
 )
+_LEAST_TIMEOUT = 200.0  # ms
+TARGETS = (
+    {"where": "time-out from 5 ms"},
+    {"where": "DCTCP", "condition": "dctcp"},
+    {
+        "where": "time-out from 200 ms",
+        "condition": "default",
+        "published": _LEAST_TIMEOUT,
+        "allowed": (_LEAST_TIMEOUT, None),
+    },
+)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,20 @@ class InitialWindowParameters(LinkParameters):
         return (1 + windows.bit_length()) * 2e3 * self.delay.seconds
 
 
+TARGETS = tuple(
+    {
+        "settings": {"segments": str(size)},
+        "where": f"segments {size}, from {window}",
+        "condition": f"from_{window}",
+        "published": time,
+        "allowed": (time, time * (1 + TOLERANCE)),
+    }
+    for size in (10, 30, 100)
+    for window in WINDOWS
+    for time in [InitialWindowParameters(segments=Count(size)).completion_ms(window)]
+)
+
+
 def experiment(parameters: InitialWindowParameters) -> ExperimentSpec:
     """Send flows of one size, each on a new connection. Its first segment is the request's head."""
     size = _SEGMENT * (parameters.segments.base - 1)

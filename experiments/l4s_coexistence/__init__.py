@@ -28,6 +28,8 @@ from topologies.units import Count, Duration, Packets, Rate, Share
 CLASSIC, SCALABLE = "cubic", "dctcp"
 _SETTLED = Duration.parse("3s")
 """Time of the slow starts, which is left out."""
+TARGETS = ({"where": "default"},)
+"""The wait with one flow of each kind."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from analysis.measures.results import RunResults
 from analysis.reporting.claims import claim_of_run
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate
-from experiments.study.law import law
+from experiments.study.published import law
 
 LAW = law(__file__)
 _MBIT = 8e-6

@@ -28,6 +28,9 @@ from topologies.units import Count, Duration, Packets, Rate
 METRIC = "exchange_p50_ms[ping]"
 _TARGETS = {"codel": 5.0, "pie": 15.0}
 """Milliseconds that the queue tends to: RFC 8289, section 4.4, and RFC 8033, section 4.1."""
+TARGETS = tuple(
+    {"settings": {"queueing": name}} for name in ("fifo", "red", "pie", "codel", "fq_codel", "cake")
+)
 
 
 @dataclass(frozen=True)

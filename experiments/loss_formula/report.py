@@ -12,7 +12,7 @@ from analysis.reporting.laws import LawComparison, law_report
 from analysis.reporting.tables import Listing
 from analysis.theory.formulas import REGULAR, padhye_rate, square_root_rate
 from analysis.theory.law import LawGraph, LawLine, LawPoint, ratios, samples_of
-from experiments.study.law import law
+from experiments.study.published import law
 
 LAW = law(__file__)
 _EVENTS = ("TcpExtTCPRenoRecovery", "TcpExtTCPSackRecovery", "TcpExtTCPTimeouts")

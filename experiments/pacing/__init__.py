@@ -6,8 +6,10 @@ README.md has the law, and what was found.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
 from experiments.spec import (
     FULL_FRAME,
@@ -122,6 +124,24 @@ def _least_above(queue: int) -> int:
     while window <= queue:
         window *= 2
     return window
+
+
+def _targets() -> Iterator[dict[str, Any]]:
+    """Yield the window of each sender at its first loss, with three queues."""
+    for queue in (15, 25, 35):
+        parameters = PacingParameters(queue=Packets(queue))
+        windows = {"paced": parameters.paced_window, "burst": parameters.burst_window}
+        for flow, window in windows.items():
+            yield {
+                "settings": {"queue": str(queue)},
+                "where": f"queue {queue}, {flow}",
+                "metric": parameters.metric(flow),
+                "published": float(f"{window:.4g}"),
+                "allowed": (window * (1 - TOLERANCE), window * (1 + TOLERANCE)),
+            }
+
+
+TARGETS = tuple(_targets())
 
 
 def experiment(parameters: PacingParameters) -> ExperimentSpec:

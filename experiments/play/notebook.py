@@ -1,7 +1,4 @@
-"""`tcplab.play(...)` in a notebook.
-
-The live page in a notebook's cell, with its run as data frames.
-"""
+"""The live page in a notebook's cell, with its run as data frames."""
 
 from __future__ import annotations
 
@@ -22,25 +19,6 @@ from experiments.play.server import PAGE, PageOffer, whole_page
 from experiments.play.session import Move, PageSession
 from experiments.play.settings import PlaySettings
 from testbed.host.capacity import allowed_processors
-from topologies.errors import TcplabError
-
-
-def play(**settings: str) -> PlayWidget:
-    """Show the live page in a notebook's cell, with these settings: play(loss="1%").
-
-    Raises UsageError for a wrong setting, TcplabError if anywidget is not installed.
-    """
-    wanted = PlaySettings.from_data(settings)
-    try:
-        pass  # MERGED
-    except ModuleNotFoundError as error:
-        raise TcplabError(
-            f"The page in a notebook needs {error.name}, which is not installed.",
-            "pip install 'tcplab[notebook]', and start the notebook again.",
-        ) from None
-    from experiments.play.player import Player
-
-    return PlayWidget(wanted, Player())
 
 
 class PlayWidget(anywidget.AnyWidget):

@@ -10,7 +10,7 @@ from analysis.records.output import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.theory.formulas import FilledPath, climb, climbing_time, sawtooth_period
 from analysis.theory.law import LawGraph, LawLine, LawPoint, loss_times, path_of, samples_of
-from experiments.study.law import law
+from experiments.study.published import law
 
 LAW = law(__file__)
 _APART = 4

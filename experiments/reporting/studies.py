@@ -24,26 +24,38 @@ from analysis.pages.papers import (
 )
 from analysis.pages.run import RunReport
 from analysis.pages.sweep import SweepReport
+from analysis.reporting.laws import claimed_report
 from analysis.reporting.studies import StudyReport
-from experiments.study.catalogue import part
+from experiments.study.catalogue import catalogue, part
+from experiments.study.published import law, law_file
 from topologies.errors import TcplabError
 
 
 def report_of(experiment: str) -> StudyReport:
-    """Return `REPORT` of the study's module `report`, or the plain report without one.
+    """Return `REPORT` of the study's module `report`, else that of its law, or the plain report.
 
     The name may come from an untrusted folder: only parts of known studies are imported. Raises
     TcplabError for a module `report` without `REPORT`.
     """
     module = part(experiment, "report")
     if module is None:
-        return StudyReport()
+        return _law_report(experiment) or StudyReport()
     report = getattr(module, "REPORT", None)
     if not isinstance(report, StudyReport):
         raise TcplabError(
             f"{module.__file__} has no REPORT.", "Write REPORT = StudyReport(...) in it."
         )
     return report
+
+
+def _law_report(experiment: str) -> StudyReport | None:
+    """Return the report of a study whose law.toml has the caption and assumptions of one."""
+    named = next((each for each in catalogue() if each.name == experiment), None)
+    file = named and named.file.with_name("law.toml")
+    if not file or not file.exists() or "report" not in (content := law_file(file)):
+        return None
+    words = content["report"]
+    return claimed_report(law(str(file)), words["caption"], tuple(words["assumptions"]))
 
 
 def make_report(

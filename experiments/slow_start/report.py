@@ -10,7 +10,7 @@ from analysis.reporting.laws import LawComparison, law_report
 from analysis.table import ColumnTable
 from analysis.theory.formulas import slow_start_segments
 from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of
-from experiments.study.law import law
+from experiments.study.published import law
 
 _COLUMNS = ("forward", "sequence", "acknowledgement", "payload")
 

@@ -78,6 +78,11 @@ class Experiment:
         columns: tuple[str, ...] = getattr(self._module(), "PROGRESS", ())
         return columns
 
+    def targets(self) -> tuple[dict[str, Any], ...]:
+        """Return the rows of a study whose numbers are those of a law (study.published)."""
+        rows: tuple[dict[str, Any], ...] = getattr(self._module(), "TARGETS", ())
+        return rows
+
     def loads_modules(self) -> bool:
         """Return True if its runs may load a kernel module."""
         return bool(getattr(self._module(), "LOADS_MODULES", False))

@@ -1,6 +1,7 @@
-"""Published numbers of studies: each with its run, and why the results may differ.
+"""Published numbers of studies as data: values, their runs, and reasons for differences.
 
-Published numbers as data: values, their settings, and reasons for differences.
+A study has them in one of three forms: published.csv with a column of settings (the TCP assignment
+of the GENI project), TARGETS with a law.toml, or a module `targets` that makes them of its table.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -16,8 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from analysis.measures.expressions import parse
 from analysis.measures.metrics import columns
-from experiments.study.catalogue import catalogue, part
+from analysis.theory.law import Law
+from experiments.study.catalogue import Experiment, catalogue, find
+from experiments.study.grid import combination
 from topologies.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,6 +30,15 @@ if TYPE_CHECKING:
 
 Row = dict[str, str]
 """A row of a published table, by column."""
+_LAST = 99  # laws come after all published numbers, before the studies of others
+_KBYTE = 1024 * 8e-6  # Mbit
+_SHORT = 60  # seconds
+_HALF_AN_HOUR = "half an hour of traffic: 1 to 6 minutes of a processor for each run"
+_DATAGRAMS = (
+    ("datagrams lost", "%", "udp_lost_percent", "lost_percent"),
+    ("jitter of datagrams", "ms", "udp_jitter_ms", "jitter_ms"),
+)
+"""Quantity, unit, metric, and column of published_datagrams.csv."""
 
 
 @dataclass(frozen=True)
@@ -131,8 +144,8 @@ def published(file: str, part: str = "") -> list[Row]:
     return list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
 
 
-def study(file: str, **common: Any) -> PublishedStudy:
-    """Read published.toml next to a module's `file`; `common` are facts of several studies.
+def study(file: str) -> PublishedStudy:
+    """Read published.toml next to a module's `file`.
 
     Raises UsageError for one that is no TOML or has other fields.
     """
@@ -147,7 +160,7 @@ def study(file: str, **common: Any) -> PublishedStudy:
     except ValueError as error:
         remedy = "docs/guides/own-studies.md lists its parts."
         raise UsageError(f"{table} cannot be read: {error}.", remedy) from error
-    return replace(made, reasons=tuple(reasons.items()), **common)
+    return replace(made, reasons=tuple(reasons.items()))
 
 
 def seeds_of(experiment: str, quick: bool) -> range:
@@ -178,28 +191,169 @@ def reason(experiment: str, row: str) -> str:
 
 def published_study(experiment: str) -> PublishedStudy:
     """Return the facts about a study's published numbers; the defaults if it has none."""
-    module = part(experiment, "targets")
-    study: PublishedStudy = module.STUDY if module else PublishedStudy()
-    return study
+    named = find(experiment)
+    if module := named.part("targets"):
+        facts: PublishedStudy = module.STUDY
+        return facts
+    if named.targets():
+        return _law_study(named)
+    return study(str(named.file)) if _table(named) else PublishedStudy()
 
 
 @cache
 def targets(quick: bool) -> tuple[Target, ...]:
     """Return all published numbers, study by study."""
-    names = [named.name for named in catalogue() if part(named.name, "targets")]
+    names = [named.name for named in catalogue() if _has_targets(named)]
     names.sort(key=lambda name: (published_study(name).order, name))
     return tuple(target for name in names for target in targets_of(name, quick))
 
 
+def _has_targets(named: Experiment) -> bool:
+    return bool(named.part("targets") or named.targets() or _table(named))
+
+
 @cache
 def targets_of(study: str, quick: bool) -> tuple[Target, ...]:
-    """Return the published numbers of one study; none if it has no `targets`."""
-    module = part(study, "targets")
-    rows: tuple[Target, ...] = tuple(module.targets(quick)) if module else ()
+    """Return the published numbers of one study; none if it has no such study or numbers.
+
+    `study` may come from an untrusted file.
+    """
+    named = next((each for each in catalogue() if each.name == study), None)
+    rows = tuple(_rows(named, quick)) if named else ()
     return tuple(
         replace(target, why=target.why or reason(study, f"{target.where}: {target.quantity}"))
         for target in _with_repetitions(rows)
     )
+
+
+def _rows(named: Experiment, quick: bool) -> Iterator[Target]:
+    if module := named.part("targets"):
+        yield from module.targets(quick)
+    elif laws := named.targets():
+        yield from (_by_law(named.name, row) for row in laws)
+    else:
+        yield from _of_assignment(named, quick)
+
+
+def law(file: str) -> Law:
+    """Read the law in law.toml next to a module's `file`, which a report compares with runs."""
+    content = law_file(Path(file).with_name("law.toml"))
+    return Law(**{name: part for name, part in content.items() if not isinstance(part, dict)})
+
+
+def law_file(file: Path) -> dict[str, Any]:
+    """Read a law.toml, with its tables `report` and `reproduction`."""
+    return tomllib.loads(file.read_text(encoding="utf-8"))
+
+
+def _law_study(named: Experiment) -> PublishedStudy:
+    """Return the facts of a study whose numbers are those of a law."""
+    content = law_file(named.file.with_name("law.toml"))
+    note = f"The numbers follow from a law, and each claim has its range: {content['reason']}"
+    facts = {"source": content["source"], "order": _LAST, "notes": [note]}
+    return msgspec.convert(facts | content["reproduction"], PublishedStudy)
+
+
+def _by_law(name: str, row: Mapping[str, Any]) -> Target:
+    """Return the value that a study's claim expects; `row` has settings, and what else differs."""
+    settings = row.get("settings", {})
+    headline = combination(find(name), settings).spec.headline
+    assert headline
+    expected = Target(
+        experiment=name,
+        where=", ".join(f"{name} {value}" for name, value in settings.items()) or "default",
+        quantity=headline.what,
+        unit=parse(headline.metric).metric.unit,
+        published=float(f"{headline.expected:.4g}"),
+        settings=tuple(settings.items()),
+        condition=headline.subject.condition,
+        metric=headline.metric,
+        allowed=headline.ends,
+    )
+    return replace(expected, **{each: row[each] for each in row.keys() - {"settings"}})
+
+
+def _table(named: Experiment) -> list[Row]:
+    """Return a study's published.csv if its rows have their settings; empty otherwise."""
+    has_table = named.file.with_name("published.csv").exists()
+    rows = published(str(named.file)) if has_table else []
+    return rows if rows and "settings" in rows[0] else []
+
+
+def _of_assignment(named: Experiment, quick: bool) -> Iterator[Target]:
+    """Yield each rate, those of the slowest and fastest of parallel flows, and UDP's losses.
+
+    Late starts in `then` follow from published_flows.csv. A printed line covers the time from a
+    connection's own start to the common end: 57 s of 60 is a start 3 s late. Times between are of
+    the next multiple of 3 s below (RFC 2988, section 2: a SYN is sent again after 3, 9 and 21 s).
+    """
+    tables = {
+        name: published(str(named.file), f"_{name}")
+        for name in ("flows", "datagrams")
+        if named.file.with_name(f"published_{name}.csv").exists()
+    }
+    for row in _table(named):
+        rate = _assigned(row, named.name)
+        if quick and float(row["duration_s"]) > _SHORT:
+            rate = replace(rate, needs=_HALF_AN_HOUR)
+        yield rate
+        if row["flow"] == "udp":
+            yield from _of_datagrams(rate, row, tables["datagrams"])
+        else:
+            yield from _extreme_flows(rate, row, tables.get("flows", ()))
+
+
+def _assigned(row: Row, experiment: str) -> Target:
+    """Return the target of a row; the rate of TCP is that of the sender.
+
+    Several connections have iperf's sum: all their bytes divided by their common time.
+    """
+    place = f"section {row['section']}: {row['condition']}, {row['congestion_control']}"
+    repeat = f", run {row['repeat']}" if row["section"] == "3.4" else ""
+    streams = "1 stream" if row["streams"] == "1" else f"{row['streams']} streams"
+    metric, scale = "client_kbit_s" if row["flow"] == "tcp" else "goodput_kbit_s", 1e-3
+    if row["streams"] != "1":
+        metric, scale = "transfer_kbyte", _KBYTE / float(row["duration_s"])
+    return Target(
+        experiment,
+        f"{place}, {streams}, {row['duration_s']} s{repeat}",
+        "rate",
+        "Mbit/s",
+        float(row["reported_mbit_s"]) if row["reported_mbit_s"] else None,
+        (*_pairs(row["settings"]), ("duration", f"{row['duration_s']}s")),
+        row["measured"],
+        metric,
+        scale,
+        note=row["note"],
+        flow=row["flows"],
+        then=_pairs(row["then"]),
+        group="rates",
+    )
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, _, value in (word.partition("=") for word in text.split()))
+
+
+def _extreme_flows(rate: Target, row: Row, flows: Iterable[Row]) -> Iterator[Target]:
+    """Yield the rates of the slowest and fastest flow, if those of the flows were published."""
+    names = ("condition", "congestion_control", "streams", "duration_s")
+    rates = [
+        float(line["mbit_s"]) for line in flows if all(line[name] == row[name] for name in names)
+    ]
+    if rates:
+        group = "slowest and fastest of parallel flows"
+        flow = replace(rate, metric="client_kbit_s", scale=1e-3, note="", group=group)
+        yield replace(flow, quantity="slowest flow", published=min(rates), among="least")
+        yield replace(flow, quantity="fastest flow", published=max(rates), among="most")
+
+
+def _of_datagrams(rate: Target, row: Row, lines: Iterable[Row]) -> Iterator[Target]:
+    (line,) = (line for line in lines if line["condition"] == row["condition"])
+    for quantity, unit, metric, column in _DATAGRAMS:
+        plain = replace(rate, scale=1.0, note="", group="datagrams")
+        value = as_number(line[column])
+        yield replace(plain, quantity=quantity, unit=unit, published=value, metric=metric)
 
 
 def _with_repetitions(rows: Sequence[Target]) -> Iterator[Target]:

@@ -29,6 +29,11 @@ LAWS: dict[str, tuple[float | None, float]] = {
 }
 """Powers of the ratio of the round trips between which that of the rates is."""
 METRIC = "(goodput[short] / goodput[long])@30s.."
+TARGETS = tuple(
+    {"settings": settings}
+    for settings in ({"cc": "reno"}, {"cc": "cubic"}, {"cc": "bbr", "queue": "400"})
+)
+"""The end of each law; BBR needs a deep queue."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from analysis.records.output import SocketSample
 from analysis.reporting.laws import LawComparison, law_report
 from analysis.theory.formulas import FilledPath, window_limited_rate
 from analysis.theory.law import LawGraph, LawLine, LawPoint, path_of, payload_rate, samples_of
-from experiments.study.law import law
+from experiments.study.published import law
 
 LAW = law(__file__)
 _STEADY = (0.4, 0.9)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from experiments.play.notebook import play
+from experiments.play import play
 from experiments.play.settings import PlaySettings
 from tests.play.made_player import MadePlayer
 from tests.play.serving import wait_until

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.study.catalogue import catalogue
+from experiments.study.published import targets_of
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = [named.name for named in catalogue()]
@@ -19,7 +20,6 @@ NOT_FOR_STUDIES = (
     "analysis.analyze",
 )
 SHARED = ("experiments.spec", "experiments.study", "experiments.study.published")
-STARTS = "experiments.cli.main"  # for `python -m experiments.NAME` alone
 OTHER_MEANINGS = {
     "analysis/measures/flow_readings.py": "reordering: a field of ss",
     "experiments/flows/proof.py": "sack: a word of tcpdump; reordering: expected of a path",
@@ -50,7 +50,7 @@ def inside(module: str, *packages: str) -> bool:
 def test_a_study_imports_shared_parts_and_its_own_folder_only(study: str) -> None:
     folder = ROOT / "experiments" / study
     for file in sorted(folder.glob("*.py")):
-        allowed = (*SHARED, f"experiments.{study}", STARTS * (file.name == "__main__.py"))
+        allowed = (*SHARED, f"experiments.{study}")
         for module in imported(file):
             assert not inside(module, *NOT_FOR_STUDIES, "labs"), f"{file} imports {module}"
             assert not inside(module, "experiments") or inside(module, *allowed), (
@@ -62,10 +62,10 @@ def test_a_study_imports_shared_parts_and_its_own_folder_only(study: str) -> Non
 def test_a_study_is_a_folder_that_says_what_was_found(study: str) -> None:
     folder = ROOT / "experiments" / study
     parts = {file.name for file in folder.iterdir()}
-    assert {"__init__.py", "__main__.py", "README.md"} <= parts
-    assert {"published.csv", "targets.py"} <= parts or "report.py" in parts
-    assert "published.csv" not in parts or "targets.py" in parts
-    assert "targets.py" not in parts or parts & {"published.csv", "law.toml"}
+    assert {"__init__.py", "README.md"} <= parts
+    assert parts & {"published.csv", "law.toml"}
+    assert "published.csv" not in parts or targets_of(study, quick=True)
+    assert not targets_of(study, quick=True) or parts & {"published.csv", "law.toml"}
     assert f"experiments/{study}/README.md" in (ROOT / "docs/studies/index.md").read_text()
 
 

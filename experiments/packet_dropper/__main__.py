@@ -1,3 +1,0 @@
-from experiments.cli.main import start
-
-start("packet_dropper")
