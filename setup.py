@@ -13,9 +13,9 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build import build
 
 sys.path.insert(0, str(Path(__file__).parent))
+from testbed.builds.cache import PREBUILT
 from testbed.builds.engine import LIBRARY, place_engine
-from testbed.builds.prebuilt import PREBUILT
-from testbed.host.naming import HOME, PACKAGES, as_installed
+from testbed.host import HOME, PACKAGES, as_installed
 
 
 class BuildBelowOneName(build):

@@ -19,7 +19,7 @@ Q = TypeVar("Q", bound=Quantity)
 
 FORMAT = 1
 DEFAULT_KERNEL = "7.2"
-"""The lab's own kernel (testbed.lab.kernel.version, which does not travel into guests)."""
+"""The lab's own kernel (testbed.lab.kernel, which does not travel into guests)."""
 # Bytes of each packet that are captured: headers with IPv6 and 60 bytes of TCP, so that no SACK
 # block is cut.
 SNAPLEN = 128

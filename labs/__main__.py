@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from testbed.host.naming import in_virtual_environment
+from testbed.host import in_virtual_environment
 
 if __name__ == "__main__":
     in_virtual_environment()

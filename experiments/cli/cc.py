@@ -29,11 +29,11 @@ from experiments.spec import ExperimentSpec
 from testbed.builds import cache
 from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.guest.kernel_modules import KernelModule, module_from
-from testbed.host.capacity import guests_at_once
+from testbed.host.processes import guests_at_once
 from testbed.host.scratch import scratch
 from testbed.host.supervise import CONSOLE
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import built
+from testbed.modules import built
 from topologies import untrusted
 from topologies.data import to_data
 from topologies.errors import TcplabError

@@ -16,7 +16,7 @@ import experiments
 import testbed
 from experiments.cli.defaults import use_defaults
 from experiments.cli.lines import ABOUT, GROUPS, LINES
-from testbed.host.naming import PREFIX
+from testbed.host import PREFIX
 from testbed.host.packages import YES
 from topologies.errors import TcplabError
 

@@ -21,12 +21,12 @@ from experiments.run.report import make_page
 from experiments.run.session import lab_on, ready_lab
 from experiments.run.store import require_writable
 from experiments.spec import DEFAULT_KERNEL
-from testbed.builds.building import shown
-from testbed.lab.kernel.built import BuiltKernel, build, built_kernels, remove
+from testbed.builds import shown
+from testbed.lab.kernel import DEFAULT, all_series, kernel_version
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.lab.packetdrill import packetdrill as packetdrill_program
-from testbed.packetdrill.runs import (
+from testbed.lab.parts import BuiltKernel, build_kernel_entry, built_kernels, remove_kernel
+from testbed.packetdrill import (
     WALL_SECONDS,
     ScriptCase,
     ScriptOutcome,
@@ -92,14 +92,14 @@ def build_command(names: tuple[str, ...], source: Path | None, rebuild: bool) ->
     """Build kernels in advance; runs build missing ones."""
     for name in names:
         with shown(sys.stderr) as report:
-            made = build(chosen(name), report, source, rebuild)
+            made = build_kernel_entry(chosen(name), report, source, rebuild)
         click.echo(f"{made.name}: Linux {made.release}, SHA-256 {made.digest}")
 
 
 @kernel.command("verify")
 def verify_command() -> None:
     """Build what comes with the code (kernel, init, engine) again, and compare the bytes."""
-    from testbed.release.make import differing
+    from testbed.release import differing
 
     with shown(sys.stderr) as report:
         files = differing(report)
@@ -117,7 +117,7 @@ def verify_command() -> None:
 def remove_command(name: str) -> None:
     """Remove a kernel that is built from the cache."""
     with shown(sys.stderr) as report:
-        removed = remove(name, report)
+        removed = remove_kernel(name, report)
     for made in removed:
         click.echo(f"Removed Linux {made.release} ({made.digest[:12]}).")
 

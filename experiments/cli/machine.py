@@ -28,7 +28,7 @@ from experiments.reporting.browsing import HOST, LocalServer
 from experiments.run.report import program
 from experiments.run.session import ready_lab
 from experiments.run.store import require_writable
-from testbed.builds.building import shown
+from testbed.builds import shown
 from testbed.doctor import __main__ as examination
 from testbed.native import changes
 
@@ -148,7 +148,7 @@ def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
     if prebuilt:
         _write_prebuilt()
         return
-    from testbed.release.make import make_release
+    from testbed.release import make_release
 
     with shown(sys.stderr) as report:
         require_writable(out)
@@ -159,7 +159,7 @@ def release(out: Path, new: bool, prebuilt: bool, oci: bool) -> None:
 
 
 def _write_prebuilt() -> None:
-    from testbed.release.make import write
+    from testbed.release import write
 
     with shown(sys.stderr) as report:
         written = write(report)
@@ -173,10 +173,10 @@ def _write_prebuilt() -> None:
 @click.option("--update", is_flag=True, required=True, help="Take the newest versions.")
 def lock(update: bool) -> None:
     """Renew the locks of Debian's and Python's packages and of crates."""
-    from testbed.release import make
+    from testbed import release as release_module
 
     with shown(sys.stderr) as report:
-        make.update(report)
+        release_module.update(report)
     click.echo("The locks are renewed; `git diff` shows the changes.")
 
 

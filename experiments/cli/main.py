@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from testbed.host.naming import in_virtual_environment
+from testbed.host import in_virtual_environment
 
 
 def main(typed: str = "tcplab") -> None:

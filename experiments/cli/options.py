@@ -54,7 +54,7 @@ def folders_of_runs(
 
 def kernels(_context: click.Context, _param: click.Parameter, typed: str) -> list[CompletionItem]:
     """Return the lab's own kernels, the newest first."""
-    from testbed.lab.kernel.version import all_series
+    from testbed.lab.kernel import all_series
 
     return [CompletionItem(name) for name in all_series() if name.startswith(typed)]
 

@@ -23,7 +23,7 @@ from testbed.host.supervise import Limits, Progress, Usage
 from testbed.host.terminal import Start, interact
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import Lab
-from testbed.native.run import run_natively
+from testbed.native import run_natively
 from testbed.virtual.run import run_in_guest
 from topologies.errors import UsageError
 from topologies.plugins import additional

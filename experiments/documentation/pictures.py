@@ -43,8 +43,8 @@ from experiments.documentation.reference import rendered
 from experiments.run.seed import carry_seed, judge, limits_for
 from experiments.spec import Condition, ExperimentSpec, Flow, Proof
 from testbed.builds.cache import folder
+from testbed.host import CODE
 from testbed.host.job_archive import code_digest, fingerprint, fingerprint_of
-from testbed.host.naming import CODE
 from testbed.host.packages import MISSING
 from testbed.host.scratch import scratch
 from testbed.lab.environment import MEANWHILE

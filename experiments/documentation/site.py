@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from experiments.documentation.reference import rendered
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from testbed.lab.environment import MEANWHILE
 from testbed.release.archive import called, python_module
 from topologies.errors import CommandError, TcplabError

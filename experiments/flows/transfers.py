@@ -21,6 +21,7 @@ from typing import Any
 
 from experiments.flows.proof import CHANGES
 from experiments.spec import ExperimentSpec, Flow
+from testbed.guest.host_root import Stranger
 from testbed.guest.job_entry import BEGUN, JobContext
 from testbed.guest.namespaces import network_namespace
 from testbed.guest.network import LiveNetwork
@@ -35,7 +36,6 @@ from testbed.guest.programs import (
     waited_for,
 )
 from testbed.guest.socket_sampling import CONNECTED, LISTEN, tcp_sockets
-from testbed.guest.untrusted_programs import Stranger
 from topologies.addresses import address_of
 from topologies.errors import TcplabError
 

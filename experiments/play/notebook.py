@@ -18,7 +18,7 @@ from experiments.play.player import Player
 from experiments.play.server import PAGE, PageOffer, whole_page
 from experiments.play.session import Move, PageSession
 from experiments.play.settings import PlaySettings
-from testbed.host.capacity import allowed_processors
+from testbed.host.processes import allowed_processors
 
 
 class PlayWidget(anywidget.AnyWidget):

@@ -34,7 +34,7 @@ from experiments.run.seed import judge, limits_for
 from experiments.run.session import run_from_python
 from experiments.spec import Flow
 from testbed.guest.job_entry import BEGUN, LOG, SAMPLE
-from testbed.host.capacity import available_mib
+from testbed.host.processes import available_mib
 from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab, lab
 from topologies import untrusted

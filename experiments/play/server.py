@@ -39,8 +39,8 @@ from experiments.play.session import PageSession
 from experiments.play.settings import PlaySettings
 from experiments.reporting.browsing import HOST, REFUSED, LocalServer, refuse
 from experiments.spec import CONGESTION_CONTROLS
-from testbed.host.capacity import allowed_processors
-from testbed.host.naming import CODE
+from testbed.host import CODE
+from testbed.host.processes import allowed_processors
 from topologies.disciplines import disciplines
 from topologies.errors import UsageError
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed.guest.host_root import HostFolders
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from testbed.virtual.sandbox import ordinary_user
 from topologies.errors import UsageError
 

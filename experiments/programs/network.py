@@ -27,8 +27,7 @@ from experiments.programs.program import (
 )
 from testbed.host import supervise
 from testbed.host.supervise import usage_of
-from testbed.virtual.guest import RunningGuest
-from testbed.virtual.line import LineSilent
+from testbed.virtual.guest import LineSilent, RunningGuest
 from topologies.data import to_data
 from topologies.errors import TcplabError, UsageError
 from topologies.spec import TopologySpec

@@ -22,11 +22,11 @@ from experiments.run.session import lab_on
 from experiments.run.verify import Difference
 from experiments.run.verify import differences as captures_that_differ
 from testbed.guest.driven import DrivenSpec
-from testbed.host.capacity import claimed_processor
 from testbed.host.job_archive import job_archive
+from testbed.host.processes import claimed_processor
 from testbed.host.scratch import scratch
 from testbed.host.supervise import Limits
-from testbed.lab.kernel.version import DEFAULT
+from testbed.lab.kernel import DEFAULT
 from testbed.lab.ready import Lab
 from testbed.virtual.guest import GuestSettings, guest
 from testbed.virtual.run import compiled_code

@@ -20,7 +20,7 @@ from experiments.reporting.studies import KINDS, figure
 from experiments.run.verify import parts_of, read_json, to_repeat
 from experiments.study.catalogue import Experiment, find
 from experiments.sweep.verify import SweepToRepeat
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from topologies import untrusted
 from topologies.errors import TcplabError, UsageError
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import experiments
-from testbed.host.naming import PLACE, command
+from testbed.host import PLACE, command
 from testbed.host.processes import invoking_user
 from topologies.errors import TcplabError
 

@@ -13,11 +13,11 @@ from experiments.run.seed import limits_for, needed_mib, refuse_modules
 from experiments.spec import DEFAULT_KERNEL, ExperimentSpec
 from experiments.study.catalogue import Experiment
 from experiments.study.grid import Combination, field_name, single
-from testbed.host.capacity import guests_at_once
+from testbed.host.processes import guests_at_once
 from testbed.host.supervise import Limits
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.kernel.recipe import require_processor
-from testbed.native.run import obstacles
+from testbed.native import obstacles
 from topologies.data import to_data
 from topologies.errors import UsageError
 from topologies.units import Duration, Quantity

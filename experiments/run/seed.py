@@ -21,14 +21,12 @@ from testbed.guest.namespaces import CONGESTION_CONTROL, HOST_SYSCTLS
 from testbed.host import supervise
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.ready import Lab, with_kernel
+from testbed.modules import attached, build_all, built_for_this_kernel
 from testbed.modules.crash import explained, hear_again, says_too_little, telling_lab
-from testbed.modules.module_build import attached, build_all, built_for_this_kernel
-from testbed.native import realtime
+from testbed.native import realtime, run_natively
 from testbed.native.changes import KernelNeeds
 from testbed.native.realtime import REALTIME
-from testbed.native.run import run_natively
-from testbed.virtual.kept import guest_keeper
-from testbed.virtual.run import run_in_guest, run_told_later
+from testbed.virtual.run import guest_keeper, run_in_guest, run_told_later
 from topologies import untrusted
 from topologies.data import kind_at, to_data
 from topologies.errors import TcplabError, UsageError

@@ -26,14 +26,14 @@ from experiments.run.seed import SeedVerdict, carry_natively, carry_seed, judge
 from experiments.run.store import RunFolder, hand_over, new_run, require_writable
 from experiments.spec import DEFAULT_KERNEL
 from experiments.study.catalogue import find
-from testbed.builds.building import shown
+from testbed.builds import shown
 from testbed.engine.tasks import Listener, Task, local_engine
 from testbed.host.job_archive import code_digest
 from testbed.host.supervise import Limits, Progress, Usage
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.parts import release_of
 from testbed.lab.ready import Lab, lab_for
-from testbed.modules.module_build import build_all
+from testbed.modules import build_all
 from testbed.virtual.guest import require_limits
 from testbed.virtual.sandbox import allowed_sandbox
 from topologies.data import digest

@@ -24,7 +24,7 @@ from testbed.engine.tasks import Listener
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import build_all
+from testbed.modules import build_all
 from topologies import untrusted
 from topologies.data import digest, from_data
 from topologies.errors import TcplabError, UsageError

@@ -16,8 +16,8 @@ from experiments.spec import (
     unknown_congestion_control,
 )
 from testbed.guest.namespaces import CONGESTION_CONTROL
+from testbed.lab.kernel import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import ACCURATE_ECN, DEFAULT, KernelVersion, kernel_version
 from topologies.errors import UsageError, close_to
 
 MODULES, REAL_TIME = "modules", "real time"

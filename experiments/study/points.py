@@ -20,7 +20,7 @@ from experiments.study.grid import Combination, combination
 from experiments.study.kernel_needs import refuse_what_is_lacking
 from experiments.study.profiles import Profile
 from experiments.study.published import Target, published_study, targets_of
-from testbed.lab.kernel.version import all_series, as_numbers, kernel_version
+from testbed.lab.kernel import all_series, as_numbers, kernel_version
 from testbed.lab.ready import built_lab
 from topologies.errors import TcplabError, UsageError
 

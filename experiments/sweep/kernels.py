@@ -30,7 +30,7 @@ from experiments.sweep.run import PointRunner, Watch, known_and_run
 from experiments.sweep.store import results
 from testbed.lab.kernel.choice import chosen
 from testbed.lab.ready import built_lab
-from testbed.packetdrill.runs import cases_of, run_kernel_scripts
+from testbed.packetdrill import cases_of, run_kernel_scripts
 from topologies.errors import TcplabError, UsageError
 
 FOLDER, FILE = "kernels", "comparison.json"

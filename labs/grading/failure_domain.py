@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from labs.grading.case import Case
 from labs.measuring.contained import kind_and_place
-from testbed.host.capacity import allowed_processors
+from testbed.host.processes import allowed_processors
 from topologies.errors import TcplabError
 
 Given = TypeVar("Given")

@@ -23,7 +23,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from testbed.host.naming import PREFIX
+from testbed.host import PREFIX
 from topologies.errors import TcplabError
 
 SECONDS = 120.0

@@ -13,7 +13,7 @@ from pathlib import Path
 from labs.definition.scripts import outbound_lines
 from labs.definition.spec import OtherKernel, Question
 from testbed.lab.ready import Lab
-from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.packetdrill import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import Script, ScriptFailure
 
 _LONGEST = 200  # characters of a reason

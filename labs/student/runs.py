@@ -37,7 +37,7 @@ from labs.definition.runs import (
     seeds_of,
 )
 from labs.definition.spec import LabRun
-from testbed.modules.module_build import build_all
+from testbed.modules import build_all
 from topologies import untrusted
 from topologies.data import from_data
 from topologies.errors import UsageError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from testbed.builds.building import FOLDER, Workshop
+from testbed.builds import FOLDER, Workshop
 from testbed.builds.debian import LockedPackage, apt_output, mirror
 from topologies.errors import TcplabError
 

@@ -6,6 +6,10 @@ temporary folder next to its place and renamed in one step, under a lock that en
 Entries are checked when they are used. Writing, replacing or renaming a file changes the time of
 its last change (st_ctime, inode(7)), which cannot be set back. So files are not read again if they
 are older than the last check. A fault of the disk changes no time: a check counts for a day.
+
+Some entries come with a checkout, compressed: the lab kernel, its programs, the engine. Such an
+entry is used while its recipe's key is the manifest's; a changed source is built instead.
+`./tcplab kernel verify` builds them again and compares them byte for byte.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,12 +29,45 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
-from testbed.builds import prebuilt
-from testbed.builds.building import BuildReport, Workshop
-from testbed.host import scratch
-from testbed.host.naming import CODE, PREFIX
+from testbed.builds import BuildReport, Workshop
+from testbed.host import CODE, PREFIX, scratch
 from topologies.errors import TcplabError
 from topologies.untrusted import StrangeFile, digest_of
+
+PREBUILT = CODE / "prebuilt"
+MANIFEST = "manifest.json"
+_COMPRESSED = ".xz"
+
+
+def prebuilt_manifest(name: str, key: str) -> dict[str, Any] | None:
+    """Return the manifest of the entry of this key that comes with the code; None without one."""
+    file = PREBUILT / name / MANIFEST
+    manifest: dict[str, Any] = json.loads(file.read_bytes()) if file.is_file() else {"key": ""}
+    return manifest if manifest["key"] == key else None
+
+
+def unpack_prebuilt(name: str, outputs: Sequence[str], folder: Path) -> None:
+    """Write the files of an entry and its manifest to a folder. The caller checks them."""
+    shutil.copyfile(PREBUILT / name / MANIFEST, folder / MANIFEST)
+    for output in outputs:
+        packed = PREBUILT / name / (output + _COMPRESSED)
+        with lzma.open(packed) as content, (folder / output).open("wb") as target:
+            shutil.copyfileobj(content, target)
+        shutil.copymode(packed, folder / output)
+
+
+def pack_prebuilt(name: str, outputs: Sequence[str], entry: Path) -> None:
+    """Replace the entry that comes with the code by one of the cache."""
+    place = PREBUILT / name
+    shutil.rmtree(place, ignore_errors=not place.exists())
+    place.mkdir(parents=True)
+    shutil.copyfile(entry / MANIFEST, place / MANIFEST)
+    for output in outputs:
+        packed = place / (output + _COMPRESSED)
+        content = (entry / output).read_bytes()
+        packed.write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
+        shutil.copymode(entry / output, packed)
+
 
 _KEPT = 24 * 3600  # seconds
 _SETTLED = 2.0
@@ -38,7 +75,6 @@ _SETTLED = 2.0
 _BRIEF = 1.0  # seconds; while files are read for longer than that, one may change unseen
 
 FORMAT = 1
-MANIFEST = prebuilt.MANIFEST
 BROUGHT_BY = "tcplab_lab"
 """The package that brings the lab to an installed copy."""
 _PACKAGE = find_spec(BROUGHT_BY) if PREFIX else None
@@ -156,11 +192,11 @@ def ready(recipe: Recipe, report: BuildReport, *, rebuild: bool = False) -> Entr
 
 def _unpacked(recipe: Recipe) -> Entry | None:
     """Return the entry that comes with the code, unpacked; None if there is none of this recipe."""
-    if not prebuilt.manifest_of(recipe.name, recipe.key):
+    if not prebuilt_manifest(recipe.name, recipe.key):
         return None
     with temporary(recipe.entry) as finished:
         try:
-            prebuilt.unpack(recipe.name, recipe.outputs, finished)
+            unpack_prebuilt(recipe.name, recipe.outputs, finished)
             verify(recipe, finished)
         except (DamagedEntry, lzma.LZMAError, OSError, EOFError) as error:
             problem = f"The {recipe.name} that comes with the code is damaged ({error})."
@@ -174,7 +210,7 @@ def differences(recipe: Recipe, report: BuildReport) -> list[str]:
 
     Raises TcplabError if none come with it.
     """
-    if not (manifest := prebuilt.manifest_of(recipe.name, recipe.key)):
+    if not (manifest := prebuilt_manifest(recipe.name, recipe.key)):
         problem = f"No {recipe.name} of this recipe comes with the code."
         raise TcplabError(problem, "./tcplab release --prebuilt builds and writes it.")
     with locked(recipe.entry, report), temporary(recipe.entry) as work:
@@ -187,7 +223,7 @@ def manifest_of(recipe: Recipe) -> dict[str, Any] | None:
     """Return the manifest of the entry in the cache or with the code; None if it must be built."""
     file = recipe.place / MANIFEST
     if not file.is_file():
-        return prebuilt.manifest_of(recipe.name, recipe.key)
+        return prebuilt_manifest(recipe.name, recipe.key)
     manifest: dict[str, Any] = json.loads(file.read_bytes())
     return manifest
 

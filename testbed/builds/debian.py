@@ -31,7 +31,7 @@ from pathlib import Path
 from threading import local
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
-from testbed.builds.building import ENVIRONMENT, BuildReport
+from testbed.builds import ENVIRONMENT, BuildReport
 from testbed.host.processes import output_of
 from topologies.errors import TcplabError
 

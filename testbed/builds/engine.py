@@ -17,10 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
-from testbed.builds import cache, prebuilt
-from testbed.builds.building import Workshop, shown
+from testbed.builds import Workshop, cache, shown
 from testbed.builds.cache import Facts, Recipe
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from testbed.host.packages import ENGINE, PATH, install_missing
 from topologies.errors import CommandError, TcplabError
 
@@ -84,9 +83,9 @@ def place_engine(library: Path) -> None:
     Raises TcplabError, CommandError.
     """
     recipe = engine_recipe()
-    if prebuilt.manifest_of(recipe.name, recipe.key):
+    if cache.prebuilt_manifest(recipe.name, recipe.key):
         with tempfile.TemporaryDirectory() as folder:
-            prebuilt.unpack(recipe.name, recipe.outputs, Path(folder))
+            cache.unpack_prebuilt(recipe.name, recipe.outputs, Path(folder))
             cache.verify(recipe, Path(folder))
             shutil.copy(Path(folder) / LIBRARY, library)
         return

@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from testbed.builds import cache
-from testbed.builds.building import BuildReport
+from testbed.builds import BuildReport, cache
 from topologies.errors import TcplabError, is_disk_full
 
 _BROKEN = (OSError, EOFError, tarfile.TarError, zlib.error)

@@ -12,14 +12,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from testbed import doctor
 from testbed.builds import cache
-from testbed.doctor import checks as checks_module
-from testbed.doctor import machine as machine_module
-from testbed.doctor.machine import ExaminedMachine, Finding
+from testbed.doctor import ExaminedMachine, Finding, checks
 from testbed.host.scratch import orphans
-from testbed.lab.kernel.built import init_part
-from testbed.lab.parts import parts, release_of, stated_digests
-from testbed.native.journal import stale
+from testbed.lab.parts import init_part, parts, release_of, stated_digests
+from testbed.native.changes import stale
 from testbed.virtual.sandbox import allowed_sandbox
 from topologies.errors import TcplabError
 
@@ -32,9 +30,9 @@ Check = Callable[[ExaminedMachine], Finding | Iterable[Finding]]
 def _sandbox(machine: ExaminedMachine) -> Finding:
     confine = init_part().place / "confine"
     if not confine.exists():
-        return checks_module.sandbox(machine)
+        return checks.sandbox(machine)
     try:
-        return checks_module.tried_sandbox(allowed_sandbox(confine))
+        return checks.tried_sandbox(allowed_sandbox(confine))
     except TcplabError as error:
         return Finding("virtual", "sandbox", "problem", error.problem, error.remedy)
 
@@ -43,42 +41,42 @@ def _lab(_machine: ExaminedMachine) -> Finding:
     manifests = {recipe.name: cache.manifest_of(recipe) for recipe in parts()}
     absent = [name for name, manifest in manifests.items() if manifest is None]
     there = [manifest for manifest in manifests.values() if manifest is not None]
-    return checks_module.lab(absent, "" if absent else release_of(stated_digests(there)))
+    return checks.lab(absent, "" if absent else release_of(stated_digests(there)))
 
 
 def _disk(machine: ExaminedMachine) -> Finding:
     absent = [recipe.name for recipe in parts() if not cache.manifest_of(recipe)]
     needed = BUILD_SPACE if "kernel" in absent else FIRST_SPACE if absent else RUN_SPACE
-    return checks_module.free_disk(machine, str(cache.folder()), needed)
+    return checks.free_disk(machine, str(cache.folder()), needed)
 
 
 CHECKS: tuple[Check, ...] = (
-    checks_module.architecture,
-    checks_module.instructions,
+    checks.architecture,
+    checks.instructions,
     _sandbox,
-    checks_module.privileges,
-    checks_module.container,
-    checks_module.windows,
-    lambda machine: checks_module.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
+    checks.privileges,
+    checks.container,
+    checks.windows,
+    lambda machine: checks.tools(machine, brought=any(map(Path.exists, cache.BROUGHT))),
     _lab,
-    machine_module.modules,
-    machine_module.queues,
-    machine_module.congestion_controls,
-    machine_module.open_vswitch,
-    machine_module.module_signatures,
-    checks_module.clock,
-    checks_module.virtual_machine,
-    checks_module.load,
-    checks_module.available_memory,
+    doctor.modules,
+    doctor.queues,
+    doctor.congestion_controls,
+    doctor.open_vswitch,
+    doctor.module_signatures,
+    checks.clock,
+    checks.virtual_machine,
+    checks.load,
+    checks.available_memory,
     _disk,
-    lambda _machine: checks_module.leftovers(len(stale()), len(orphans())),
+    lambda _machine: checks.leftovers(len(stale()), len(orphans())),
 )
 
 
-def examine(machine: ExaminedMachine, checks: Iterable[Check] = CHECKS) -> list[Finding]:
+def examine(machine: ExaminedMachine, questions: Iterable[Check] = CHECKS) -> list[Finding]:
     """Return the findings of all checks."""
     findings: list[Finding] = []
-    for answer in (check(machine) for check in checks):
+    for answer in (check(machine) for check in questions):
         findings += [answer] if isinstance(answer, Finding) else answer
     return findings
 

@@ -9,14 +9,7 @@ import os
 import re
 import time
 
-from testbed.doctor.machine import (
-    NETEM,
-    CheckSubject,
-    ExaminedMachine,
-    Finding,
-    has_module,
-    takes_modules,
-)
+from testbed.doctor import NETEM, CheckSubject, ExaminedMachine, Finding, has_module, takes_modules
 from testbed.host.packages import NATIVE, install_command, of_tools
 from testbed.lab.parts import NOT_A_RELEASE
 from testbed.virtual.sandbox import SandboxChoice

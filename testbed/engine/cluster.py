@@ -1,52 +1,144 @@
-"""The engine of a cluster: tasks go to workers with the same lab and code.
+"""The engine of a cluster: tasks go to workers with the same lab and code, by Dask.
 
     with cluster_engine("tls://10.0.0.1:8786", lab, listener) as engine:
         for done in engine.run(tasks): ...
 
 Dask's scheduler hands tasks out, gives those of a lost worker to another, and keeps equal keys
-from running twice.
+from running twice. A worker of another lab or of other code would mix results that cannot be
+compared, so it gets no task at all: tasks ask for a resource whose name holds the identity, and
+only a worker that finds the same identity in itself offers it.
 
-The members of a Dask cluster: its scheduler and its workers, each run as this very process.
-
-A separate process for Dask would survive this one when it is killed. In one process, any end of it
-ends Dask and frees its port; Dask itself ends in order at SIGINT and SIGTERM
-(distributed/_signals.py).
-
-Members listen on the loopback interface unless told otherwise, and in all cases only for those who
-have the cluster's key (testbed/engine/certificates.py).
+Scheduler and workers run as this very process. A separate process for Dask would survive this one
+when it is killed. In one process, any end of it ends Dask and frees its port; Dask itself ends in
+order at SIGINT and SIGTERM (distributed/_signals.py). They listen on the loopback interface unless
+told otherwise, and only for those who have the cluster's key (testbed/engine/certificates.py).
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import socket
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dask
 from click import Command
-from distributed import Client, Future, Security, as_completed
+from distributed import Client, Future, Security, Worker, WorkerPlugin, as_completed, get_worker
 from distributed.cli.dask_scheduler import main as dask_scheduler
 from distributed.cli.dask_worker import main as dask_worker
 from distributed.comm.addressing import get_address_host_port
+from distributed.core import Status
 from distributed.utils import LoopRunner, sync
 
 from testbed.engine.certificates import TLS, Certificates, certificates
-from testbed.engine.tasks import Done, Listener, Task
-from testbed.engine.workers import PROGRESS, WORKERS, entrance, identity, perform, resource
+from testbed.engine.tasks import Done, Listener, Stopped, Task
+from testbed.host import PREFIX
+from testbed.host.job_archive import fingerprint
 from testbed.host.scratch import scratch
-from testbed.lab.ready import Lab
+from testbed.host.supervise import Progress
+from testbed.lab.kernel.choice import chosen
+from testbed.lab.ready import Lab, lab_if_ready
 from topologies.errors import TcplabError, UsageError
 
 if TYPE_CHECKING:
     from tornado.ioloop import IOLoop
+
+
+PROGRESS, WORKERS = "tcplab-progress", "tcplab-workers"
+"""Topics of the scheduler's event log."""
+_AT_WORK = (Status.running, Status.paused)
+_BETWEEN = 0.25  # seconds between two words about the progress of a task
+
+
+def identity(lab: Lab) -> str:
+    """Return the SHA-256 of what results depend on: lab, code, libraries, names of modules."""
+    return hashlib.sha256(f"{lab.digests['whole']} {PREFIX}{fingerprint()}".encode()).hexdigest()
+
+
+def resource(identity: str) -> str:
+    """Name the resource that a worker of this identity offers, one for each parallel guest."""
+    return f"guest-{identity[:16]}"
+
+
+@cache
+def _own_lab(kernel: str) -> Lab | None:
+    return lab_if_ready(chosen(kernel))
+
+
+def entrance(wanted: str, kernel: str) -> WorkerPlugin:
+    """Return a plugin that admits workers of the identity `wanted`, now or later.
+
+    `kernel` is the one of the lab whose identity it is. A worker that is refused says why. The
+    class in this function travels as a whole, so a worker without this package can report that.
+    """
+
+    class Entrance(WorkerPlugin):
+        async def setup(self, worker: Worker) -> None:
+            try:
+                from testbed.engine.cluster import problem_with_us
+            except ImportError:
+                problem = "tcplab is not installed for its Python"
+            else:
+                problem = problem_with_us(wanted, kernel)
+            offered = 0 if problem else worker.state.nthreads
+            if offered:
+                await worker.set_resources(**{offer: offered})
+            news = {"slots": offered, "refused": problem, "address": worker.address, "offer": offer}
+            # By a call: the stream of a worker that is just coming, which log_event uses, is not
+            # open yet.
+            await worker.scheduler.log_event(topic=topic, msg=news)
+
+    offer, topic = resource(wanted), WORKERS
+    return Entrance()
+
+
+def problem_with_us(wanted: str, kernel: str) -> str:
+    """Return why this worker cannot take tasks of that identity; empty if it can."""
+    lab = _own_lab(kernel)
+    if lab is None:
+        return (
+            f"it has no lab kernel {kernel} and image of its code's recipes (./tcplab image import"
+            " FILE)"
+        )
+    if identity(lab) != wanted:
+        return (
+            f"it has another version: lab {lab.digests['whole'][:12]}, all {identity(lab)[:12]} and"
+            f" not {wanted[:12]}"
+        )
+    return ""
+
+
+def perform(function: Callable[..., Any], arguments: tuple[Any, ...], kernel: str) -> Any:
+    """Call `function(*arguments, lab, progress)` on a worker; its progress goes to the client."""
+    worker, lab = get_worker(), _own_lab(kernel)
+    if lab is None:
+        raise TcplabError("This worker's lab kernel has gone.", "Run ./tcplab image build there.")
+    return function(*arguments, lab, _progress(worker, str(worker.get_current_task())))
+
+
+def _progress(worker: Worker, key: str) -> Progress:
+    """Report progress to the client; end the task if it is cancelled or the worker closes."""
+    last = 0.0
+
+    def tell(phase: str, elapsed: float) -> None:
+        nonlocal last
+        state = worker.state.tasks.get(key)
+        if state is None or state.state == "cancelled" or worker.status not in _AT_WORK:
+            raise Stopped(key)
+        if time.monotonic() - last > _BETWEEN:
+            last = time.monotonic()
+            worker.log_event(PROGRESS, {"key": key, "phase": phase, "elapsed": elapsed})
+
+    return tell
 
 
 _PATIENCE = 10.0  # seconds in which a scheduler must answer

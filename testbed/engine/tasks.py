@@ -18,7 +18,7 @@ from threading import Event
 from typing import Any, Protocol
 
 from testbed.lab.ready import Lab
-from testbed.virtual.kept import GuestKeeper, keeping_guests
+from testbed.virtual.run import GuestKeeper, keeping_guests
 from topologies.errors import TcplabError
 
 

@@ -1,11 +1,9 @@
 """A network whose hosts run any program, driven by orders of the program outside.
 
-Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.orders). An
-order is an object: "do" names a method `_do_NAME` of DrivenNetwork, the other members are its
+Between two orders the guest's kernel rests, so virtual time stands still (testbed.guest.devices).
+An order is an object: "do" names a method `_do_NAME` of DrivenNetwork, the other members are its
 arguments. The reply has its result, or the error in a sentence, the time, and what each program
-printed.
-
-Captures of all interfaces of hosts, which can be read while they go on.
+printed. Captures of all hosts can be read while they go on.
 """
 
 from __future__ import annotations
@@ -20,16 +18,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from testbed.guest.event_loop import EventLoop
+from testbed.guest.devices import OrderLine
 from testbed.guest.host_root import HostFolders, make_root, make_roots
-from testbed.guest.ipv6 import add_ipv6
 from testbed.guest.job_entry import JobContext, copy_out
-from testbed.guest.middlebox import Translations, add_spare_routes, set_carrier, shape_loopback
+from testbed.guest.middlebox import (
+    Translations,
+    add_ipv6,
+    add_spare_routes,
+    set_carrier,
+    shape_loopback,
+)
 from testbed.guest.namespaces import allow_algorithms, available_algorithms
 from testbed.guest.network import LiveNetwork, cabled_network
-from testbed.guest.orders import OrderLine
 from testbed.guest.programs import wait_for
-from testbed.guest.user_program import ProgramStart, UserProgram
+from testbed.guest.user_program import EventLoop, ProgramStart, UserProgram
 from topologies.addresses import address_of
 from topologies.data import from_data, to_data
 from topologies.errors import TcplabError

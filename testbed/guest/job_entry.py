@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any
 from zipimport import zipimporter
 
-from testbed.guest import orders
-from testbed.guest.orders import WAITING, OrderLine
+from testbed.guest import devices
+from testbed.guest.devices import START_LINE, WAITING, OrderLine, StartLine
 from testbed.guest.programs import Stop, in_background
-from testbed.guest.start_line import DEVICE, StartLine
 from testbed.guest.switches import start_open_vswitch, stop_open_vswitch
 from topologies.disciplines import OFFERED
 from topologies.errors import TcplabError
@@ -129,12 +128,12 @@ class JobContext:
     def orders(self, data: Any) -> Iterator[Any]:
         """Yield what to do: `data`, or if the guest was started ahead, one order after the other.
 
-        To wait for an order takes no virtual time (testbed.guest.orders). A kernel of an older
+        To wait for an order takes no virtual time (testbed.guest.devices). A kernel of an older
         series takes none: its guests have the order in their archive.
         """
         if not self.ahead:
             yield data
-        elif not orders.DEVICE.exists():
+        elif not devices.ORDERS.exists():
             yield self._take(json.loads(self.attached(ORDER)))
         else:
             yield from self._ordered(OrderLine())
@@ -214,7 +213,7 @@ def _attempt(job: JobContext) -> dict[str, Any]:
         job.open_vswitch = order.get("open_vswitch", True)
         job.ahead = order.get("ahead", False)
         if job.virtual:
-            job.line = StartLine(order.get("seed", 0), order.get("clock", 0), DEVICE)
+            job.line = StartLine(order.get("seed", 0), order.get("clock", 0), START_LINE)
         OFFERED.update(order.get("disciplines", {}))
         with job.ticking():
             if job.open_vswitch:

@@ -1,7 +1,7 @@
 """A user's own congestion controls: what a module's source says of itself, and loading a module.
 
 The source is text and data. It becomes a program only in the sealed build
-(testbed.modules.module_build). It becomes part of a kernel only here: in a guest, which is all that
+(testbed.modules). It becomes part of a kernel only here: in a guest, which is all that
 it can harm, or in the native testbed if that was asked for.
 """
 

@@ -26,7 +26,7 @@ from threading import Lock
 from typing import IO, Any
 
 from testbed.guest.job_entry import ATTACHED
-from testbed.host.naming import CODE, PACKAGES, as_in_checkout
+from testbed.host import CODE, PACKAGES, as_in_checkout
 from topologies.disciplines import GROUP as DISCIPLINES
 from topologies.plugins import registered
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from topologies.errors import TcplabError
 
 YES = "TCPLAB_YES"

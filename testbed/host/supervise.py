@@ -20,8 +20,7 @@ from typing import IO, Any
 
 from testbed.guest.job_entry import EVENTS, LOG, RESULT
 from testbed.guest.programs import wait_until_ended
-from testbed.host.capacity import on_processor
-from testbed.host.processes import ProcessUsage, is_ready, taken_by
+from testbed.host.processes import ProcessUsage, is_ready, on_processor, taken_by
 from topologies import untrusted
 from topologies.errors import TcplabError, is_absent
 

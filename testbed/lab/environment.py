@@ -17,14 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from testbed import VERSION
-from testbed.builds import cache
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop, cache
 from testbed.builds.cache import Facts, Recipe
 from testbed.builds.debian import contents, extract, read_lock
-from testbed.host import scratch
-from testbed.host.naming import CODE
+from testbed.host import CODE, command, scratch
 from testbed.host.processes import invoking_user
-from testbed.lab import ahead
+from testbed.lab.parts import parts
 from topologies.errors import CommandError, TcplabError
 
 PIP_LOCK = CODE / "locks/pip.lock"
@@ -55,6 +53,8 @@ _CAUSES = (  # in the words of pip and uv
         for sign in ("NewConnectionError", "error sending request", "dns error")
     ),
 )
+_NEED_LAB = ("exec", "play", "reproduce", "run", "sweep", "test")
+_NEED_NO_LAB = {"-h", "--help", "--list", "--dry-run", "native", "--testbed=native"}
 MEANWHILE = CODE / "docs/bufferbloat.html"
 """Real packets to look at while a first start installs."""
 
@@ -229,11 +229,26 @@ def _say(text: str) -> None:
     print(f"tcplab: {text}", file=sys.stderr)
 
 
+def needs_lab(words: Sequence[str]) -> bool:
+    """Check for a command line whose first start needs the lab."""
+    return bool(words) and words[0] in _NEED_LAB and not _NEED_NO_LAB & {*words}
+
+
+def begin_image() -> None:
+    """Start to make the image in the background if it is absent.
+
+    A failure is left to the command that needs the image: it tries again and says why.
+    """
+    if not cache.manifest_of(parts()[-1]):
+        quiet = subprocess.DEVNULL
+        subprocess.Popen(command("testbed.lab.parts"), stdin=quiet, stdout=quiet, stderr=quiet)
+
+
 def main(place: str, lock: str, state: str, *words: str) -> None:
     """Make the environment at `place` ready for a command, or exit with one message."""
     try:
-        if ahead.is_wanted_by(words):
-            ahead.begin()
+        if needs_lab(words):
+            begin_image()
         make_ready(Environment(Path(place)), lock, state)
     except TcplabError as error:
         sys.exit(f"tcplab: {error}")

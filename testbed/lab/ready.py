@@ -18,15 +18,13 @@ from typing import NoReturn
 
 import click
 
-from testbed.builds import cache
+from testbed.builds import BuildReport, cache, shown
 from testbed.builds import export as lab_export
-from testbed.builds.building import BuildReport, shown
 from testbed.lab.image import IMAGE
-from testbed.lab.kernel.built import kernel_part, modules_part
+from testbed.lab.kernel import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import MODULE_TREE, SELFTESTS, TUNNEL, require_processor
-from testbed.lab.kernel.version import OPEN_VSWITCH, ORDERS_PATCH, kernel_version
-from testbed.lab.parts import digests_of_parts, parts, release_of
+from testbed.lab.parts import digests_of_parts, kernel_part, modules_part, parts, release_of
 from testbed.lab.tools import tools_recipe
 from topologies.errors import TcplabError
 
@@ -39,7 +37,7 @@ class Lab:
     `tunnel` the driver that packetdrill needs (testbed.lab.kernel.recipe). With `seccomp` the
     kernel rules its processes by that, else by ptrace; without `time_travel` its time is virtual
     whatever it is told; without `open_vswitch` its switches are bridges; only with `takes_orders`
-    it has /dev/orders (testbed.guest.orders). `digests` are SHA-256 of kernel, init, image and
+    it has /dev/orders (testbed.guest.devices). `digests` are SHA-256 of kernel, init, image and
     confine, and `whole`, which stands for all of them. `choice` is how the kernel was asked for.
     """
 

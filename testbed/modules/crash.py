@@ -23,17 +23,17 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop
 from testbed.guest.job_entry import EVENTS
 from testbed.host.scratch import scratch
 from testbed.host.supervise import CONSOLE, LIMIT, NO_RESULT, Progress
-from testbed.lab.kernel.built import kernel_part
+from testbed.lab.kernel import kernel_version
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice, chosen
 from testbed.lab.kernel.recipe import SYMBOLS
-from testbed.lab.kernel.version import kernel_version
+from testbed.lab.parts import kernel_part
 from testbed.lab.ready import Lab, lab
 from testbed.lab.tools import sealed
-from testbed.modules.module_build import LIMITS, BuiltModule
+from testbed.modules import LIMITS, BuiltModule
 from topologies import untrusted
 from topologies.errors import CommandError, TcplabError
 

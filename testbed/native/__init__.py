@@ -1,1 +1,108 @@
-"""The native testbed: namespaces of this kernel, and its changes, which are undone."""
+"""The native testbed: the same job as root on the kernel that is running, in real time.
+
+It runs in network, mount, PID, IPC and UTS namespaces of its own, with its own Open vSwitch: no
+bridge, link or qdisc of the machine is touched, two runs do not meet, and when this process
+dies, even by SIGKILL, the kernel removes everything with the namespaces. What must change in the
+shared kernel is noted first (testbed.native.changes).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from testbed.host.job_archive import job_archive, job_file
+from testbed.host.packages import NATIVE, install_command, install_missing, of_tools, present
+from testbed.host.supervise import CONSOLE, FollowedJob, Limits, Progress, Usage, started, usage_of
+from testbed.native.changes import KernelNeeds, changed
+from testbed.native.realtime import watched
+from topologies.errors import TcplabError
+
+PYTHON = "/usr/bin/python3"  # the distribution's: Mininet is a package of it
+# Open vSwitch's files in /run and the new namespace's sysctls in /sys are our own. Without -n,
+# mount(8) would leave a folder in the machine's /run.
+_WITH_OWN_MOUNTS = (
+    'mount -n -t tmpfs tmpfs /run && mount -n -t sysfs sysfs /sys && ip link set lo up && exec "$@"'
+)
+
+
+def run_natively(
+    module: str,
+    data: Any,
+    out: Path,
+    progress: Progress,
+    limits: Limits | None = None,
+    files: Mapping[str, bytes] | None = None,
+    needs: KernelNeeds | None = None,
+) -> Usage:
+    """Run `perform(data, job)` of `module` on this kernel, with its results in `out`.
+
+    `out` is an empty folder. `files` go along, by name; the kernel has what the run `needs` during
+    it. What killed runs left is undone first. Raises TcplabError if this machine cannot run
+    natively (see `obstacles`), or if the job fails or is stopped.
+    """
+    install_missing(NATIVE)
+    for obstacle in obstacles():
+        raise obstacle
+    with (
+        changed(needs or KernelNeeds()),
+        job_file(job_archive(module, data, files)) as job,
+        (out / CONSOLE).open("wb") as console,
+        started(_command(job, out), console, [job.fileno()]) as process,
+        watched(process.pid, out),
+    ):
+        followed = FollowedJob(process, out, limits or Limits())
+        for _ in followed.looks():
+            progress(followed.phase, followed.elapsed)
+        progress(followed.phase, followed.elapsed)
+        ended = followed.end()
+    return usage_of(ended, out)
+
+
+def _command(job: IO[bytes], out: Path) -> list[str]:
+    """Return the command: setpriv(1) ends the first process with us, unshare(1) all others."""
+    namespaces = "--net --mount --pid --ipc --uts --fork --kill-child=KILL --mount-proc"
+    start = ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces.split(), "--"]
+    archive, folder = f"/proc/self/fd/{job.fileno()}", str(out.resolve())
+    python = [PYTHON, "-B", archive, archive, folder, folder, "native"]
+    return [*start, "sh", "-c", _WITH_OWN_MOUNTS, "sh", *python]
+
+
+def obstacles() -> list[TcplabError]:
+    """Return each obstacle to native runs on this machine with its remedy."""
+    if os.geteuid() != 0:
+        return [TcplabError("The native testbed needs root.", "Use sudo, or --testbed virtual.")]
+    if missing := of_tools(tool for tool in NATIVE if not present(tool)):
+        return [TcplabError(f"Not installed: {', '.join(missing)}.", install_command(missing))]
+    found = []
+    if subprocess.run(
+        [PYTHON, "-c", "import mininet"], capture_output=True, check=False
+    ).returncode:
+        found.append(TcplabError(f"{PYTHON} has no Mininet.", "sudo apt-get install mininet"))
+    trial = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms"]
+    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        problem = f"This kernel has no netem, which makes delay and loss ({tried.stderr.strip()})."
+        remedy = "Use --testbed virtual, or a kernel with it: sudo modprobe sch_netem"
+        found.append(TcplabError(problem, remedy))
+    if not _has_open_vswitch():
+        remedy = "Use --testbed virtual, or load it: sudo modprobe openvswitch"
+        found.append(TcplabError("This kernel has no Open vSwitch module.", remedy))
+    return found
+
+
+def _has_open_vswitch() -> bool:
+    """Ask generic netlink (genl-ctrl) for the family, so that the kernel loads its module."""
+    name = b"ovs_datapath\0"
+    attribute = struct.pack("=HH", 4 + len(name), 2) + name
+    attribute += b"\0" * (-len(attribute) % 4)
+    body = struct.pack("=BBH", 3, 1, 0) + attribute  # CTRL_CMD_GETFAMILY, CTRL_ATTR_FAMILY_NAME
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 16) as control:  # NETLINK_GENERIC
+        control.send(struct.pack("=IHHII", 16 + len(body), 16, 1, 1, 0) + body)
+        kind = struct.unpack_from("=IH", control.recv(4096))[1]
+    return bool(kind != 2)  # NLMSG_ERROR

@@ -1,5 +1,167 @@
-"""A release: everything that a run needs, as wheels and as an archive, the same byte for byte.
+"""Releases of a checkout's lab (`./tcplab release`), its locks, and the entries that come with it.
 
 What decides the bytes: the code; the locks (packages of image and sandbox, Python packages, crates,
 the kernel's source); gcc and the C library, mksquashfs, rustc, and Python's zlib.
+
+The locks are renewed by `./tcplab lock --update`: Debian's packages come from a mirror by its
+signed lists, Python's from an index by uv, for all Pythons that the package takes at once, and the
+crates by cargo.
 """
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed import VERSION
+from testbed.builds import BuildReport, Workshop, cache
+from testbed.builds.apt import Apt
+from testbed.builds.cache import Recipe
+from testbed.builds.debian import read_lock, write_lock
+from testbed.builds.engine import engine_recipe
+from testbed.host import CODE
+from testbed.lab import image as image_recipe
+from testbed.lab import tools
+from testbed.lab.image import patient_recipe
+from testbed.lab.parts import init_part, kernel_part, modules_part, parts, release_of, state_release
+from testbed.lab.ready import Lab, lab
+from testbed.lab.tools import sealed, tools_recipe
+from testbed.release import wheels
+from testbed.release.archive import called, make_archive, make_oci, make_tree
+from testbed.release.wheels import make_wheels, notices_recipe
+from testbed.virtual.run import compiled_entry
+from topologies.errors import TcplabError
+from topologies.untrusted import digest_of
+
+SUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class MadeRelease:
+    """The files of a release, and their SHA-256 by name."""
+
+    folder: Path
+    digests: dict[str, str]
+
+
+def make_release(
+    out: Path, report: BuildReport, new: bool = False, oci: bool = False
+) -> MadeRelease:
+    """Make wheels, archive, bill of materials and their digests in `out`; with `oci` an image too.
+
+    The lab must be the one that release.toml states; if it is to be a `new` one, that is written.
+    Raises TcplabError, CommandError.
+    """
+    if not (CODE / "pyproject.toml").exists():
+        raise TcplabError("This copy of tcplab is installed.", "Make releases in a checkout.")
+    ready = lab(report)
+    _state(ready, new)
+    with cache.locked("release", report), cache.temporary("release") as work:
+        files = wheels_of(ready, report, work)
+        report.step("Making the archive")
+        tree = make_tree(files, ready.image, work)
+        files += [make_archive(tree, work), work / wheels.BILL]
+        (work / wheels.BILL).write_text(wheels.bill())
+        if oci:
+            report.step("Making the container image")
+            files.append(make_oci(tree, ready.image, work))
+        out.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            shutil.move(file, out / file.name)
+    digests = {file.name: digest_of(out / file.name) for file in files}
+    (out / SUMS).write_text("".join(f"{digest}  {name}\n" for name, digest in digests.items()))
+    return MadeRelease(out, digests)
+
+
+def wheels_of(ready: Lab, report: BuildReport, work: Path) -> list[Path]:
+    """Return the wheels of this checkout, in a folder of `work`. Raises TcplabError."""
+    recipes = (*parts(), modules_part(), tools_recipe())
+    entries = [cache.ready(recipe, report) for recipe in recipes]
+    texts = cache.ready(notices_recipe(), report)
+    report.step("Making the wheels")
+    return make_wheels(work, [compiled_entry(ready)], entries, texts)
+
+
+def _state(ready: Lab, new: bool) -> None:
+    if release_of(ready.digests) == f"tcplab {VERSION}":
+        return
+    if not new:
+        raise TcplabError(
+            f"The lab of this checkout is not that of tcplab {VERSION}: testbed/lab/release.toml"
+            " states others.",
+            "For a new release: ./tcplab release --new, and commit that file.",
+        )
+    state_release(VERSION, ready.digests)
+
+
+LOCKS = CODE / "locks"
+DEBIAN = {
+    image_recipe.LOCK: (image_recipe.SUITE, tuple(image_recipe.wanted())),
+    tools.LOCK: (tools.SUITE, tools.WANTED),
+}
+"""Each lock of Debian's packages with its suite and what is wanted of it."""
+_OPTIONS = (
+    "--universal --python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate"
+    " --quiet"
+)
+
+
+def requirements() -> dict[str, list[str]]:
+    """Return the Python packages of each lock: first `test`, whose versions the others take."""
+    content = tomllib.loads((CODE / "pyproject.toml").read_text())
+    used, extras = content["project"]["dependencies"], content["project"]["optional-dependencies"]
+    building = [*content["build-system"]["requires"], *extras["release"]]
+    every = [*used, *building, *(wanted for extra in extras.values() for wanted in extra)]
+    cluster = [*used, *extras["cluster"], *extras["figures"]]  # all that the archive brings
+    smaller = {"python": used, "figures": extras["figures"], "build": building}
+    return {"test": every, **smaller, "cluster": cluster, "docs": [*used, *extras["docs"]]}
+
+
+def update(report: BuildReport) -> None:
+    """Renew all locks. Raises TcplabError, CommandError."""
+    if not (CODE / "pyproject.toml").exists():
+        raise TcplabError("This copy of tcplab is installed.", "Renew the locks of a checkout.")
+    uv = shutil.which("uv")
+    if not uv:
+        raise TcplabError("uv is not installed.", "Install it: pip install uv.")
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    for file, (suite, wanted) in DEBIAN.items():
+        with cache.locked("lock", report), cache.temporary("lock") as work:
+            apt = Apt(sealed(Workshop(work, cache.folder() / "lock.log", report)), suite)
+            found = tuple(sorted(apt.resolve(wanted)))
+        if read_lock(file).packages != found:
+            write_lock(file, day, found)
+    for name, packages in requirements().items():
+        report.step(f"Resolving {name}.lock")
+        source = cache.folder() / f"{name}.in"
+        source.write_text("\n".join(packages) + "\n")
+        same = [] if name == "test" else ["--constraint", str(LOCKS / "test.lock")]
+        command = [uv, "pip", "compile", *_OPTIONS.split(), *same, "--output-file"]
+        called([*command, LOCKS / f"{name}.lock", source], CODE)
+    report.step("Resolving Cargo.lock")
+    called(["cargo", "update", "--quiet"], CODE / "analysis/flows/core")
+
+
+def recipes() -> list[Recipe]:
+    """Return the recipes whose entries come with the code."""
+    return [kernel_part(), init_part(), patient_recipe(), engine_recipe(released=True)]
+
+
+def write(report: BuildReport) -> list[Recipe]:
+    """Write the entries whose recipes changed; return these. Raises TcplabError, CommandError."""
+    changed = [
+        recipe for recipe in recipes() if not cache.prebuilt_manifest(recipe.name, recipe.key)
+    ]
+    for recipe in changed:
+        # The engine in the cache is compiled for speed of compilation.
+        entry = cache.ready(recipe, report, rebuild=recipe.name == "engine")
+        cache.pack_prebuilt(recipe.name, recipe.outputs, entry.folder)
+    return changed
+
+
+def differing(report: BuildReport) -> dict[str, list[str]]:
+    """Build each entry again; return its files that differ. Raises TcplabError, CommandError."""
+    return {recipe.name: cache.differences(recipe, report) for recipe in recipes()}

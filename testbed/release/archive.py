@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from testbed import VERSION
-from testbed.host.naming import CODE
+from testbed.host import CODE
 from testbed.host.processes import output_of
 
 STEADY = {"SOURCE_DATE_EPOCH": "315532800", "LC_ALL": "C.UTF-8", "PYTHONHASHSEED": "0"}

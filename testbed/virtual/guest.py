@@ -1,27 +1,33 @@
-"""A started guest: the lab kernel's command line, its sandbox, its processes, its files.
+"""A started guest: the lab kernel's command line, its sandbox, its processes, its line for orders.
 
 Kernel options: Documentation/virt/uml and the design's measurements. The limits of what a guest may
-do to this computer are in sandbox.py and processes.py; choice.py selects the sandbox.
+do to this computer are in sandbox.py and processes.py.
 
-The guest writes the run's folder, and a student's module is part of it. After its last process
-ended, the folder is checked once before it is read: strange entries are removed.
+The line is the outer end of the guest's /dev/orders: a socket that its kernel inherits. A guest may
+send anything: a message is bytes of a limited length, and descriptors that come with it are dropped
+(recv(2)).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import resource
+import socket
 import stat
-from collections.abc import Iterator, Mapping
+import struct
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from testbed.guest.devices import LONGEST
 from testbed.host.job_archive import job_file
-from testbed.host.processes import ProcessUsage, taken_by
+from testbed.host.processes import ProcessUsage, is_ready, taken_by
 from testbed.host.scratch import scratch
 from testbed.host.supervise import (
     CONSOLE,
@@ -33,7 +39,6 @@ from testbed.host.supervise import (
     started,
     usage_of,
 )
-from testbed.virtual.line import NUMBER, GuestLine, LineClosed, LineSilent, guest_line
 from testbed.virtual.processes import GuestBounds, GuestProcesses, ScatteredPages
 from testbed.virtual.sandbox import (
     MEMORY_FOLDER,
@@ -44,6 +49,94 @@ from testbed.virtual.sandbox import (
 )
 from topologies.errors import TcplabError
 from topologies.untrusted import entries, remove
+
+if TYPE_CHECKING:
+    from testbed.lab.ready import Lab
+
+
+NUMBER = 8190
+"""The descriptor in the guest's kernel (LINE of testbed/lab/kernel/confine.h)."""
+_LOOK = 0.05  # seconds between two looks at the guest while it works
+_PATIENCE = 60.0  # seconds until a guest reads an order: it does at once
+_LENGTH = struct.Struct("<I")
+
+
+class LineClosed(Exception):
+    """The guest has ended."""
+
+
+class LineSilent(Exception):
+    """The guest has not answered in time."""
+
+
+@dataclass(frozen=True)
+class GuestLine:
+    """Messages to and from a guest."""
+
+    ours: socket.socket
+    theirs: socket.socket
+
+    def started(self) -> None:
+        """Close the guest's end here, so that its end is heard."""
+        self.theirs.close()
+
+    def send(self, message: Any) -> None:
+        """Send a message. Raises LineClosed; TcplabError for one that is too long."""
+        content = json.dumps(message).encode()
+        if len(content) > LONGEST:
+            raise TcplabError(
+                f"An order of {len(content):,} bytes is too long: {LONGEST:,} are the most.",
+                "Hand over large data in a file.",
+            )
+        try:
+            self.ours.sendall(_LENGTH.pack(len(content)) + content)
+        except OSError as error:
+            raise LineClosed from error
+
+    def receive(self, patience: float, look: Callable[[], None]) -> Any:
+        """Return the next message; `look` is called again and again until it is there.
+
+        Raises LineClosed, LineSilent after `patience` seconds, and TcplabError for nonsense.
+        """
+        deadline = time.monotonic() + patience
+        (length,) = _LENGTH.unpack(self._exactly(_LENGTH.size, deadline, look))
+        if length > LONGEST:
+            raise TcplabError("The guest sent a message that is too long.", "It was ended.")
+        content = self._exactly(length, deadline, look)
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise TcplabError("The guest sent what is no message.", "It was ended.") from error
+
+    def _exactly(self, count: int, deadline: float, look: Callable[[], None]) -> bytes:
+        content = bytearray()
+        while len(content) < count:
+            if is_ready(self.ours.fileno(), _LOOK):
+                content += self._piece(count - len(content))
+                continue
+            look()
+            if time.monotonic() > deadline:
+                raise LineSilent
+        return bytes(content)
+
+    def _piece(self, most: int) -> bytes:
+        try:
+            piece = self.ours.recv(most)
+        except OSError as error:
+            raise LineClosed from error
+        if not piece:
+            raise LineClosed
+        return piece
+
+
+@contextmanager
+def guest_line() -> Iterator[GuestLine]:
+    """Provide the two ends of a line."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(_PATIENCE)
+        yield GuestLine(ours, theirs)
+
 
 _DEEPEST = 4  # levels of folders: a condition's is one
 _MOST = 100_000  # files
@@ -139,9 +232,6 @@ def _left(strange: list[str]) -> TcplabError:
         "It was removed unread. A congestion control has no business with files.",
     )
 
-
-if TYPE_CHECKING:
-    from testbed.lab.ready import Lab
 
 ADDRESSES_BESIDE, PRIVATE_MEMORY, DESCRIPTORS = 64 << 20, 32 << 20, 8193
 EPOCH = 1_700_000_000_000_000_000  # nanoseconds since 1970 at which flows begin in every guest

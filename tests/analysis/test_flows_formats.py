@@ -314,7 +314,7 @@ def test_an_engine_that_is_not_compiled_is_one_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TCPLAB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("testbed.builds.prebuilt.PREBUILT", tmp_path)
+    monkeypatch.setattr("testbed.builds.cache.PREBUILT", tmp_path)
     cargo = tmp_path / "cargo"
     cargo.write_text("#!/bin/sh\necho no network >&2\nexit 101\n")
     cargo.chmod(0o755)

@@ -17,10 +17,10 @@ from experiments.cli.options import options_from
 from experiments.cli.run import command_of
 from experiments.run.request import RunOptions
 from experiments.study.catalogue import catalogue, find
-from testbed.builds import prebuilt
+from testbed.builds import cache
 from testbed.builds.engine import engine_recipe
 from testbed.engine import tasks
-from testbed.host.naming import in_virtual_environment
+from testbed.host import in_virtual_environment
 from topologies.units import Duration, Share
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -180,9 +180,9 @@ def test_another_processor_unpacks_no_lab(
 
 
 def test_another_processor_compiles_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert prebuilt.manifest_of("engine", engine_recipe().key)
+    assert cache.prebuilt_manifest("engine", engine_recipe().key)
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert not prebuilt.manifest_of("engine", engine_recipe().key)
+    assert not cache.prebuilt_manifest("engine", engine_recipe().key)
 
 
 def test_module_and_command_take_the_same_words() -> None:
@@ -207,7 +207,7 @@ def test_a_python_without_the_libraries_goes_on_in_ours(
     started: list[list[str]] = []
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
     monkeypatch.setattr("os.execv", lambda path, words: started.append([str(path), *words]))
-    monkeypatch.setattr("testbed.host.naming._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("testbed.host._ENVIRONMENT", tmp_path)
     with pytest.raises(SystemExit, match="tcplab"):
         in_virtual_environment()
     (tmp_path / "bin").mkdir()
@@ -310,7 +310,7 @@ def test_a_broken_environment_says_what_repairs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    monkeypatch.setattr("testbed.host.naming._ENVIRONMENT", tmp_path)
+    monkeypatch.setattr("testbed.host._ENVIRONMENT", tmp_path)
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     with pytest.raises(SystemExit, match=f"rm -r {tmp_path}"):
         in_virtual_environment()

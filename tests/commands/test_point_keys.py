@@ -18,9 +18,9 @@ from experiments.run.seed import PROCEDURE
 from experiments.study.catalogue import find
 from experiments.study.grid import combinations
 from experiments.sweep.point import CAPTURES, ROWS, origin
+from testbed.host import CODE, PACKAGES
 from testbed.host import job_archive as job_archive_module
 from testbed.host.job_archive import code_digest, files_of, fingerprint, job_archive
-from testbed.host.naming import CODE, PACKAGES
 from tests.unit.made_sweeps import LAB
 
 ENGINE = sorted((CODE / "analysis/flows/core/src").glob("*.rs"))
@@ -30,7 +30,7 @@ import json
 from experiments.sweep.point import origin
 from testbed.host.job_archive import code_digest
 from labs.measuring.references import References
-from testbed.engine.workers import identity
+from testbed.engine.cluster import identity
 from testbed.lab.ready import Lab
 from types import SimpleNamespace
 from pathlib import Path

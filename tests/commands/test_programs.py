@@ -24,7 +24,7 @@ from experiments.programs.program import (
     channel,
     nanoseconds,
 )
-from testbed.virtual.line import GuestLine, LineClosed, LineSilent, guest_line
+from testbed.virtual.guest import GuestLine, LineClosed, LineSilent, guest_line
 from topologies.errors import TcplabError, UsageError
 from topologies.shapes import two_hosts
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from testbed.builds import BuildReport, Workshop
 from testbed.builds.apt import Apt
-from testbed.builds.building import BuildReport, Workshop
 from testbed.builds.debian import LockedPackage, PackageLock, contents, extract, mirror
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError

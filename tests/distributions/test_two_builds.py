@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.release.make import SUMS
+from testbed.release import SUMS
 
 ROOT = Path(__file__).resolve().parents[2]
 

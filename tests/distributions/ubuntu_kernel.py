@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop
 from testbed.builds.cache import Entry, Facts, Recipe, ready
 from testbed.builds.debian import fetched, read_lock
 from testbed.lab.tools import sealed

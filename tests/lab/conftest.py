@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop
 from testbed.builds.cache import Facts, Recipe
 
 

@@ -15,9 +15,8 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import cache, export, prebuilt
-from testbed.builds.building import BuildReport, Workshop
-from testbed.host.naming import CODE
+from testbed.builds import BuildReport, Workshop, cache, export
+from testbed.host import CODE
 from topologies.errors import TcplabError
 
 
@@ -276,11 +275,11 @@ def test_what_a_release_brings_is_used_where_it_is_and_never_built(
 def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
     oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
     assert cache.manifest_of(recipe) is None
     made = cache.ready(recipe, report)
-    prebuilt.pack(recipe.name, recipe.outputs, made.folder)
+    cache.pack_prebuilt(recipe.name, recipe.outputs, made.folder)
     shutil.rmtree(made.folder)
     assert cache.manifest_of(recipe) is not None
     entry = cache.ready(recipe, report)
@@ -295,9 +294,9 @@ def test_an_entry_that_comes_with_the_code_is_used_until_its_recipe_changes(
 def test_a_damaged_entry_is_unpacked_again_and_damaged_code_is_refused(
     oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
-    prebuilt.pack(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
+    cache.pack_prebuilt(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
     shutil.rmtree(recipe.place)
     cache.ready(recipe, report)
     (recipe.place / "slice").write_text("bitten")
@@ -312,11 +311,11 @@ def test_a_damaged_entry_is_unpacked_again_and_damaged_code_is_refused(
 def test_entries_that_come_with_the_code_are_compared_with_a_new_build(
     oven: Any, report: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prebuilt, "PREBUILT", tmp_path / "prebuilt")
+    monkeypatch.setattr(cache, "PREBUILT", tmp_path / "prebuilt")
     recipe = oven.recipe()
     with pytest.raises(TcplabError, match="release --prebuilt"):
         cache.differences(recipe, report)
-    prebuilt.pack(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
+    cache.pack_prebuilt(recipe.name, recipe.outputs, cache.ready(recipe, report).folder)
     assert cache.differences(recipe, report) == []
     other = oven.recipe(content="salt")
     manifest = tmp_path / "prebuilt/cake/manifest.json"

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import cache
-from testbed.builds.building import BuildReport
+from testbed.builds import BuildReport, cache
 
 
 @pytest.fixture

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds.building import BuildReport, Workshop
-from testbed.lab.kernel import recipe
+from testbed.builds import BuildReport, Workshop
+from testbed.lab.kernel import kernel_version, recipe
 from testbed.lab.kernel.choice import LAB_KERNEL, KernelChoice
-from testbed.lab.kernel.version import kernel_version
 
 OWN = KernelChoice("7.2+mine.patch", "7.2", "0123456789abcdef")
 

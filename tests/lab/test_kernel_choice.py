@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments.spec import DEFAULT_KERNEL
+from testbed.lab.kernel import DEFAULT, all_series, series_of
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -22,7 +23,6 @@ from testbed.lab.kernel.choice import (
     version_in,
 )
 from testbed.lab.kernel.recipe import kernel_recipe
-from testbed.lab.kernel.version import DEFAULT, all_series, series_of
 from topologies.errors import TcplabError, UsageError
 
 MAKEFILE = "# SPDX\nVERSION = 7\nPATCHLEVEL = 1\nSUBLEVEL = 3\nEXTRAVERSION =\n"

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds import cache
-from testbed.builds.building import BuildReport
+from testbed.builds import BuildReport, cache
 from testbed.lab import environment
 from tests.lab.launcher_programs import link_programs
 from tests.lab.small_wheels import write_wheel

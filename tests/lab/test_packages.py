@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.host import packages
-from testbed.lab import ahead
+from testbed.lab import environment
 from topologies.errors import TcplabError
 
 ROOT = Path(__file__).parents[2]
@@ -155,4 +155,4 @@ def test_the_launcher_can_ask_without_any_installed_library() -> None:
 def test_only_a_command_that_needs_the_lab_installs_its_tools_first(
     words: str, wanted: bool
 ) -> None:
-    assert ahead.is_wanted_by(words.split()) == wanted
+    assert environment.needs_lab(words.split()) == wanted

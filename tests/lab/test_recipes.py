@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import apt, building, cache, debian
-from testbed.builds.building import BuildReport, LineReport, Workshop
+from testbed import builds
+from testbed.builds import BuildReport, LineReport, Workshop, apt, cache, debian
 from testbed.host import packages
 from testbed.host.processes import output_of
 from testbed.lab import image, tools
-from testbed.lab.kernel import recipe
+from testbed.lab.kernel import PATCHES, all_series, as_numbers, kernel_version, recipe
 from testbed.lab.kernel import source as kernel_source
 from testbed.lab.kernel.choice import LAB_KERNEL, OwnTarball
 from testbed.lab.kernel.recipe import KernelBuild
-from testbed.lab.kernel.version import PATCHES, all_series, as_numbers, kernel_version
 from topologies.errors import CommandError, TcplabError
 from topologies.untrusted import digest_of
 
@@ -160,7 +159,7 @@ def test_a_lost_option_is_named(workshop: Workshop, monkeypatch: pytest.MonkeyPa
 
 def test_a_full_disk_is_noticed_before_the_build(tmp_path: Path) -> None:
     with pytest.raises(TcplabError, match="Make room, or name another folder in TCPLAB_CACHE"):
-        building.need_space(tmp_path, 1 << 60)
+        builds.need_space(tmp_path, 1 << 60)
 
 
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +173,7 @@ def test_a_command_runs_sealed_and_its_output_is_kept(workshop: Workshop) -> Non
     printed = workshop.run(
         "Looking", ["sh", "-c", "pwd; env; touch made; touch /etc/made 2>/dev/null || echo sealed"]
     )
-    assert printed.splitlines()[0] == building.FOLDER
+    assert printed.splitlines()[0] == builds.FOLDER
     assert "SOURCE_DATE_EPOCH=0" in printed
     assert "sealed" in printed
     assert (workshop.folder / "made").exists()
@@ -264,7 +263,7 @@ def test_a_pipe_gets_a_line_now_and_then() -> None:
 def test_a_terminal_keeps_notes_only(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(stream, "isatty", lambda: True)
-    with building.shown(stream) as report:
+    with builds.shown(stream) as report:
         report.step("Building", None)
         report.note("A note")
         report.step("Squashing", None)
@@ -278,4 +277,4 @@ def test_a_terminal_keeps_notes_only(monkeypatch: pytest.MonkeyPatch) -> None:
     [(30.0, None, "30 s so far"), (30.0, 0.0, "30 s so far"), (30.0, 0.25, "25%, about 90 s left")],
 )
 def test_the_estimate(elapsed: float, share: float | None, expected: str) -> None:
-    assert building.progress_text(elapsed, share) == expected
+    assert builds.progress_text(elapsed, share) == expected

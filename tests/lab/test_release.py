@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from testbed.builds import cache, prebuilt
-from testbed.builds.building import BuildReport
+from testbed import release as lock_files
+from testbed.builds import BuildReport, cache
 from testbed.builds.cache import Recipe
 from testbed.builds.engine import engine_file
 from testbed.builds.export import import_
@@ -26,9 +26,8 @@ from testbed.doctor import checks
 from testbed.lab import parts
 from testbed.lab.ready import lab
 from testbed.lab.tools import bubblewrap_command
-from testbed.release import archive, contents, wheels
+from testbed.release import archive, wheels
 from testbed.release import archive as archive_module
-from testbed.release import make as lock_files
 from testbed.release.archive import pack
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
@@ -125,7 +124,7 @@ def test_a_container_image_is_whole_and_the_same_again(
 
 
 def test_the_bill_of_materials_names_all_parts_of_the_locks() -> None:
-    bill = json.loads(contents.bill())
+    bill = json.loads(wheels.bill())
     named = {part["purl"].partition("@")[0] for part in bill["components"]}
     expected = {"pkg:generic/linux", "pkg:deb/debian/mininet", "pkg:deb/debian/bubblewrap"}
     assert expected <= named
@@ -190,7 +189,7 @@ def test_the_lab_of_a_checkout_is_the_one_that_comes_with_the_code(
 ) -> None:
     monkeypatch.setattr(parts, "RELEASE_FILE", tmp_path / "release.toml")
     parts.state_release("0.1", {"kernel": "a" * 64})
-    manifests = [prebuilt.PREBUILT / name / prebuilt.MANIFEST for name in ("kernel", "init")]
+    manifests = [cache.PREBUILT / name / cache.MANIFEST for name in ("kernel", "init")]
     rows = [json.loads(manifest.read_text())["files"] for manifest in manifests]
     files = {name: row["sha256"] for each in rows for name, row in each.items()}
     digests = parts.digests_of_parts({**files, "image.squashfs": "b" * 64})
@@ -259,8 +258,8 @@ def test_the_wrapper_of_python_and_the_start_are_whole() -> None:
 
 
 def test_an_installed_copy_makes_no_release(tmp_path: Path, monkeypatch: Any) -> None:
-    from testbed.release import make
+    from testbed import release
 
-    monkeypatch.setattr(make, "CODE", tmp_path)
+    monkeypatch.setattr(release, "CODE", tmp_path)
     with pytest.raises(TcplabError, match="Make releases in a checkout"):
-        make.make_release(tmp_path, BuildReport())
+        release.make_release(tmp_path, BuildReport())

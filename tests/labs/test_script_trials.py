@@ -15,9 +15,9 @@ from labs.definition.spec import OtherKernel, Question
 from labs.grading import open_questions
 from labs.measuring import script_trials
 from labs.measuring.script_trials import ScriptTrial, trial_cases, tried
+from testbed import packetdrill
 from testbed.lab.ready import Lab
-from testbed.packetdrill import runs
-from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.packetdrill import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import Script
 from tests.labs.constant_scripts import TELLING, constant_scripts, unchecked_scripts
 from tests.labs.test_scripts_handed_in import AT_ONCE, QUESTION, SPACED, empty
@@ -77,13 +77,13 @@ def program_of(text: str, folder: Path) -> Path:
 def rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Record what guests write of each case."""
     written: list[dict[str, Any]] = []
-    genuine = runs._outcome
+    genuine = packetdrill._outcome
 
     def record(case: ScriptCase, row: Mapping[str, Any]) -> ScriptOutcome:
         written.append(dict(row))
         return genuine(case, row)
 
-    monkeypatch.setattr(runs, "_outcome", record)
+    monkeypatch.setattr(packetdrill, "_outcome", record)
     return written
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from testbed.builds import BuildReport, Workshop
 from testbed.builds.apt import Apt
-from testbed.builds.building import BuildReport, Workshop
 from testbed.builds.cache import Entry, Facts, Recipe, ready
 from testbed.host.job_archive import job_archive
 from testbed.host.supervise import CONSOLE, _verdict

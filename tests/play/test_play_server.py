@@ -21,7 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from experiments.play.lesson import lesson_of
 from experiments.play.server import MOST_PAGES, PageOffer, PlayServer
-from testbed.host.capacity import allowed_processors
+from testbed.host.processes import allowed_processors
 from tests.play.made_player import MadePlayer
 from tests.play.serving import HANGING, Entered, entered, fetched, served, wait_until
 from topologies.errors import TcplabError

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import tcplab
-from testbed.host.naming import HOME, PACKAGES, as_in_checkout, as_installed
+from testbed.host import HOME, PACKAGES, as_in_checkout, as_installed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -134,13 +134,13 @@ NAMED = {
     "experiments.run.seed": "what runs in a guest has the names of a checkout there",
     "experiments.programs.start": "the same",
     "testbed.host.terminal": "the same",
-    "testbed.packetdrill.runs": "the same",
+    "testbed.packetdrill.__init__": "the same",
     "testbed.virtual.run": "the same",
     "experiments.sweep.point": "fingerprints are of files by the names of a checkout",
     "labs.measuring.references": "the same",
     "experiments.run.report": "a program, which `command` names with the prefix",
-    "testbed.host.naming": "its own, from which the prefix follows",
-    "testbed.lab.ahead": "the same",
+    "testbed.host.__init__": "its own, from which the prefix follows",
+    "testbed.lab.environment": "a program, as the report",
 }
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 import testbed
-from testbed.host.naming import _LIBRARIES
+from testbed.host import _LIBRARIES
 from testbed.host.packages import TOOLS
 from testbed.release.archive import PIP
 
@@ -164,7 +164,7 @@ def test_an_installed_copy_compiles_nothing_that_comes_with_the_code(
     names = {name for name in zipfile.ZipFile(wheel).namelist() if "/prebuilt/" in name}
     listed = {f"tcplab/{file.relative_to(ROOT)}" for file in (ROOT / "prebuilt").glob("*/*")}
     assert names == {name for name in listed if "/engine/" not in name}
-    code = "from {}testbed.lab.kernel.built import *; "
+    code = "from {}testbed.lab.parts import *; "
     code += "from {}testbed.lab.image import *; from {}testbed.builds.cache import *; "
     code += "parts = kernel_part(), init_part(), patient_recipe(); "
     code += "print([(part.key, manifest_of(part)['key']) for part in parts])"

@@ -30,7 +30,7 @@ OTHER_MEANINGS = {
     "analysis/analyze/causes.py": "reordering: a cause",
     "analysis/analyze/facts.py": "sack: a kind of retransmission",
     "testbed/guest/socket_sampling.py": "sack, reordering: fields of ss",
-    "topologies/disciplines/fair.py": "pacing: a parameter of fq, which tc reads back",
+    "topologies/disciplines/managed.py": "pacing: a parameter of fq, which tc reads back",
 }
 
 

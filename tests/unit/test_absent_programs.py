@@ -70,7 +70,7 @@ def test_a_kernel_without_a_congestion_control_needs_no_modprobe(
     monkeypatch.setattr(changes.subprocess, "run", absent)
     monkeypatch.setattr(changes, "allowed_algorithms", lambda: ["cubic"])
     monkeypatch.setattr(changes, "available_algorithms", lambda: ["cubic"])
-    monkeypatch.setattr("testbed.native.journal.FOLDER", tmp_path)
+    monkeypatch.setattr("testbed.native.changes.FOLDER", tmp_path)
     with (
         pytest.raises(TcplabError, match="no congestion control 'bbr'"),
         changes.changed(changes.KernelNeeds(algorithms=("bbr",))),

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from analysis.records.trial_files import CakeTin, Qdisc, QdiscsFile
-from testbed.lab.kernel.version import kernel_version
+from testbed.lab.kernel import kernel_version
 from topologies.disciplines import discipline, disciplines, of_kind
-from topologies.disciplines.parameters import Choice
+from topologies.disciplines.base import Choice
 from topologies.errors import UsageError
 from topologies.spec import Channel
 from topologies.units import Packets, Rate

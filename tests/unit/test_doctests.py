@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host.naming import PACKAGES
+from testbed.host import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 

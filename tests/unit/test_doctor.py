@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.doctor import checks
-from testbed.doctor import machine as machine_module
+from testbed import doctor
+from testbed.doctor import ExaminedMachine, Finding, checks
 from testbed.doctor.__main__ import as_data, as_text, verdict
-from testbed.doctor.machine import ExaminedMachine, Finding
 from testbed.virtual.sandbox import Bubblewrap, SandboxChoice, Supervised
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,13 +48,13 @@ def states(findings: Sequence[Finding]) -> dict[str, str]:
 
 
 def test_modules_are_found_loaded_in_the_kernel_as_files_and_by_trial(machine_with) -> None:
-    assert set(states(list(machine_module.modules(machine_with()))).values()) == {"problem"}
+    assert set(states(list(doctor.modules(machine_with()))).values()) == {"problem"}
     files = {
         MODULES: "kernel/net/sched/sch_netem.ko.xz:\n",
         "lib/modules/6.1/modules.builtin": "kernel/x/sch_tbf.ko\n",
     }
     by_name = states(
-        list(machine_module.modules(machine_with({**files, "sys/module/openvswitch/refcnt": "0"})))
+        list(doctor.modules(machine_with({**files, "sys/module/openvswitch/refcnt": "0"})))
     )
     assert by_name == {"sch_netem": "ok", "sch_tbf": "ok", "veth": "problem", "openvswitch": "ok"}
 
@@ -67,7 +66,7 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(machine_wi
         commands.append(command)
         return "yes\n" if "netem" in command[-1] else ""
 
-    by_name = states(list(machine_module.modules(machine_with(output=output, user=1000))))
+    by_name = states(list(doctor.modules(machine_with(output=output, user=1000))))
     assert by_name["sch_netem"] == "ok" and by_name["veth"] == "problem"
     assert all(
         command[:4] == ["unshare", "--net", "--user", "--map-root-user"] for command in commands
@@ -77,11 +76,8 @@ def test_without_lists_of_modules_a_trial_in_an_own_namespace_decides(machine_wi
 def test_queues_and_congestion_controls_that_are_missing_are_named(machine_with) -> None:
     available = {"proc/sys/net/ipv4/tcp_available_congestion_control": "reno cubic"}
     machine = machine_with({MODULES: "sch_sfq.ko sch-fq.ko", **available})
-    assert (
-        "sch_cake" in machine_module.queues(machine).said
-        and machine_module.queues(machine).state == "warning"
-    )
-    assert machine_module.congestion_controls(machine).said == "This kernel has no bbr."
+    assert "sch_cake" in doctor.queues(machine).said and doctor.queues(machine).state == "warning"
+    assert doctor.congestion_controls(machine).said == "This kernel has no bbr."
 
 
 def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) -> None:
@@ -90,38 +86,36 @@ def test_open_vswitch_with_a_module_of_somebody_else_is_a_warning(machine_with) 
             "ovs-vswitchd (Open vSwitch) 3.1.0\n" if "--version" in command else filename
         )
 
-    assert machine_module.open_vswitch(machine_with()).state == "problem"
-    good = machine_module.open_vswitch(
+    assert doctor.open_vswitch(machine_with()).state == "problem"
+    good = doctor.open_vswitch(
         machine_with(output=says("/lib/modules/6.1/kernel/net/openvswitch/openvswitch.ko"))
     )
     assert (
         good.state == "ok" and "3.1.0 with Linux 6.1" in good.said and "does not run" in good.said
     )
     assert (
-        machine_module.open_vswitch(
+        doctor.open_vswitch(
             machine_with(output=says("/lib/modules/6.1/updates/dkms/openvswitch.ko"))
         ).state
         == "warning"
     )
     assert (
         "left alone"
-        in machine_module.open_vswitch(
-            machine_with({"run/openvswitch/db.sock": ""}, output=says(""))
-        ).said
+        in doctor.open_vswitch(machine_with({"run/openvswitch/db.sock": ""}, output=says(""))).said
     )
 
 
 @pytest.mark.parametrize(
     ("file", "text", "state"),
     [
-        (machine_module._SECURE_BOOT, "\6\0\0\0\1", "warning"),
-        (machine_module._SECURE_BOOT, "\6\0\0\0\0", "ok"),
+        (doctor._SECURE_BOOT, "\6\0\0\0\1", "warning"),
+        (doctor._SECURE_BOOT, "\6\0\0\0\0", "ok"),
         ("sys/kernel/security/lockdown", "none [integrity] confidentiality", "warning"),
         ("sys/kernel/security/lockdown", "[none] integrity confidentiality", "ok"),
     ],
 )
 def test_secure_boot_and_lockdown(machine_with, file: str, text: str, state: str) -> None:
-    assert machine_module.module_signatures(machine_with({file.lstrip("/"): text})).state == state
+    assert doctor.module_signatures(machine_with({file.lstrip("/"): text})).state == state
 
 
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -215,14 +209,14 @@ def test_a_kernel_without_modules_is_not_told_to_load_some(machine_with) -> None
     (machine.root / "run/systemd/container").write_text("docker")
     findings = [
         checks.container(machine),
-        *machine_module.modules(machine),
-        machine_module.congestion_controls(machine),
-        machine_module.module_signatures(machine),
+        *doctor.modules(machine),
+        doctor.congestion_controls(machine),
+        doctor.module_signatures(machine),
     ]
     assert not [finding for finding in findings if "modprobe" in finding.remedy]
     assert "takes no modules" in findings[-1].said and findings[-1].state == "warning"
     disabled = machine_with({"proc/modules": "", "proc/sys/kernel/modules_disabled": "1\n"})
-    assert not machine_module.takes_modules(disabled)
+    assert not doctor.takes_modules(disabled)
 
 
 def test_the_sandbox_is_named_with_what_it_lacks() -> None:

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from testbed.native import changes, journal
-from testbed.native.changes import KernelNeeds, changed, undo_stale
-from testbed.native.journal import Change, new_journal, stale, taken_over
+from testbed.native import changes
+from testbed.native.changes import (
+    Change,
+    KernelNeeds,
+    changed,
+    new_journal,
+    stale,
+    taken_over,
+    undo_stale,
+)
 from topologies.errors import CommandError, TcplabError
 
 EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")
@@ -17,8 +24,8 @@ EXP, BBR = Change("module", "exp", 5), Change("algorithm", "bbr")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(journal, "FOLDER", tmp_path / "run" / "tcplab")
-    monkeypatch.setattr(journal, "_BOOT", tmp_path / "boot")
+    monkeypatch.setattr(changes, "FOLDER", tmp_path / "run" / "tcplab")
+    monkeypatch.setattr(changes, "_BOOT", tmp_path / "boot")
     (tmp_path / "boot").write_text("first\n")
     (tmp_path / "run").mkdir()
     return tmp_path / "run" / "tcplab"

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host import capacity, scratch
-from testbed.host.capacity import claimed_processor, guests_at_once
+from testbed.host import processes, scratch
+from testbed.host.processes import claimed_processor, guests_at_once
 from topologies.errors import UsageError
 
 
 def test_guests_get_processors_of_their_own_while_there_are_any(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(capacity, "_least_busy_first", lambda: [9002, 9001])
+    monkeypatch.setattr(processes, "_least_busy_first", lambda: [9002, 9001])
     with claimed_processor() as first, claimed_processor() as second, claimed_processor() as beyond:
         assert (first, second, beyond) == (9002, 9001, 9002)
     with claimed_processor() as again:
@@ -31,8 +31,8 @@ def test_a_claimed_processor_is_an_allowed_one() -> None:
 
 
 def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capacity, "available_mib", lambda: 1000)
-    monkeypatch.setattr(capacity, "allowed_processors", lambda: 8)
+    monkeypatch.setattr(processes, "available_mib", lambda: 1000)
+    monkeypatch.setattr(processes, "allowed_processors", lambda: 8)
     assert guests_at_once(100) == 8
     assert guests_at_once(300) == 3
     assert guests_at_once(300, 2) == 2
@@ -47,10 +47,10 @@ def test_guests_are_as_many_as_processors_and_memory_allow(monkeypatch: pytest.M
 def test_available_memory_is_that_of_the_control_group_if_it_is_less(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    free = capacity.available_mib()
+    free = processes.available_mib()
     assert free > 0
-    monkeypatch.setattr(capacity, "_left_in_control_group", lambda: 17)
-    assert capacity.available_mib() == 17
+    monkeypatch.setattr(processes, "_left_in_control_group", lambda: 17)
+    assert processes.available_mib() == 17
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ from click.testing import CliRunner
 
 from experiments.cli.commands import tcplab
 from experiments.cli.kernel import described, follow
-from testbed.builds.building import BuildReport, Workshop
+from testbed import packetdrill as script_runs
+from testbed.builds import BuildReport, Workshop
+from testbed.guest.packetdrill import OUTCOMES
 from testbed.lab import packetdrill as recipe
 from testbed.lab.packetdrill import PinnedCommit
 from testbed.lab.tools import sealed
-from testbed.packetdrill import runs as script_runs
-from testbed.packetdrill.job import OUTCOMES
-from testbed.packetdrill.runs import (
+from testbed.packetdrill import (
     ScriptCase,
     ScriptOutcome,
     ScriptRunner,

@@ -18,7 +18,7 @@ from experiments.sweep import point
 from experiments.sweep.point import CAPTURES, Record, origin
 from experiments.sweep.reproduce import ReproductionRequest, at_line_rate, carry_out
 from experiments.sweep.run import PointRunner, Watch
-from testbed.lab.kernel.version import all_series
+from testbed.lab.kernel import all_series
 from testbed.lab.ready import Lab
 from tests.unit.made_sweeps import LAB, Engine
 from topologies.errors import TcplabError, UsageError

@@ -12,8 +12,7 @@ import pytest
 from experiments.spec import Condition, ExperimentSpec, Flow
 from testbed.host.supervise import Usage
 from topologies.disciplines import disciplines
-from topologies.disciplines.base import Discipline
-from topologies.disciplines.parameters import Choice, Setting
+from topologies.disciplines.base import Choice, Discipline, Setting
 from topologies.spec import Channel, Link, Node, TopologySpec
 from topologies.units import Duration, Packets, Rate, Share, Size
 

@@ -11,7 +11,7 @@ import pytest
 from testbed.guest.kernel_modules import KernelModule
 from testbed.host.supervise import CONSOLE, Limits
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import BuiltModule, attached, built
+from testbed.modules import BuiltModule, attached, built
 from testbed.virtual.run import run_in_guest
 from testbed.virtual.sandbox import Sandbox, Supervised
 from tests.virtual.hostile_modules import ATTACKS, source

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.builds.building import BuildReport
+from testbed.builds import BuildReport
 from testbed.lab.ready import lab
-from testbed.release import contents
+from testbed.release import wheels, wheels_of
 from testbed.release.archive import PIP
-from testbed.release.make import wheels_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RUN = ("run", "sack", "--seed", "1", "--repeat", "1", "--duration", "2s", "--out", "runs")
@@ -91,7 +90,7 @@ def test_the_licences_and_sources_of_all_programs_come_along(index: Path) -> Non
             for name in opened.namelist()
             if ".dist-info/licenses/" in name
         }
-    assert "GNU GENERAL PUBLIC LICENSE" in texts[contents.GPL]
-    for package in contents.packages():
+    assert "GNU GENERAL PUBLIC LICENSE" in texts[wheels.GPL]
+    for package in wheels.packages():
         assert f"\n    {package}\n" in texts["SOURCES.md"]
-        assert f"\n{package.split()[0]}\n====" in texts[contents.COPYRIGHT]
+        assert f"\n{package.split()[0]}\n====" in texts[wheels.COPYRIGHT]

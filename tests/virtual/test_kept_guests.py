@@ -10,7 +10,7 @@ from experiments.run.seed import carry_seed, limits_for
 from experiments.spec import ExperimentSpec
 from experiments.study.catalogue import find
 from testbed.lab.ready import Lab
-from testbed.virtual.kept import keeping_guests
+from testbed.virtual.run import keeping_guests
 from tests.virtual.conftest import digests
 
 pytestmark = pytest.mark.virtual

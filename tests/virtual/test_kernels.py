@@ -14,8 +14,8 @@ import pytest
 from experiments.run.seed import carry_seed, judge
 from experiments.spec import ExperimentSpec
 from testbed.host.supervise import Limits
+from testbed.lab.kernel import DEFAULT, all_series, kernel_version
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version
 from testbed.lab.ready import Lab, lab, lab_if_ready
 from tests.virtual.conftest import digests, read
 

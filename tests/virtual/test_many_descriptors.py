@@ -13,7 +13,7 @@ import pytest
 from testbed.lab.ready import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
-IN_GUESTS = ("testbed/guest", "testbed/packetdrill/job.py")
+IN_GUESTS = ("testbed/guest", "testbed/guest/packetdrill.py")
 """Guests have few descriptors, and what they import is part of their packets."""
 BEGINNING = """
 import os, resource, sys

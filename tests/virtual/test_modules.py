@@ -17,7 +17,7 @@ from testbed.guest.kernel_modules import KernelModule, module_from
 from testbed.host.supervise import Limits
 from testbed.lab.kernel.recipe import KERNEL_TOOLS
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import built
+from testbed.modules import built
 from tests.virtual.conftest import digests, read
 from topologies.errors import TcplabError
 from topologies.units import Duration

@@ -15,7 +15,7 @@ from experiments.spec import Condition, ExperimentSpec, Proof
 from testbed.guest.kernel_modules import module_from
 from testbed.host.supervise import Limits
 from testbed.lab.ready import Lab
-from testbed.modules.module_build import attached, built
+from testbed.modules import attached, built
 from testbed.virtual.run import run_in_guest
 from tests.virtual.conftest import read
 from topologies.data import to_data

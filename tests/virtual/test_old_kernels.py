@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiments.spec import ExperimentSpec
+from testbed.lab.kernel import kernel_version
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import kernel_version
 from testbed.lab.ready import Lab, lab_if_ready
 from tests.virtual.conftest import digests
 

@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from experiments.cli.commands import tcplab
+from testbed import packetdrill as packetdrill_module
 from testbed.lab.packetdrill import packetdrill
 from testbed.lab.ready import Lab
-from testbed.packetdrill import runs
-from testbed.packetdrill.runs import ScriptCase, ScriptOutcome, ScriptRunner
+from testbed.packetdrill import ScriptCase, ScriptOutcome, ScriptRunner
 from testbed.packetdrill.scripts import Script
 from topologies.errors import TcplabError
 from topologies.untrusted import digest_of
@@ -76,7 +76,7 @@ def test_a_failure_names_the_line_and_what_came(program: Path, tmp_path: Path) -
 def test_a_script_that_waits_for_ever_ends_in_virtual_time(
     run: Callable[..., ScriptOutcome], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "VIRTUAL_SECONDS", 100.0)
+    monkeypatch.setattr(packetdrill_module, "VIRTUAL_SECONDS", 100.0)
     outcome = run("0 `sleep infinity`\n")
     assert outcome.failure and "did not end in 100 s" in outcome.failure.what
 
@@ -99,8 +99,8 @@ def test_a_script_sees_nothing_of_this_computer(run: Callable[..., ScriptOutcome
 
 
 def test_some_of_the_kernels_own_scripts_pass(ready_lab: Lab, program: Path) -> None:
-    cases = runs.cases_of(ready_lab, SAMPLE)
-    outcomes = list(runs.run_kernel_scripts(ready_lab, program, cases))
+    cases = packetdrill_module.cases_of(ready_lab, SAMPLE)
+    outcomes = list(packetdrill_module.run_kernel_scripts(ready_lab, program, cases))
     assert [outcome.case.name for outcome in outcomes if not outcome.passed] == []
     assert {outcome.case.variant for outcome in outcomes} == {"ipv4", "ipv4-mapped-ipv6", "ipv6"}
 

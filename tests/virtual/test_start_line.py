@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed.host.naming import CODE, PACKAGES
+from testbed.host import CODE, PACKAGES
+from testbed.lab.kernel import DEFAULT, all_series
 from testbed.lab.kernel.choice import chosen
-from testbed.lab.kernel.version import DEFAULT, all_series
 from testbed.lab.ready import lab_if_ready
 
 pytestmark = pytest.mark.virtual
@@ -70,7 +70,7 @@ def _renamed_and_merged(code: Path) -> None:
         file.write(line)
     for file in code.rglob("*.py"):
         text = file.read_text()
-        fresh = text.replace("testbed.guest.start_line", "testbed.guest.programs")
+        fresh = text.replace("testbed.guest.devices", "testbed.guest.programs")
         fresh = fresh.replace("import nodes", "import a_cabling as nodes")
         if fresh != text:
             file.write_text(fresh)

@@ -13,8 +13,7 @@ from functools import cache
 from importlib import import_module
 
 from topologies.disciplines.base import Bfifo, Discipline, Fifo
-from topologies.disciplines.delay import Codel, Dualpi2, FqCodel, FqPie, Pie
-from topologies.disciplines.fair import Cake, Fq, Hhf
+from topologies.disciplines.managed import Cake, Codel, Dualpi2, Fq, FqCodel, FqPie, Hhf, Pie
 from topologies.disciplines.red import Choke, Gred, Red, Sfq
 from topologies.errors import named
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topologies.disciplines.base import Discipline, Settings
-from topologies.disciplines.parameters import ECN, QUANTUM, Choice, Setting, flag
+from topologies.disciplines.base import ECN, QUANTUM, Choice, Discipline, Setting, Settings, flag
 from topologies.errors import UsageError
 from topologies.units import Count, Packets, Share, Size
 

@@ -15,8 +15,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from testbed.builds import cache
-from testbed.builds.building import Workshop, need_space
+from testbed.builds import Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
 from testbed.builds.debian import contents, extract, read_lock
 from testbed.host.processes import output_of

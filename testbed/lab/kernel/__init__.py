@@ -1,1 +1,157 @@
-"""The lab kernel and the guest's first process: sources, patch, configuration and recipe."""
+"""The kernels that the lab knows: a folder of versions/ for each range of versions, as data.
+
+kernel.toml names the version that is built unless the user brings a source, where that comes
+from, the patches, and what the kernel lacks. Patches with a path are sought from the folder, others
+in it and then in patches/.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from topologies.disciplines import disciplines
+from topologies.errors import UsageError
+
+HERE = Path(__file__).parent
+VERSIONS, PATCHES = HERE / "versions", HERE / "patches"
+DEFAULT = "7.2"
+"""The kernel of the lab unless another is asked for."""
+OPEN_VSWITCH = "Open vSwitch"
+"""Who lacks it has bridges for switches (testbed.guest.switches)."""
+ORDERS_PATCH = "orders.patch"
+"""The patch of kernels that take orders (testbed.guest.devices)."""
+
+
+@dataclass(frozen=True)
+class KernelVersion:
+    """A kernel.toml. `series` is its folder's name, by which people call it.
+
+    `version` is what is pinned: a distribution's `package` of a `suite`, of which the tarball in it
+    has this `sha256`, and kernel.org's `url`. `since` is the oldest source that the patches are
+    meant for, `until` the series of the newest, empty if there is no end. `steps` is the number of
+    lines that a build prints. `config` is a file of the folder, else lab.config, which the kernel
+    takes `without` some options that came later. `make` are variables for make. `accounting` is a
+    patch with which the kernel can say who holds its memory. `lacks` names what a kernel has not
+    that another has, each with the reason. A setting among them that the kernel behaves as if it
+    had is in `always`, with that value.
+    """
+
+    series: str
+    version: str
+    since: str
+    patches: tuple[str, ...]
+    steps: int
+    url: str
+    until: str = ""
+    url_sha256: str = ""
+    package: str = ""
+    suite: str = ""
+    sha256: str = ""
+    config: str = "lab.config"
+    without: tuple[str, ...] = ()
+    make: tuple[str, ...] = ()
+    accounting: str = ""
+    lacks: Mapping[str, str] = field(default_factory=dict)
+    always: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def patch_files(self) -> list[Path]:
+        """The patches, in the order in which they are applied."""
+        return [self._file(name, PATCHES) for name in self.patches]
+
+    @property
+    def accounting_patch(self) -> Path | None:
+        """The patch for a kernel that says who holds its memory, if there is one."""
+        return self._file(self.accounting, PATCHES) if self.accounting else None
+
+    @property
+    def config_file(self) -> Path:
+        """The settings of the configuration; all others are off."""
+        return self._file(self.config, HERE)
+
+    def _file(self, name: str, shared: Path) -> Path:
+        own = VERSIONS / self.series / name
+        return own if own.exists() else shared / name
+
+    @property
+    def source_lock(self) -> Path | None:
+        """The package of its source by version and SHA-256, if that is pinned."""
+        file = VERSIONS / self.series / "source.lock"
+        return file if file.exists() else None
+
+    def takes(self, version: str) -> bool:
+        """Check that the patches are meant for a source of that version."""
+        numbers = as_numbers(version)
+        too_new = self.until and numbers[:2] > as_numbers(self.until)
+        return as_numbers(self.since) <= numbers and not too_new
+
+    @property
+    def range(self) -> str:
+        """The versions of its sources, in words."""
+        if self.until == self.since:
+            return self.since
+        return f"{self.since} to {self.until}" if self.until else f"{self.since} and later"
+
+    @property
+    def origin(self) -> str:
+        """The origin of its source in words, unless the user brings one."""
+        return f"Debian ({self.suite})" if self.package else "kernel.org"
+
+    @property
+    def is_default(self) -> bool:
+        return self.series == DEFAULT
+
+
+ACCURATE_ECN = "accurate ECN"
+"""A need of flows (tcp_ecn=3)."""
+_ACCURATE_SINCE = "7.0"
+
+
+@cache
+def kernel_version(series: str = DEFAULT) -> KernelVersion:
+    """Return the kernel of that name. Raises UsageError."""
+    if series not in all_series():
+        raise UsageError(
+            f"There is no kernel '{series[:60]}'.",
+            f"Choose from {', '.join(all_series())}, or name a tarball, a tree, or a revision of a"
+            " git clone (FOLDER@REVISION); patches follow a plus: 7.2+mine.patch.",
+        )
+    text = (VERSIONS / series / "kernel.toml").read_text()
+    values: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in tomllib.loads(text).items()
+    }
+    younger = {
+        each.name: f"it came with Linux {each.since}."
+        for each in disciplines().values()
+        if as_numbers(each.since) > as_numbers(series)
+    }
+    if as_numbers(_ACCURATE_SINCE) > as_numbers(series):
+        younger[ACCURATE_ECN] = f"it came with Linux {_ACCURATE_SINCE}."
+    return KernelVersion(series, **values | {"lacks": younger | values.get("lacks", {})})
+
+
+@cache
+def all_series() -> tuple[str, ...]:
+    """Return the names of all kernels, the newest first."""
+    names = [file.parent.name for file in VERSIONS.glob("*/kernel.toml")]
+    return tuple(sorted(names, key=as_numbers, reverse=True))
+
+
+def as_numbers(version: str) -> tuple[int, ...]:
+    """6.12.117 -> (6, 12, 117)"""
+    return tuple(int(part) for part in version.split("."))
+
+
+def series_of(version: str) -> KernelVersion:
+    """Return the newest kernel whose patches a source of that version takes. Raises UsageError."""
+    for kernel in map(kernel_version, all_series()):
+        if kernel.takes(version):
+            return kernel
+    ranges = ", ".join(kernel_version(series).range for series in reversed(all_series()))
+    raise UsageError(f"The lab has no patches for Linux {version}.", f"It has them for {ranges}.")

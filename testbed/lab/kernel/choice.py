@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from testbed.lab.kernel.version import DEFAULT, all_series, kernel_version, series_of
+from testbed.lab.kernel import DEFAULT, all_series, kernel_version, series_of
 from topologies.errors import CommandError, TcplabError, UsageError, is_absent
 from topologies.untrusted import digest_of
 

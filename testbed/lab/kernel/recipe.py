@@ -4,7 +4,7 @@ What modules need of the lab's own kernel is an entry by itself (`modules_recipe
 first module; other kernels keep it with them.
 
 The same sources give the same bytes in any folder on any machine with the same compiler: the
-sealed build (testbed.builds.building) sees a fixed path, environment and date.
+sealed build (testbed.builds) sees a fixed path, environment and date.
 
 `make M=` reads the configuration, headers, makefiles, the list of exported symbols, and two
 programs, fixdep and modpost. These are linked statically, as the kernel is, so they run on any
@@ -28,10 +28,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from testbed.builds import cache
-from testbed.builds.building import FOLDER, Workshop, need_space
+from testbed.builds import FOLDER, Workshop, cache, need_space
 from testbed.builds.cache import Facts, Recipe
 from testbed.host.packages import present
+from testbed.lab.kernel import KernelVersion, kernel_version
 from testbed.lab.kernel.choice import (
     LAB_KERNEL,
     KernelChoice,
@@ -41,7 +41,6 @@ from testbed.lab.kernel.choice import (
     require_unchanged,
 )
 from testbed.lab.kernel.source import TARBALL, ObtainedSource, obtain
-from testbed.lab.kernel.version import KernelVersion, kernel_version
 from testbed.lab.tools import sealed
 from topologies.errors import CommandError, TcplabError
 

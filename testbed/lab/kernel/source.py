@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
+from testbed.builds import FOLDER, Workshop
 from testbed.builds.apt import Apt
-from testbed.builds.building import FOLDER, Workshop
 from testbed.builds.debian import fetched, read_lock
+from testbed.lab.kernel import KernelVersion, as_numbers
 from testbed.lab.kernel.choice import OwnSource
-from testbed.lab.kernel.version import KernelVersion, as_numbers
 from topologies.errors import FREE_SPACE, TcplabError, is_disk_full
 from topologies.untrusted import digest_of
 

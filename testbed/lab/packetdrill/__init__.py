@@ -15,8 +15,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from testbed.builds import cache
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop, cache
 from testbed.builds.cache import Facts, Recipe
 from testbed.host.processes import output_of
 from testbed.lab.tools import sealed

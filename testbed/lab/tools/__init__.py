@@ -12,8 +12,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from testbed.builds import cache
-from testbed.builds.building import BuildReport, Workshop
+from testbed.builds import BuildReport, Workshop, cache
 from testbed.builds.cache import Facts, Recipe
 from testbed.builds.debian import contents, extract, read_lock
 from testbed.host.packages import install_missing

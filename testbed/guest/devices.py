@@ -1,19 +1,49 @@
-"""The start line: from it on, packets depend on spec, seed and kernel, not on what was before.
+"""Devices of the lab kernel: /dev/orders and /dev/start_line.
 
-How long a guest prepares, and how many random numbers that takes, depends on all code that it runs.
-At the line virtual time is one fixed instant, and the kernel's random numbers begin again from the
-seed (testbed/lab/kernel/patches/start-line.patch). In real time there is no such device, and a line
+Over /dev/orders a guest exchanges messages with the program outside that started it. To wait for a
+message is one call that blocks the guest's whole kernel on the host, so it takes no virtual time
+and no processor time (testbed/lab/kernel/patches/orders.patch).
+
+From the start line on, packets depend on spec, seed and kernel, not on what was before. How long a
+guest prepares, and how many random numbers that takes, depends on all code that it runs. At the
+line virtual time is one fixed instant, and the kernel's random numbers begin again from the seed
+(testbed/lab/kernel/patches/start-line.patch). In real time there is no such device, and a line
 does no more than its name says.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-DEVICE = Path("/dev/start_line")
+ORDERS = Path("/dev/orders")
+LONGEST = 16 << 20
+"""Bytes of a message at most, in either direction."""
+WAITING: dict[str, Any] = {"waiting": True}
+"""What a guest says before it waits for its first order."""
+
+
+class OrderLine:
+    """The guest's end: `next` says something and returns the order that follows."""
+
+    def __init__(self) -> None:
+        self._device = os.open(ORDERS, os.O_RDWR | os.O_CLOEXEC)
+
+    def say(self, message: Any) -> None:
+        """Send a message. Raises OSError for one that is too long."""
+        os.write(self._device, json.dumps(message).encode())
+
+    def next(self, message: Any) -> Any:
+        """Send a message, and return the next order."""
+        self.say(message)
+        return json.loads(os.read(self._device, LONGEST))
+
+
+START_LINE = Path("/dev/start_line")
 FAR, NEAR = 65_536_000_000, 16_384_000_000
 """Nanoseconds since the boot: links are made at a multiple of the first, flows begin at the next
 one of the second. A jiffy is 1 ms, so the kernel's wheel of timers is always in the same place."""
