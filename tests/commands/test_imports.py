@@ -22,16 +22,14 @@ OURS = {package for package in ALLOWED if (ROOT / package).is_dir()}
 TRAVELLING = [
     "topologies",
     "testbed/guest",
+    "experiments/flows",
     *sorted(f"experiments/{file.name}" for file in (ROOT / "experiments").glob("[!_]*.py")),
 ]
 
 MEASURING = (
-    "published",
+    "study",
     "sweep",
-    "reproduce",
-    "kernels",
     "play",
-    "browsing",
     "documentation",
     "reporting",
     "programs",

@@ -29,7 +29,7 @@ COPIED = (
     "pyproject.toml",
     "testbed/__init__.py",
     "testbed/host",
-    "testbed/recipes",
+    "testbed/builds",
     "testbed/lab",
     "topologies",
 )

@@ -42,7 +42,7 @@ with open(sys.argv[1] + "/console", "wb") as console:
 assert process.poll() is not None
 """
 RUN = """
-from experiments.run.session import run
+from experiments.run.session import run_from_python as run
 folder = run("sack", {"duration": "1s"}, seeds=[1], out=Path(sys.argv[1]), testbed="virtual")
 assert list(Path(folder).rglob("*.pcap*"))
 """
