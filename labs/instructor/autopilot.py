@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from statistics import geometric_mean
 
 from labs.definition.answers import Answers, examples_of
@@ -18,8 +17,6 @@ from labs.definition.spec import Question
 from labs.grading.marking import Marker
 from labs.measuring.measures import Runs
 
-MOST_COPIED, MOST_GUESSED = Fraction(15, 100), Fraction(10, 100)
-"""Of a lab's points."""
 _NO_REASON = "I expect that because it sounds better."
 
 

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 
 from experiments.spec import ExperimentSpec
@@ -20,13 +21,14 @@ from labs.definition.assignment import SELF_STUDY, variant
 from labs.definition.forecast import hidden_networks, read_limit
 from labs.definition.runs import example_specs, variables_of
 from labs.definition.spec import Kind, LabSpec, Question, ValueSource
-from labs.instructor.autopilot import MOST_COPIED
 from labs.measuring.measures import MeasuredRun, UnknownName, Values
 from labs.measuring.references import program_value
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_text
 from topologies.errors import TcplabError
 
+MOST_COPIED, MOST_GUESSED = Fraction(15, 100), Fraction(10, 100)
+"""Of a lab's points."""
 _SOCKETS = ".sockets"
 
 

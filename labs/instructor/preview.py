@@ -20,8 +20,8 @@ from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
-from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED, copied_share, guessed_share
-from labs.instructor.lint import WORDS_A_MINUTE, lint, working_time
+from labs.instructor.autopilot import copied_share, guessed_share
+from labs.instructor.lint import MOST_COPIED, MOST_GUESSED, WORDS_A_MINUTE, lint, working_time
 from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
 from labs.measuring.references import HiddenResults, TestedPrograms
 from labs.student.hand_in import LabFinding

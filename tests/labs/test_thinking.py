@@ -41,7 +41,7 @@ from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.grading.open_questions import expected
 from labs.grading.pages import VERDICTS
 from labs.grading.shared_work import similar_sentences
-from labs.instructor.autopilot import MOST_COPIED
+from labs.instructor.lint import MOST_COPIED
 from labs.instructor.preview import mix_ups, unanswered
 from labs.measuring.measures import MeasuredRun
 from labs.student.hand_in import check, pack

@@ -9,7 +9,7 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.forecast import read_rule, share_of
-from labs.instructor.autopilot import MOST_COPIED, MOST_GUESSED
+from labs.instructor.lint import MOST_COPIED, MOST_GUESSED
 from labs.instructor.preview import run_variants, unanswered
 from labs.measuring.measures import Runs
 from testbed.host.packages import install_missing
