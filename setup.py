@@ -7,6 +7,7 @@ statements rewritten, as a vendored library's are. A checkout keeps the packages
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -47,7 +48,15 @@ class WheelOfOneName(bdist_wheel):
 
 
 class CompiledDistribution(Distribution):
-    """A distribution with a compiled library, which setuptools does not compile."""
+    """A distribution with a compiled library, which setuptools does not compile.
+
+    Folders of labs have a key and no __init__, as those that `lab new` makes, so they are added to
+    the packages.
+    """
+
+    def parse_config_files(self, *arguments: Any, **named: Any) -> None:
+        super().parse_config_files(*arguments, **named)
+        self.packages += [f"labs.{file.parent.name}" for file in Path("labs").glob("*/lab.toml")]
 
     def has_ext_modules(self) -> bool:
         return True

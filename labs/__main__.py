@@ -6,7 +6,7 @@ from testbed.host import in_virtual_environment
 
 if __name__ == "__main__":
     in_virtual_environment()
-    from labs.cli.lab import grade, lab
+    from labs.commands import grade, lab
 
     lab.add_command(grade)
     lab(prog_name=f"python -m {__package__}")

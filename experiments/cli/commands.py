@@ -38,7 +38,7 @@ _MODULES = {
     f"{_CLI}.runs": ("bundle", "compare", "figure", "open"),
     f"{_CLI}.sweep": ("cluster", "scheduler", "worker"),
     f"{PREFIX}analysis.analyze.command": ("analyze",),
-    f"{PREFIX}labs.cli.lab": ("grade", "lab"),
+    f"{PREFIX}labs.commands": ("grade", "lab"),
     f"{PREFIX}testbed.lab.ready": ("image",),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}

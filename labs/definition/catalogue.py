@@ -108,10 +108,10 @@ def folder_of(name: str) -> Path:
     plugin = registered(GROUP).get(name)
     if plugin is None:
         return FOLDER / name
-    file = getattr(plugin.load(), "__file__", None)
-    if not file or not (folder := Path(file).parent).joinpath("lab.toml").is_file():
-        raise plugin.broken(f"{plugin.entry.value} is not a folder with a lab.toml")
-    return folder
+    for folder in map(Path, getattr(plugin.load(), "__path__", ())):
+        if (folder / "lab.toml").is_file():
+            return folder
+    raise plugin.broken(f"{plugin.entry.value} is not a folder with a lab.toml")
 
 
 @cache

@@ -1,16 +1,16 @@
-"""Files in a stranger's zip or folder, read within limits.
+"""Files in a stranger's zip or folder, and a whole download, read within limits.
 
 A zip lists its files in its directory, and each extracted file is checked against it.
 
-A stranger's zip or folder, unpacked into an empty folder.
-
-Only the files that a hand-in has are taken out. Names, kinds and claimed sizes are not
-trusted. A hand-in is refused as a whole, with a sentence for its owner. Files that no hand-in needs
-are passed over.
+A download with the hand-ins of a class is a folder or an archive. An archive is opened in a limited
+process (labs.measuring.contained), as each hand-in is. A file in it that cannot be extracted is
+refused alone; only a download that cannot be read on is refused as a whole.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import lzma
 import os
 import re
@@ -18,19 +18,17 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import IO
 
-from labs.definition.answers import LARGEST_PICTURE, PREDICTIONS
-from labs.definition.assignment import ANSWERS, FILE
-from labs.definition.runs import FOLDER, TYPED
+from labs.measuring.contained import Allowance, contained_as
 from topologies import untrusted
-from topologies.errors import TcplabError
+from topologies.errors import TcplabError, UsageError, is_disk_full
 
 _CHUNK = 1 << 16
 _LARGEST_RATIO = 200  # text that repeats itself, such as samples of sockets, is packed 30 to 1
@@ -196,23 +194,10 @@ def _problem(entry: zipfile.ZipInfo, name: str, allowance: ArchiveLimits) -> Ref
     return None
 
 
-_MOST_FILES = 5000
 LARGEST_ARCHIVE = 256 << 20  # bytes
-_LARGEST_FILE = 256 << 20
-_LARGEST_WHOLE = 512 << 20
-_NAME = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}"
-_RAW = rf"raw/seed-[0-9]{{1,19}}/(?:{_NAME}/)?{_NAME}"
-_RUN = re.compile(rf"{FOLDER}/{_NAME}(?:/{_NAME}/{_NAME})?/(?:manifest\.json|spec\.json|{_RAW})")
-_BESIDE = re.compile(rf"{_NAME}\.(?:png|jpg|jpeg|c|pkt|py)", re.IGNORECASE)
 _BY_MACHINE = re.compile(
     r"(^|/)(__MACOSX|\.git)/|(^|/)(\.[^/]*|Thumbs\.db|desktop\.ini)$", re.IGNORECASE
 )
-
-
-def wanted(name: str) -> bool:
-    """Return whether a hand-in has a file of that name."""
-    own = name in (FILE, ANSWERS, PREDICTIONS, TYPED)
-    return own or bool(_RUN.fullmatch(name)) or bool(_BESIDE.fullmatch(name))
 
 
 def by_machine(name: str) -> bool:
@@ -220,74 +205,106 @@ def by_machine(name: str) -> bool:
     return bool(_BY_MACHINE.search(name))
 
 
-def unpack(source: Path, target: Path) -> list[str]:
-    """Copy what is wanted of an archive or a folder; the names. Raises Refusal."""
-    if source.is_symlink() or not (source.is_file() or source.is_dir()):
-        raise Refusal("It is neither a file nor a folder.", PACK)
+_DOWNLOADS_MOST_FILES = 50_000  # in an archive
+_MOST_IN_FOLDER = 500_000
+_LARGEST = 20 << 30  # bytes of a whole class
+_LIMITS = ArchiveLimits(_DOWNLOADS_MOST_FILES, LARGEST_ARCHIVE)
+_LONGEST_LIST = 12 << 20  # characters of JSON, which labs.measuring.contained limits
+_ALLOWANCE = Allowance(seconds=1800.0)
+_OF_NAMES = {errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG}
+"""Errors that only the names of a hand-in cause, such as a file that is also a folder."""
+_REMEDY = "Download it again, or unpack it yourself and name the folder."
+
+
+@dataclass(frozen=True)
+class DownloadFile:
+    """A file as it lies in a download. `problem` is why it is not opened; `hostile`: its name."""
+
+    path: str
+    size: int = 0
+    time: float = 0.0
+    problem: str = ""
+    hostile: bool = False
+
+
+def files_in(submissions: Path) -> list[DownloadFile]:
+    """Return every file of a download, in its order. Raises UsageError if that cannot be known."""
+    if not submissions.exists():
+        remedy = "Name the folder or the archive with the hand-ins."
+        raise UsageError(f"There is no '{submissions}'.", remedy)
     try:
-        return _unpacked(source, target)
+        if submissions.is_dir():
+            return [_listed(member) for member, _ in folder_members(submissions, _MOST_IN_FOLDER)]
+        place = str(submissions.resolve())
+        return contained_as(list[DownloadFile], list_archive, place, allowance=_ALLOWANCE)
+    except TcplabError as error:
+        raise UsageError(f"{submissions} cannot be opened. {error.problem}", _REMEDY) from None
+
+
+def _listed(member: ArchiveMember) -> DownloadFile:
+    hostile = name_problem(member.name)
+    problem = str(hostile or member.problem or "")
+    return DownloadFile(member.name, member.size, member.time, problem, hostile is not None)
+
+
+def list_archive(file: str) -> list[DownloadFile]:
+    """Return the files of an archive, in a process of its own. Raises Refusal."""
+    try:
+        with open_strangers_file(Path(file)) as stream:
+            files = list(_short_list(_listed(member) for member, _ in members(stream, _LIMITS)))
     except OSError as error:
-        raise Refusal(f"It cannot be unpacked ({error.strerror}).", AGAIN) from None
+        raise Refusal(f"It cannot be read ({error.strerror}).") from None
+    if sum(file.size for file in files) > _LARGEST:
+        raise Refusal(f"Unpacked it would be larger than {_LARGEST >> 30} GiB.")
+    return files
 
 
-def _unpacked(source: Path, target: Path) -> list[str]:
-    """Check all members before the first is copied, so that a refusal leaves no files."""
-    offered = [member for member, _ in _offered(source)]
-    root = _root([member.name for member in offered if not by_machine(member.name)])
-    _check(offered, root, strict=not source.is_dir())
-    names, left = [], _LARGEST_WHOLE
-    for member, opened in _offered(source):
-        inside = _inside(member.name, root)
-        if wanted(inside) and not by_machine(member.name):
-            with damage_refused(), opened() as stream:
-                left -= copy_limited(stream, target / inside, min(left, _limit(inside)))
-            names.append(inside)
-    return names
+def _short_list(files: Iterable[DownloadFile]) -> Iterator[DownloadFile]:
+    length = 0
+    for file in files:
+        length += len(json.dumps(astuple(file)))
+        if length > _LONGEST_LIST:
+            raise Refusal("The names in it are too many or too long.")
+        yield file
 
 
-def _offered(source: Path) -> Iterator[tuple[ArchiveMember, Opener]]:
-    if source.is_dir():
-        yield from folder_members(source, _MOST_FILES)
-        return
-    with open_strangers_file(source) as stream:
-        if os.fstat(stream.fileno()).st_size > LARGEST_ARCHIVE:
-            raise Refusal(f"It is larger than {LARGEST_ARCHIVE >> 20} MiB.", PACK)
-        yield from members(stream, ArchiveLimits(_MOST_FILES, _LARGEST_FILE))
+def extract(archive: Path, targets: Mapping[int, Path]) -> dict[int, str]:
+    """Take files out of an archive by their places; why some could not be. Raises TcplabError."""
+    if not targets:
+        return {}
+    places = {str(index): str(target) for index, target in targets.items()}
+    inside = extract_inside, str(archive.resolve()), places
+    return contained_as(dict[int, str], *inside, allowance=_ALLOWANCE)
 
 
-def _check(offered: list[ArchiveMember], root: str, strict: bool) -> None:
-    """Raises Refusal. Of a folder, only links that stand for something wanted are refused."""
-    for member in offered:
-        if member.problem and (strict or wanted_or_above(_inside(member.name, root))):
-            raise member.problem
-    names = [member.name for member in offered if not by_machine(member.name)]
-    if len(set(names)) < len(names):
-        raise Refusal("It holds a file twice.", PACK)
-    if sum(member.size for member in offered) > _LARGEST_WHOLE and strict:
-        raise Refusal(
-            f"Unpacked it would be larger than {_LARGEST_WHOLE >> 20} MiB.",
-            "Hand in shorter captures.",
+def extract_inside(archive: str, targets: dict[str, str]) -> dict[str, str]:
+    """Take files out in a limited process, which speaks JSON."""
+    problems = {}
+    try:
+        with open_strangers_file(Path(archive)) as stream:
+            for index, (member, opened) in enumerate(members(stream, _LIMITS)):
+                if target := targets.get(str(index)):
+                    problems[str(index)] = _downloads_problem(opened, Path(target), member.size)
+    except OSError as error:
+        problem = f"The download cannot be unpacked: {error.strerror}."
+        remedy = (
+            "Free space, or set TMPDIR."
+            if is_disk_full(error)
+            else "Check that you may read it, and write to TMPDIR."
         )
+        raise TcplabError(problem, remedy) from None
+    return {index: problem for index, problem in problems.items() if problem}
 
 
-def _root(names: list[str]) -> str:
-    """The one folder around everything, if the folder was packed instead of what is in it."""
-    if ANSWERS in names:
-        return ""
-    sheets = [name for name in names if name.endswith(f"/{ANSWERS}") and name.count("/") <= 2]
-    return sheets[0].removesuffix(ANSWERS) if len(sheets) == 1 else ""
-
-
-def _inside(name: str, root: str) -> str:
-    """Return the name below the root; empty if it lies elsewhere."""
-    return name.removeprefix(root) if name.startswith(root) else ""
-
-
-def _limit(name: str) -> int:
-    return LARGEST_PICTURE if _BESIDE.fullmatch(name) else _LARGEST_FILE
-
-
-def wanted_or_above(name: str) -> bool:
-    """Return whether a link of that name would replace a wanted file; a lab's `latest` does not."""
-    in_runs = name.startswith(f"{FOLDER}/") and not name.endswith("/latest")
-    return wanted(name) or in_runs or name == FOLDER
+def _downloads_problem(opened: Opener, target: Path, size: int) -> str:
+    """Take out one file; why it could not be."""
+    try:
+        with damage_refused(), opened() as content:
+            copy_limited(content, target, size)
+    except Refusal as refused:
+        return str(refused)
+    except OSError as error:
+        if error.errno not in _OF_NAMES:
+            raise
+        return f"A name in it cannot be used ({error.strerror}): {target.name[:80]!r}."
+    return ""

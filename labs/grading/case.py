@@ -14,12 +14,12 @@ from experiments.run.verify import Difference
 from labs.definition.answers import OwnParts
 from labs.definition.assignment import Late, Variant
 from labs.definition.runs import NO_PARTS
+from labs.definition.scripts import ScriptTrial
 from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.measuring.measures import Values
 from labs.measuring.references import TestedPrograms
-from labs.measuring.script_trials import ScriptTrial
 from testbed.packetdrill.scripts import Script
 from topologies.errors import TcplabError
 

@@ -1,39 +1,38 @@
-"""The class: lab, course, references of all runs, and each hand-in opened."""
+"""The class, the repeated runs of its hand-ins, and the key and marks of each.
+
+A hand-in is marked in a limited process: the key comes from the student's packets, and the answers
+are the student's words (labs.measuring.contained). A run in real time cannot be repeated. Its
+numbers are judged by a band: the spread over seeds of repeated runs, widened by half on each side.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isfinite
 from pathlib import Path
 from statistics import StatisticsError
 
 from experiments.sweep.point import Point
 from labs.definition import catalogue
-from labs.definition.answers import OwnParts, parts_of
-from labs.definition.assignment import FILE, Course, Variant, student_id, variant
+from labs.definition.answers import Answers, OwnParts
+from labs.definition.assignment import Course, Variant
 from labs.definition.key import Key
 from labs.definition.runs import (
-    MODULE,
     combination_of,
     has_programs,
     is_possible,
     seeds_of,
     variables_of,
 )
-from labs.definition.scripts import handed_in_script
 from labs.definition.spec import LabRun, LabSpec
-from labs.grading.case import Case, FlagKind
-from labs.grading.failure_domain import Stage, at_once, failure_domain
-from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
-from labs.grading.intake import HandIn
-from labs.grading.roster import Person, owner, ownership_doubt
-from labs.measuring.contained import contained_as
+from labs.definition.written import in_digits
+from labs.grading.case import AnswerMark, Case, Flag, FlagKind
+from labs.grading.marking import marker_of
+from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, Values
-from labs.measuring.references import HiddenRuns, References
-from labs.measuring.script_trials import ScriptTrial
-from testbed.packetdrill.scripts import Script
-from topologies.errors import TcplabError, UsageError
+from labs.measuring.references import HiddenResults, HiddenRuns, References
 
 _SEEDS = 8
 """Seeds whose spread makes tolerances and bands."""
@@ -115,85 +114,115 @@ class ClassGrading:
         return HiddenRuns(self.lab, self.course, self.references)
 
 
-def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
-    """Yield the case of each hand-in; as many are opened at once as there are processors."""
-    folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
-    cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
-    yield from at_once(lambda case: _opened(case, grading), cases)
+_FEWEST = 3  # values, of which a band can be made
 
 
-def _opened(case: Case, grading: ClassGrading) -> Case:
-    case.folder.mkdir(parents=True)
-    with failure_domain(case, Stage.OWNER):
-        case.person = owner(case.hand_in, grading.people)
-    if case.hand_in.problem:
-        case.refuse(case.hand_in.problem)
-    if not case.refused:
-        with failure_domain(case, Stage.OPEN):
-            _open(case, grading.lab)
-    if not case.refused:
-        with failure_domain(case, Stage.OWNER):
-            _identify(case, grading)
-    if case.inspected.refused:  # after its owner is known
-        case.refuse(case.inspected.refused)
-    return case
+def has_real_time(case: Case) -> bool:
+    """Return whether a run is said to be made in real time."""
+    return any(run.testbed == "native" for run in case.inspected.runs.values())
 
 
-def _open(case: Case, lab: LabSpec) -> None:
-    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
-    place = str(case.hand_in.place.absolute())
-    case.digest = contained_as(str, fingerprint, place)
-    case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
-    answers, module = case.inspected.answers, case.folder / MODULE
-    case.own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
-    scripts = {each.id for each in lab.questions if each.kind == "script"}
-    for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
-        read = contained_as(dict[str, str], read_script, str(case.folder), answers[name][0])
-        if "refusal" in read:
-            case.trials[name] = ScriptTrial(refusal=read["refusal"])
-        else:
-            case.scripts[name] = Script(answers[name][0], read["text"], {})
+def bands_of(lab: LabSpec, keys: Sequence[Key]) -> dict[str, tuple[float, float]]:
+    """Return the band of each question that has a number in the keys of repeated runs."""
+    bands = {}
+    for question in lab.questions:
+        values = [key.numbers[question.id] for key in keys if question.id in key.numbers]
+        if len(values) >= _FEWEST:
+            bands[question.id] = _band(values)
+    return bands
 
 
-def read_script(folder: str, name: str) -> dict[str, str]:
-    """Return the text of a script, or the refusal of one that cannot be run."""
-    try:
-        return {"text": handed_in_script(Path(folder), name).text}
-    except UsageError as error:
-        return {"refusal": str(error)}
+def _band(values: Sequence[float]) -> tuple[float, float]:
+    margin = 0.5 * (max(values) - min(values)) + 0.05 * max(map(abs, values))
+    return min(values) - margin, max(values) + margin
 
 
-def _identify(case: Case, grading: ClassGrading) -> None:
-    """Find the owner: by the course system, then by the hand-in itself. Raises UsageError."""
-    claimed = case.inspected.student
-    if case.person is None:
-        _believe(case, grading)
-    elif claimed and student_id(claimed) != case.person.id:
-        reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
-        case.flag(FlagKind.WHOSE, reason, claimed)
-    case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+def check_bands(case: Case, key: Key | None) -> None:
+    """Flag what was captured in real time and lies outside of all repeated runs of the variant."""
+    for name, (low, high) in case.bands.items():
+        value = key.numbers.get(name) if key else None
+        if value is not None and not low <= value <= high:
+            between = f"between {in_digits(low)} and {in_digits(high)}"
+            text = f"{name}: {in_digits(value)} was captured, and repeated runs lie {between}."
+            case.flag(FlagKind.BAND, text)
 
 
-def _believe(case: Case, grading: ClassGrading) -> None:
-    """Take the hand-in's own word, and flag it if it may be another's."""
-    claimed = case.inspected.student
-    if not claimed:
-        problem = f"It is not known whose it is: {FILE} is missing or broken, or holds no name."
-        raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
-    student = student_id(claimed)
-    people = {person.id: person for person in grading.people}
-    case.person = people.get(student)
-    if people and case.person is None:
-        remedy = "Start the lab with the id of the course."
-        raise TcplabError(f"'{student}' is not in the class.", remedy)
-    if reason := ownership_doubt(case.hand_in, grading.people, case.person):
-        case.flag(FlagKind.WHOSE, reason, claimed)
+@dataclass(frozen=True)
+class Marked:
+    """The marks of a hand-in, the key that they come from, and new flags.
+
+    `right` are the numbers that are right by the key of the student's own run.
+    """
+
+    key: Key
+    bands: dict[str, tuple[float, float]]
+    flags: list[Flag]
+    marks: list[AnswerMark]
+    right: set[str]
 
 
-def require_course(cases: Sequence[Case], course: Course) -> None:
-    """Raises UsageError if every hand-in names another course: no variant would be right."""
-    courses = {case.inspected.course for case in cases if not case.refused}
-    if courses and course.name not in courses:
-        started = min(courses)
-        problem = f"The hand-ins were started in the course '{started}', and you grade "
-        raise UsageError(f"{problem}'{course.name}'.", "Name the right file with --course.")
+Ruler = tuple[Key, Variant]
+"""The numbers of a student's run, to hold another student's answers against."""
+
+
+def mark(
+    case: Case,
+    lab: LabSpec,
+    tolerance: Mapping[str, float],
+    spread: Sequence[RunValues],
+    hidden: HiddenResults,
+) -> Marked:
+    """Return the marks of a hand-in. `spread` are the values of a real-time run's repetitions.
+
+    `hidden` are the results of the networks of each forecast.
+    """
+    known = list(case.flags)
+    key = _key(case, lab)
+    keys = [each for values in spread if (each := key_of(lab, values, case.own_variant))]
+    case.bands = bands_of(lab, keys)
+    check_bands(case, key)
+    unreadable = any(flag.kind == FlagKind.UNREADABLE for flag in case.flags)
+    marker = replace(
+        marker_of(lab, key or Key(), tolerance, case.own_variant),
+        pictures=case.inspected.pictures,
+        bands=case.bands if unreadable else {},
+        recorded=case.inspected.predictions,
+        trials=case.trials,
+        hidden=hidden,
+        tested=case.tested,
+        runs={name: MeasuredRun(tuple(seeds)) for name, seeds in case.runs.items() if seeds},
+    )
+    marks = marker.marks(case.inspected.answers)
+    flags = [flag for flag in case.flags if flag not in known]
+    return Marked(marker.key, case.bands, flags, marks, marker.right_among(marks))
+
+
+def fits(
+    answers: Answers, lab: LabSpec, tolerance: Mapping[str, float], rulers: Sequence[Ruler]
+) -> list[list[str]]:
+    """Return, for each ruler, the numbers among the answers that are right by it."""
+    markers = (marker_of(lab, key, tolerance, variant) for key, variant in rulers)
+    return [sorted(marker.right(answers)) for marker in markers]
+
+
+def _key(case: Case, lab: LabSpec) -> Key | None:
+    """Return the key by what was handed in, else by the repeated run."""
+    key = key_of(lab, case.runs, case.own_variant)
+    if key is None:
+        problem = "The files handed in give no key; the answers are marked by the repeated run."
+        case.flag(FlagKind.UNREADABLE, problem)
+        key = key_of(lab, case.repeated, case.own_variant)
+    return _finite(key) if key else None
+
+
+def _finite(key: Key) -> Key:
+    """Without values that are no number, which packets may have been made to give."""
+    return replace(
+        key,
+        numbers=_only_finite(key.numbers),
+        mistakes={name: _only_finite(values) for name, values in key.mistakes.items()},
+    )
+
+
+def _only_finite(values: Mapping[str, float]) -> dict[str, float]:
+    return {name: value for name, value in values.items() if isfinite(value)}

@@ -1,9 +1,8 @@
 """Each run that was handed in, compared with the one that its student's variant gives.
 
-Checks of runs that claim real time, against each other file that they left.
-
-Such a run cannot be repeated, so a student who writes all of its files consistently is not
-detected. A run in virtual time with another label is. Captures are read in limited processes
+A run that claims real time cannot be repeated, so its files are checked against each other. A
+student who writes all of them consistently is not detected; a run in virtual time with another
+label is. Captures are read, and typed commands repeated, in limited processes
 (labs.measuring.contained).
 """
 
@@ -23,13 +22,14 @@ from analysis.records.trial_files import EnvironmentFile
 from experiments.run.verify import Difference, content_if_any, differences, packets
 from experiments.sweep.point import Record
 from labs.definition.answers import OwnParts
-from labs.definition.assignment import Course, Variant
-from labs.definition.runs import NO_PARTS, seeds_of, settings
-from labs.definition.spec import LabRun
+from labs.definition.assignment import Assignment, Course, Variant
+from labs.definition.runs import NO_PARTS, TYPED, seeds_of, settings
+from labs.definition.spec import LabRun, LabSpec
 from labs.grading.case import Case, FlagKind
 from labs.grading.inspection import TOOLS, HandedInRun
-from labs.measuring.contained import contained_as
+from labs.measuring.contained import Allowance, contained_as
 from labs.measuring.measures import Values, values_of
+from labs.student.runs import typed_differences
 from testbed.native.realtime import REALTIME
 from topologies import untrusted
 from topologies.errors import TcplabError
@@ -362,3 +362,28 @@ def _native(case: Case, run: LabRun, handed_in: HandedInRun, course: Course) -> 
     }
     for sentence in inconsistencies(by_condition):
         case.flag(FlagKind.WITNESSES, f"Run {run.name}, {sentence}.")
+
+
+_TYPING = Allowance(120.0, 6 << 30)
+"""Of all sessions of a student: a command that never ends, such as ping, is stopped here."""
+
+
+def repeat_typed(case: Case, lab: LabSpec) -> None:
+    """Repeat the commands that were typed into hosts; flag a record that prints other things."""
+    if not (case.folder / TYPED).is_file():
+        return
+    try:
+        assignment = Assignment(case.folder, lab, case.own_variant)
+        found = contained_as(
+            list[str], typed_differences, assignment, allowance=_TYPING, tell=_unheard
+        )
+    except TcplabError as error:
+        found = [f"{TYPED} could not be repeated: {error}"]
+    for sentence in found:
+        case.flag(FlagKind.TYPED, sentence)
+    if not found:
+        case.notes.append(f"The commands of {TYPED} print the same when they are repeated.")
+
+
+def _unheard(_phase: str, _elapsed: float) -> None:
+    """Let the process end its guest by itself."""

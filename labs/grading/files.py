@@ -18,13 +18,13 @@ import msgspec
 from analysis.rendering.page_files import write as write_files
 from labs.definition.answers import LARGEST_PICTURE, as_json
 from labs.definition.spec import LabSpec
-from labs.grading import canvas, gradescope, log, moodle, pages
+from labs.grading import exports as exports_module
+from labs.grading import log, moodle, pages
 from labs.grading.case import Case, Flag, exported_points
-from labs.grading.failure_domain import Stage, at_once, failure_domain
 from labs.grading.intake_report import INTAKE
-from labs.grading.leaderboard import draw_pseudonyms, leaderboard_page
 from labs.grading.log import LogEntry, keep_former
-from labs.grading.pages import GradedClass
+from labs.grading.opening import Stage, at_once, failure_domain
+from labs.grading.pages import GradedClass, draw_pseudonyms, leaderboard_page
 from labs.grading.tables import FilledTable, table
 from labs.measuring.contained import contained_as
 from labs.student.hand_in import safe_name
@@ -60,7 +60,7 @@ def files_of(lab: LabSpec, case: Case) -> CaseFiles:
 
 def rendered(lab: LabSpec, case: Case) -> CaseFiles:
     """Return the files of a hand-in, in a process of its own."""
-    page, results = pages.feedback_page(lab, case), gradescope.results(lab, case)
+    page, results = pages.feedback_page(lab, case), exports_module.results(lab, case)
     return CaseFiles(page, as_json(results), case.described())
 
 
@@ -196,7 +196,7 @@ def check_given(given: CourseFiles, lab: LabSpec) -> None:
     if given.worksheet:
         moodle.read_worksheet(given.worksheet)
     if given.roster:
-        canvas.read_gradebook(given.roster, lab)
+        exports_module.read_gradebook(given.roster, lab)
 
 
 def file_names(cases: Sequence[Case]) -> dict[Case, str]:
@@ -221,13 +221,13 @@ def _tables(graded_class: GradedClass, given: CourseFiles) -> dict[str, FilledTa
         "grades.csv": grades(lab, [*cases, *absent]),
         INTAKE: table(*graded_class.report.table()),
         "moodle.csv": "" if given.worksheet else moodle.own_worksheet(lab, students),
-        "canvas.csv": canvas.own_gradebook(lab, students),
+        "canvas.csv": exports_module.own_gradebook(lab, students),
     }
     tables = {name: FilledTable(text.encode()) for name, text in made.items()}
     if given.worksheet:
         tables["moodle.csv"] = moodle.filled(given.worksheet, lab, students)
-    if given.roster and (book := canvas.read_gradebook(given.roster, lab)):
-        tables["canvas.csv"] = canvas.matched(book, lab, students)
+    if given.roster and (book := exports_module.read_gradebook(given.roster, lab)):
+        tables["canvas.csv"] = exports_module.matched(book, lab, students)
     return tables
 
 

@@ -17,32 +17,30 @@ from labs.definition.answers import examples_of
 from labs.definition.assignment import Course, Variant, nominal_variant
 from labs.definition.key import Key
 from labs.definition.runs import combination_of, example_module
+from labs.definition.scripts import tried
 from labs.definition.spec import LabRun, LabSpec
 from labs.grading import files, shared_work
 from labs.grading.case import Case
-from labs.grading.class_grading import ClassGrading, key_of, opened_cases, require_course
-from labs.grading.comparison import compare, settle
+from labs.grading.class_grading import ClassGrading, Marked, fits, has_real_time, key_of, mark
+from labs.grading.comparison import compare, repeat_typed, settle
 from labs.grading.decisions import (
     apply_acceptances,
+    apply_dates,
     apply_overrides,
     read_acceptances,
     read_overrides,
 )
-from labs.grading.failure_domain import Stage, at_once, failure_domain
+from labs.grading.exports import check_submitter
 from labs.grading.files import CourseFiles
-from labs.grading.gradescope import check_submitter
 from labs.grading.inspection import TOOLS
 from labs.grading.intake import receive
 from labs.grading.intake_report import counting_hand_ins, report_on
-from labs.grading.lateness import apply_dates
-from labs.grading.marked_case import Marked, fits, has_real_time, mark
 from labs.grading.marking import tolerances
+from labs.grading.opening import Stage, at_once, failure_domain, opened_cases, require_course
 from labs.grading.pages import GradedClass
-from labs.grading.roster import Person
-from labs.grading.typed_commands import repeat_typed
+from labs.grading.tables import Person
 from labs.measuring.contained import contained_as
 from labs.measuring.references import HiddenResults, References, place_of
-from labs.measuring.script_trials import tried
 from testbed.host.job_archive import code_digest
 from testbed.host.scratch import scratch
 from testbed.lab.packetdrill import packetdrill

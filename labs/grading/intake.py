@@ -11,13 +11,14 @@ from pathlib import Path
 from labs.definition.answers import displayable
 from labs.grading.archives import (
     LARGEST_ARCHIVE,
+    DownloadFile,
     Refusal,
     copy_limited,
+    extract,
+    files_in,
     open_strangers_file,
-    wanted,
-    wanted_or_above,
 )
-from labs.grading.downloads import DownloadFile, extract, files_in
+from labs.grading.inspection import wanted, wanted_or_above
 from labs.grading.sorting import OutsideReason, Parcel, sort_files
 from labs.measuring.contained import NotContained
 from topologies.errors import UsageError

@@ -19,12 +19,12 @@ from labs.definition.assignment import Variant
 from labs.definition.forecast import HiddenResult, TestedProgram
 from labs.definition.key import Key, Variables
 from labs.definition.runs import variables_of
+from labs.definition.scripts import ScriptTrial
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import COUNT, Number, in_digits, parse_number, unit_named
 from labs.grading import open_questions
 from labs.grading.case import AnswerMark, Verdict
 from labs.measuring.measures import MeasuredRun
-from labs.measuring.script_trials import ScriptTrial
 
 LEAST_TOLERANCE, MOST_TOLERANCE = 0.01, 0.05
 """iperf prints three digits; a reading of one's own run is within a twentieth."""

@@ -22,8 +22,7 @@ from pathlib import Path
 
 from labs.definition.spec import LabSpec
 from labs.grading.case import Case, ExportedPoints
-from labs.grading.roster import headings
-from labs.grading.tables import FilledTable, ForeignTable, read_foreign_table, table
+from labs.grading.tables import FilledTable, ForeignTable, headings, read_foreign_table, table
 from topologies.errors import UsageError
 
 _IDENTIFIER = re.compile(r"\D*(\d{1,12})")

@@ -9,11 +9,11 @@ from analysis.measures.evidence import EVENTS
 from labs.definition.answers import is_made
 from labs.definition.forecast import HiddenResult, TestedProgram, read_rule, scored, share_of
 from labs.definition.key import Key
+from labs.definition.scripts import ScriptTrial
 from labs.definition.spec import Bound, Question
 from labs.definition.written import WrittenFrame, in_digits, parse_frame
 from labs.grading.case import AnswerMark, Verdict
 from labs.measuring.measures import MeasuredRun, UnknownName
-from labs.measuring.script_trials import ScriptTrial
 from topologies.errors import UsageError
 
 _SHOWN = 3

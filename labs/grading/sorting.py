@@ -26,8 +26,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.grading.archives import by_machine
-from labs.grading.downloads import DownloadFile
+from labs.grading.archives import DownloadFile, by_machine
 
 _MOODLE = re.compile(
     r"(?P<name>.{1,200}?)(?:_(?P<number>[0-9]{1,12}))?"

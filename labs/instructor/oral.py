@@ -28,9 +28,8 @@ from labs.grading.inspection import inspect
 from labs.grading.marking import MOST_TOLERANCE, marker_of
 from labs.measuring.contained import contained_as
 from labs.measuring.measures import MeasuredRun, values_of
-from labs.student.drawings import Message, SequenceDiagram
 from labs.student.hand_in import safe_name
-from labs.templates.rendering import render
+from labs.templates.rendering import Message, SequenceDiagram, render
 from testbed.host.scratch import scratch
 from topologies.errors import TcplabError
 

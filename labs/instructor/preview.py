@@ -1,32 +1,95 @@
 """`tcplab lab preview`: variants of a lab run before it is given out.
 
-The page shows handouts, keys, the spread of answers, and where the points go.
+The page shows handouts, keys, the spread of answers, where the points go, and how much of them can
+be had without understanding: by copying, and by blind guessing. The autopilot copies what the
+package's tools, its files and the student's assignment say: numbers, frames, options, an example of
+a design, the value of the student's run as the rule of a forecast, and the package's programs.
+Texts and pictures, which a person reads, count as wrong.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from statistics import mean, median
+from statistics import geometric_mean, mean, median
 
 from analysis.rendering.page_files import write
 from labs.definition import catalogue
+from labs.definition.answers import Answers, examples_of
 from labs.definition.assignment import SELF_STUDY, Course, Variant, variant
+from labs.definition.forecast import HiddenResult
 from labs.definition.key import Key
 from labs.definition.runs import NO_PARTS
 from labs.definition.spec import LabSpec, Question
 from labs.definition.written import in_digits
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
-from labs.instructor.autopilot import copied_share, guessed_share
 from labs.instructor.lint import MOST_COPIED, MOST_GUESSED, WORDS_A_MINUTE, lint, working_time
+from labs.measuring.measures import Runs
 from labs.measuring.ranges import VariantRuns, carry_hidden, carry_out, carry_programs
 from labs.measuring.references import HiddenResults, TestedPrograms
 from labs.student.hand_in import LabFinding
 from labs.student.handout import handout_files, handout_text
 from labs.templates.rendering import markdown_page
+
+_NO_REASON = "I expect that because it sounds better."
+
+
+def copied_share(marker: Marker, runs: Runs) -> float:
+    """Return the share of the points that the autopilot earns on a variant."""
+    answers = copied_answers(marker, runs)
+    recorded = {each.id: [_predicted(each)] for each in marker.lab.questions if each.before}
+    return _earned(replace(marker, recorded=recorded), answers)
+
+
+def copied_answers(marker: Marker, runs: Runs) -> Answers:
+    """Return the autopilot's answers."""
+    lab, key, examples = marker.lab, marker.key, examples_of(marker.lab, None).settings
+    answers: Answers = {}
+    for question in lab.questions:
+        if question.kind == "number" and question.id in key.numbers:
+            answers[question.id] = [f"{key.numbers[question.id]:.6g} {question.unit}".strip()]
+        elif question.kind == "evidence":
+            answers[question.id] = [str(number) for number in key.frames.get(question.id, {})][:1]
+        elif question.kind in ("choice", "choices"):
+            answers[question.id] = sorted(key.choices.get(question.id, ()))
+        elif question.kind == "design":
+            answers[question.id] = [" ".join(examples.get(question.run, ()))]
+        elif question.kind == "forecast":
+            condition, _, name = question.value.partition("/")
+            answers[question.id] = [f"{runs[question.run](condition, name):.6f} within 50%"]
+    return answers
+
+
+def guessed_share(marker: Marker) -> float:
+    """Return the share that guesses earn on average: any option, and one value as a rule."""
+    lab = marker.lab
+    options = sum(
+        question.points / len(question.options)
+        for question in lab.questions
+        if question.kind == "choice"
+    )
+    rules = {
+        question.id: [f"{_typical(marker.hidden[question.id]):.6f} within 100%"]
+        for question in lab.questions
+        if marker.hidden.get(question.id)
+    }
+    return options / lab.points + _earned(replace(marker, tested={}), rules)
+
+
+def _typical(results: Sequence[HiddenResult]) -> float:
+    return geometric_mean(result.truth for result in results)
+
+
+def _earned(marker: Marker, answers: Mapping[str, list[str]]) -> float:
+    marks = marker.marks(dict(answers))
+    return sum(mark.points or 0.0 for mark in marks) / marker.lab.points
+
+
+def _predicted(question: Question) -> str:
+    return question.options[0].id if question.options else _NO_REASON
 
 
 def lint_variants(preview: LabPreview) -> Iterator[LabFinding]:

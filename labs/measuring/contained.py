@@ -39,7 +39,7 @@ _CONTEXT.set_forkserver_preload(
         f"{PREFIX}labs.grading.comparison",
         f"{PREFIX}experiments.run.verify",
         f"{PREFIX}labs.measuring.references",
-        f"{PREFIX}labs.grading.marked_case",
+        f"{PREFIX}labs.grading.class_grading",
         f"{PREFIX}labs.grading.files",
     ]
 )

@@ -30,8 +30,7 @@ from labs.definition.runs import (
 )
 from labs.definition.spec import LabRun, LabSpec, Question
 from labs.definition.written import COUNT, unit_named
-from labs.student.drawings import LabDrawings, read_drawings
-from labs.templates.rendering import TEMPLATES, markdown_page, render
+from labs.templates.rendering import TEMPLATES, LabDrawings, markdown_page, read_drawings, render
 from topologies.errors import TcplabError, UsageError
 from topologies.spec import TopologySpec
 

@@ -194,7 +194,7 @@ def read_sessions(folder: Path) -> list[TypedSession]:
         raise UsageError(f"{TYPED} is no record ({error}).", "Delete it.") from None
 
 
-def differences(assignment: Assignment, _tell: object = None) -> list[str]:
+def typed_differences(assignment: Assignment, _tell: object = None) -> list[str]:
     """Repeat what was typed, and return a sentence for each line that prints something else."""
     found: list[str] = []
     for session in read_sessions(assignment.folder):

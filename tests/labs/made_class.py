@@ -24,7 +24,7 @@ from labs.definition.assignment import Course, variant
 from labs.definition.runs import variables_of
 from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, values_of
 from labs.student.hand_in import safe_name
 from labs.student.handout import start

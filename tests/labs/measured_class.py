@@ -17,7 +17,7 @@ from labs.definition.assignment import Course, Variant, variant
 from labs.definition.key import Key
 from labs.grading import grade
 from labs.grading.class_grading import key_of
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.measuring import contained
 from labs.measuring.measures import values_of
 from labs.student.hand_in import pack

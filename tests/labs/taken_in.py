@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import cast
 
 from labs.definition import catalogue
-from labs.grading.class_grading import ClassGrading, opened_cases
+from labs.grading.class_grading import ClassGrading
 from labs.grading.intake import Intake, receive
 from labs.grading.intake_report import CountingHandIns, DownloadReport, counting_hand_ins, report_on
-from labs.grading.roster import Person
+from labs.grading.opening import opened_cases
+from labs.grading.tables import Person
 from labs.measuring.references import References
 from tests.labs.conftest import COURSE
 from tests.labs.downloads import hand_in, written, zip_of

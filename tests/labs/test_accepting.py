@@ -12,7 +12,8 @@ import pytest
 
 from labs.definition.assignment import variant
 from labs.definition.spec import LabSpec
-from labs.grading import canvas, files, moodle
+from labs.grading import exports as exports_module
+from labs.grading import files, moodle
 from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.decisions import (
     ACCEPTED,
@@ -27,12 +28,12 @@ from labs.grading.decisions import (
     read_acceptances,
     read_overrides,
 )
+from labs.grading.exports import results
 from labs.grading.files import CourseFiles
-from labs.grading.gradescope import results
 from labs.grading.inspection import InspectedHandIn, fingerprint
 from labs.grading.intake import HandIn
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 
@@ -63,7 +64,9 @@ def exports(sack: LabSpec, case: Case) -> tuple[str, str, bool]:
     worksheet = next(
         csv.DictReader(io.StringIO(moodle.own_worksheet(sack, exported_points([case]))))
     )
-    gradebook = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported_points([case])))))
+    gradebook = list(
+        csv.reader(io.StringIO(exports_module.own_gradebook(sack, exported_points([case]))))
+    )
     return worksheet["Grade"], gradebook[2][5], "score" in results(sack, case)
 
 

@@ -12,8 +12,8 @@ import pytest
 from labs.definition.answers import decoded, read_sheet
 from labs.definition.assignment import ANSWERS, FILE, Assignment, read_assignment
 from labs.definition.spec import LabSpec
-from labs.grading.archives import Refusal, unpack
-from labs.grading.inspection import inspect
+from labs.grading.archives import Refusal
+from labs.grading.inspection import inspect, unpack
 from labs.student.hand_in import check
 from tests.labs.downloads import SHEET, hand_in, zip_of
 from topologies.errors import TcplabError

@@ -13,12 +13,18 @@ from labs.definition.assignment import Course, Dates, Late, StudentDates, read_c
 from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, Verdict
-from labs.grading.decisions import Acceptances, Override, Overrides, Rejection
+from labs.grading.decisions import (
+    Acceptances,
+    Override,
+    Overrides,
+    Rejection,
+    apply_dates,
+    moodle_time,
+)
 from labs.grading.files import CourseFiles
 from labs.grading.intake import HandIn
-from labs.grading.lateness import apply_dates, moodle_time
 from labs.grading.pages import GradedClass, feedback_page
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from tests.labs.conftest import COURSE
 from tests.labs.taken_in import CANVAS, MOODLE, PEOPLE, taken_in
 from topologies.errors import UsageError

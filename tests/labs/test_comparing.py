@@ -14,11 +14,11 @@ from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading import comparison
 from labs.grading.case import Case, FlagKind
-from labs.grading.class_grading import require_course
+from labs.grading.class_grading import check_bands
 from labs.grading.comparison import compare, other_settings, version_sentence
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
-from labs.grading.marked_case import check_bands
+from labs.grading.opening import require_course
 from labs.measuring.measures import values_of
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError

@@ -14,13 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from labs.definition.spec import LabSpec
-from labs.grading import canvas, moodle
+from labs.grading import exports, moodle
 from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.files import grades
 from labs.grading.intake import HandIn
 from labs.grading.intake_report import DownloadReport, IntakeLine
-from labs.grading.roster import Person
-from labs.grading.tables import cell, table
+from labs.grading.tables import Person, cell, table
 
 FORMULA = "=+-@|%\t\r\n\uff1d\uff0b\uff0d\uff20"
 SEPARATORS = ",;\t"
@@ -99,7 +98,7 @@ def test_no_table_of_grading_has_a_formula(text: str, sack: LabSpec, tmp_path: P
     for content in (
         grades(sack, [case, refused, flagged]),
         moodle.own_worksheet(sack, students),
-        canvas.own_gradebook(sack, students),
+        exports.own_gradebook(sack, students),
         table(*report.table()),
     ):
         assert content.count("\n") > 1 and not formulas_of(content)

@@ -12,7 +12,7 @@ import polars
 import pytest
 from click.testing import CliRunner
 
-from labs.cli.lab import lab as lab_commands
+from labs.commands import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.student.handout import notebook

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from labs.definition.spec import LabSpec
-from labs.grading import canvas, moodle
+from labs.grading import exports, moodle
 from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.intake import HandIn
-from labs.grading.roster import Person, read_roster
-from labs.grading.tables import foreign_table
+from labs.grading.tables import Person, foreign_table, read_roster
 from topologies.errors import UsageError
 
 WORKSHEETS = Path(__file__).with_name("worksheets")
@@ -194,7 +193,7 @@ def test_a_comment_is_html(sack: LabSpec) -> None:
 
 
 def test_canvas_gets_no_zero_for_what_is_not_final(students: list[Case], sack: LabSpec) -> None:
-    rows = list(csv.reader(io.StringIO(canvas.own_gradebook(sack, exported_points(students)))))
+    rows = list(csv.reader(io.StringIO(exports.own_gradebook(sack, exported_points(students)))))
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", sack.title]
     assert rows[1][0].strip() == "Points Possible" and rows[1][5] == str(sack.points)
     assert [row[5] for row in rows[2:]] == ["22.5", "", ""]
@@ -205,9 +204,9 @@ def test_canvas_own_gradebook_is_answered_with_its_rows_and_its_assignment(
 ) -> None:
     people = {person.id: person for person in read_roster(WORKSHEETS / "gradebook.csv")}
     students[0].person = people["u-ann"]
-    book = canvas.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
+    book = exports.read_gradebook(WORKSHEETS / "gradebook.csv", sack)
     assert book
-    filled = canvas.matched(book, sack, exported_points([*students, case_of("zoe")]))
+    filled = exports.matched(book, sack, exported_points([*students, case_of("zoe")]))
     rows = rows_of(filled.content)
     assert rows[0] == [
         "Student",
@@ -232,11 +231,11 @@ def test_a_gradebook_without_the_assignment_says_that_one_is_made(
     file.write_text(
         (WORKSHEETS / "gradebook.csv").read_text().replace("Selective ack", "Other ack")
     )
-    book = canvas.read_gradebook(file, sack)
+    book = exports.read_gradebook(file, sack)
     assert book
-    filled = canvas.matched(book, sack, exported_points([case_of("ann")]))
+    filled = exports.matched(book, sack, exported_points([case_of("ann")]))
     assert rows_of(filled.content)[0][-1] == sack.title and "new assignment" in filled.notices[0]
-    assert canvas.read_gradebook(WORKSHEETS / "english.csv", sack) is None
+    assert exports.read_gradebook(WORKSHEETS / "english.csv", sack) is None
 
 
 def test_two_hand_ins_of_a_student_are_one_row(sack: LabSpec) -> None:

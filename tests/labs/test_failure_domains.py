@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from labs.grading import class_grading, grade
+from labs.grading import class_grading, grade, opening
 from labs.grading.case import Case
 from labs.grading.class_grading import ClassGrading
-from labs.grading.failure_domain import Stage
+from labs.grading.opening import Stage
 from tests.labs.measured_class import Grader, make, people_of, results
 from tests.labs.saboteurs import KINDS
 from topologies.errors import TcplabError
@@ -33,8 +33,8 @@ STEPS = {
 }
 """Each step that runs in a limited process, and a kind of student whose hand-in takes it."""
 DIRECT = {
-    Stage.OPEN: (class_grading, "_open"),
-    Stage.OWNER: (class_grading, "_identify"),
+    Stage.OPEN: (opening, "_open"),
+    Stage.OWNER: (opening, "_identify"),
     Stage.PLAN: (ClassGrading, "points"),
     Stage.REPEAT: (grade, "compare"),
     Stage.COMPARE: (grade, "settle"),

@@ -23,7 +23,7 @@ from labs.definition.forecast import (
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec
 from labs.grading.marking import Marker
-from labs.instructor.autopilot import copied_share, guessed_share
+from labs.instructor.preview import copied_share, guessed_share
 from labs.measuring.measures import MeasuredRun, UnknownName
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError

@@ -13,9 +13,9 @@ from labs.definition import catalogue
 from labs.definition.assignment import variant
 from labs.definition.spec import LabSpec
 from labs.grading.case import AnswerMark, Case
-from labs.grading.gradescope import check_submitter, read_submitters, results
+from labs.grading.exports import check_submitter, read_submitters, results
 from labs.grading.intake import HandIn
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError
 

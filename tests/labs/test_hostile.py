@@ -15,9 +15,9 @@ import pytest
 from experiments.run.verify import differences
 from labs.definition.answers import picture_kind
 from labs.definition.assignment import ANSWERS
-from labs.grading.archives import Refusal, unpack
+from labs.grading.archives import Refusal
 from labs.grading.comparison import inconsistencies
-from labs.grading.inspection import inspect
+from labs.grading.inspection import inspect, unpack
 from labs.measuring.contained import Allowance, NotContained, contained, inform
 from topologies.errors import TcplabError
 
@@ -87,7 +87,7 @@ def test_a_misspelt_question_is_named_in_what_could_not_be_read(
 def test_bombs_are_refused_before_they_go_off(
     tmp_path: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("labs.grading.archives._LARGEST_WHOLE", 20 << 20)
+    monkeypatch.setattr("labs.grading.inspection._LARGEST_WHOLE", 20 << 20)
     for content in (
         {CAPTURE: bytes(10 << 20)},
         {f"{CAPTURE}{number}": bytes(3 << 20) for number in range(10)},

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 import labs
 from experiments.study.catalogue import find
-from labs.cli.lab import lab as lab_commands
+from labs.commands import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.answers import examples_of
 from labs.definition.assignment import variant

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from labs.definition.assignment import ANSWERS, FILE
-from labs.grading.downloads import extract_inside
-from labs.grading.roster import Person
+from labs.grading.archives import extract_inside
+from labs.grading.tables import Person
 from labs.measuring import contained
 from tests.labs.downloads import SHEET, below, hand_in, written, zip_of
 from tests.labs.saboteurs import is_killed

@@ -16,8 +16,8 @@ from hypothesis import strategies as some
 from labs.definition.assignment import ANSWERS, FILE
 from labs.definition.spec import LabSpec
 from labs.grading import files
+from labs.grading.archives import DownloadFile
 from labs.grading.case import Case
-from labs.grading.downloads import DownloadFile
 from labs.grading.files import CourseFiles
 from labs.grading.intake import Intake, receive
 from labs.grading.intake_report import CountingHandIns, counting_hand_ins, report_on

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies
 
-from labs.cli.lab import lab as lab_commands
+from labs.commands import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.answers import examples_of, read_sheet
 from labs.definition.assignment import (

@@ -11,13 +11,12 @@ from labs.definition import catalogue, forecast
 from labs.definition.assignment import Course, variant
 from labs.definition.key import Key
 from labs.definition.spec import LabSpec, Leaderboard, ScoreTerm
-from labs.grading import leaderboard
+from labs.grading import pages
 from labs.grading.case import Case, FlagKind
 from labs.grading.files import CourseFiles, write
 from labs.grading.intake import HandIn
-from labs.grading.leaderboard import draw_pseudonyms, pseudonyms, ranking
 from labs.grading.marking import Marker
-from labs.grading.pages import GradedClass
+from labs.grading.pages import GradedClass, draw_pseudonyms, pseudonyms, ranking
 from labs.measuring import references
 from labs.measuring.measures import MeasuredRun
 from tests.labs.conftest import COURSE
@@ -85,8 +84,8 @@ def test_pseudonyms_are_different_and_drawn_by_the_secret(
     other = pseudonyms(Course(COURSE.name, "another secret of 16"), lab, class_of)
     contest = pseudonyms(COURSE, replace(lab, name="other"), class_of)
     assert all(names[each] not in (other[each], contest[each]) for each in class_of)
-    monkeypatch.setattr(leaderboard, "_FIRST", ["amber"])
-    monkeypatch.setattr(leaderboard, "_SECOND", ["badger"])
+    monkeypatch.setattr(pages, "_FIRST", ["amber"])
+    monkeypatch.setattr(pages, "_SECOND", ["badger"])
     assert len(set(pseudonyms(COURSE, lab, class_of[:60]).values())) == 60
 
 

@@ -15,15 +15,14 @@ from labs.definition.spec import LabSpec
 from labs.grading import files
 from labs.grading.case import AnswerMark, Case, exported_points
 from labs.grading.decisions import OVERRIDES, apply_overrides, read_overrides
-from labs.grading.gradescope import results
+from labs.grading.exports import results
 from labs.grading.inspection import HandedInRun, InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker, _ticked, tolerances
 from labs.grading.moodle import own_worksheet
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
-from labs.grading.roster import Person, read_roster
 from labs.grading.shared_work import other_variants, same_captures, same_student
-from labs.grading.tables import cell
+from labs.grading.tables import Person, cell, read_roster
 from labs.sack.key import DERIVED
 from tests.labs.conftest import COURSE
 from topologies.errors import UsageError

@@ -30,7 +30,7 @@ from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
 from labs.grading.pages import GradedClass, class_page, feedback_page, reading_page
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.sack.key import DERIVED
 from labs.student.handout import handout_files
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, browser

@@ -14,7 +14,7 @@ from labs.definition.answers import OwnParts
 from labs.definition.assignment import ANSWERS, Course, variant
 from labs.definition.spec import LabSpec
 from labs.grading.grade import ClassRequest, grade_all
-from labs.grading.leaderboard import pseudonyms
+from labs.grading.pages import pseudonyms
 from labs.measuring.ranges import carry_programs
 from labs.student.hand_in import check, pack
 from labs.student.handout import start

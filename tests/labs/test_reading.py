@@ -19,7 +19,7 @@ from labs.grading.inspection import InspectedHandIn
 from labs.grading.intake import HandIn
 from labs.grading.marking import Marker
 from labs.grading.pages import GradedClass, feedback_page, reading_page
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.sack.key import DERIVED
 from tests.analysis.browser import CHROMIUM, NO_CHROMIUM, Page, browser
 from tests.labs.conftest import COURSE

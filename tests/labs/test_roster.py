@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from labs.grading.roster import Person, read_roster
+from labs.grading.tables import Person, read_roster
 from topologies.errors import UsageError
 
 QUOTE = "\N{RIGHT SINGLE QUOTATION MARK}"

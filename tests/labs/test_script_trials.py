@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from labs.definition.scripts import check_statements
+from labs.definition import scripts
+from labs.definition.scripts import ScriptTrial, check_statements, trial_cases, tried
 from labs.definition.spec import OtherKernel, Question
 from labs.grading import open_questions
-from labs.measuring import script_trials
-from labs.measuring.script_trials import ScriptTrial, trial_cases, tried
 from testbed import packetdrill
 from testbed.lab.ready import Lab
 from testbed.packetdrill import ScriptCase, ScriptOutcome, ScriptRunner
@@ -131,7 +130,7 @@ def test_a_script_that_harms_its_guest_is_the_only_one_that_is_not_run(
     ready: Lab, program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limited = partial(ScriptRunner, wall_seconds=60.0)
-    monkeypatch.setattr(script_trials, "ScriptRunner", limited)
+    monkeypatch.setattr(scripts, "ScriptRunner", limited)
     acting = program_of(ACTING, tmp_path)
     honest = {"ann": SPACED, "zoe": AT_ONCE}
     hostile = {"ann": SPACED} | {deed: f"// {deed}\n" for deed in MISDEEDS} | {"zoe": AT_ONCE}
@@ -157,7 +156,7 @@ def test_an_unknown_setting_of_a_lab_gives_no_points(ready: Lab, program: Path) 
 @pytest.fixture
 def sharing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let trials share guests: hundreds of short ones then take a minute."""
-    monkeypatch.setattr(script_trials, "ScriptRunner", partial(ScriptRunner, together=60))
+    monkeypatch.setattr(scripts, "ScriptRunner", partial(ScriptRunner, together=60))
 
 
 def tried_by_name(

@@ -11,10 +11,9 @@ import pytest
 
 from labs.definition import catalogue
 from labs.definition.assignment import ANSWERS, Assignment, variant
-from labs.definition.scripts import handed_in_script
+from labs.definition.scripts import ScriptTrial, handed_in_script, tried
 from labs.grading import class_grading, grade, open_questions
 from labs.grading.case import AnswerMark
-from labs.measuring.script_trials import ScriptTrial, tried
 from labs.student.hand_in import check, pack
 from labs.student.handout import start
 from labs.student.runs import carry_out_run

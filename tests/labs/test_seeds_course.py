@@ -20,7 +20,7 @@ from labs.definition.runs import MODULE, example_module, variables_of
 from labs.definition.spec import HANDED_IN_FILES, LabSpec, Question
 from labs.grading import class_grading
 from labs.grading.grade import ClassRequest, grade_all
-from labs.grading.roster import Person
+from labs.grading.tables import Person
 from labs.measuring.measures import MeasuredRun, values_of
 from labs.student.hand_in import check
 from labs.student.handout import start

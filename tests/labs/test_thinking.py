@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import pytest
 from click.testing import CliRunner
 
-from labs.cli.lab import lab as lab_commands
+from labs.commands import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.answers import (
     PREDICTIONS,
@@ -35,8 +35,8 @@ from labs.definition.runs import (
 )
 from labs.definition.spec import Bound, LabRun, LabSpec, Question, Range
 from labs.definition.written import parse_frame
-from labs.grading.archives import wanted
 from labs.grading.case import Verdict
+from labs.grading.inspection import wanted
 from labs.grading.marking import MOST_TOLERANCE, Marker, marker_of
 from labs.grading.open_questions import expected
 from labs.grading.pages import VERDICTS

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from labs.cli.lab import lab as lab_commands
+from labs.commands import lab as lab_commands
 from labs.definition import catalogue
 from labs.definition.assignment import Assignment, Course, variant
 from labs.definition.runs import TYPED
-from labs.grading.archives import wanted
 from labs.grading.case import Case, FlagKind
+from labs.grading.comparison import repeat_typed
+from labs.grading.inspection import wanted
 from labs.grading.intake import HandIn
-from labs.grading.typed_commands import repeat_typed
 from labs.measuring.contained import Allowance
 from labs.student.handout import start
 from labs.student.runs import open_shell, read_sessions
@@ -75,7 +75,7 @@ def test_commands_are_recorded_and_print_the_same_when_repeated(own: Assignment)
 
 
 def test_a_command_without_end_is_stopped(own: Assignment, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labs.grading.typed_commands._TYPING", Allowance(8.0, 6 << 30))
+    monkeypatch.setattr("labs.grading.comparison._TYPING", Allowance(8.0, 6 << 30))
     sessions = [{"run": "sack", "lines": [["h1 sleep 1000000000", ""]]}]
     (own.folder / TYPED).write_text(json.dumps(sessions))
     [flag] = graded(own).flags

@@ -11,14 +11,6 @@ import click
 from experiments.cli.commands import ClearGroup
 from experiments.cli.options import FILE, FOLDER, workers_option
 from experiments.run.request import TESTBEDS
-from labs.cli.instructor import (
-    bank_command,
-    course_option,
-    lint_command,
-    new_command,
-    oral_command,
-    preview_command,
-)
 from labs.definition import catalogue
 from labs.definition.assignment import (
     class_file,
@@ -27,6 +19,14 @@ from labs.definition.assignment import (
     read_course,
     variant,
     variant_from,
+)
+from labs.instructor.commands import (
+    bank_command,
+    course_option,
+    lint_command,
+    new_command,
+    oral_command,
+    preview_command,
 )
 from topologies.errors import UsageError
 
@@ -230,7 +230,7 @@ def course_command(file: Path, name: str) -> None:
 @click.option("--out", type=FILE, metavar="FILE", help="[default: LAB-variants.json]")
 def variants_command(name: str, roster: Path, course_file: Path | None, out: Path | None) -> None:
     """Write the file that students start from: every variant of the class, without names."""
-    from labs.grading.roster import read_roster
+    from labs.grading.tables import read_roster
 
     spec = catalogue.find(name)
     ids = [person.id for person in read_roster(roster)]
@@ -335,10 +335,10 @@ def grade(
 
     SUBMISSIONS is a folder, or a download of Moodle or Canvas.
     """
+    from labs.grading.exports import read_submitters
     from labs.grading.files import CourseFiles
     from labs.grading.grade import ClassRequest, grade_all
-    from labs.grading.gradescope import read_submitters
-    from labs.grading.roster import read_roster
+    from labs.grading.tables import read_roster
 
     request = ClassRequest(
         submissions,

@@ -1,1 +1,0 @@
-"""`./tcplab lab` and `./tcplab grade`."""

@@ -1,1 +1,0 @@
-"""The lab of the first 20 minutes."""

@@ -1,0 +1,212 @@
+"""Hand-ins opened, and their owners found; a failure in one ends the grading of that one alone.
+
+A step that reads a stranger's content runs in a limited process (labs.measuring.contained). The
+other steps of a hand-in handle checked values only, and run inside `failure_domain`.
+"""
+
+from __future__ import annotations
+
+import errno
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from labs.definition.answers import parts_of
+from labs.definition.assignment import FILE, Course, student_id, variant
+from labs.definition.runs import (
+    MODULE,
+)
+from labs.definition.scripts import ScriptTrial, handed_in_script
+from labs.definition.spec import LabSpec
+from labs.grading.case import Case, FlagKind
+from labs.grading.class_grading import ClassGrading
+from labs.grading.inspection import InspectedHandIn, fingerprint, inspect
+from labs.grading.intake import HandIn
+from labs.grading.tables import Person
+from labs.measuring.contained import contained_as, kind_and_place
+from testbed.host.processes import allowed_processors
+from testbed.packetdrill.scripts import Script
+from topologies.errors import TcplabError, UsageError
+
+Given = TypeVar("Given")
+Result = TypeVar("Result")
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EMFILE, errno.ENFILE}
+"""Errors that would hit every hand-in: they end the command."""
+
+
+class Stage(StrEnum):
+    """A step of grading that handles one hand-in, in the words of a message."""
+
+    OPEN = "Opening it"
+    OWNER = "Finding its owner"
+    PLAN = "Planning its runs"
+    REPEAT = "Repeating its runs"
+    COMPARE = "Comparing its captures"
+    SCRIPTS = "Running its scripts"
+    MARK = "Marking its answers"
+    RESEMBLE = "Comparing its answers with those of others"
+    DECIDE = "Applying the decisions about it"
+    RENDER = "Writing its feedback"
+
+
+@contextmanager
+def failure_domain(case: Case, stage: Stage) -> Iterator[None]:
+    """Turn every failure of a step into the state of its hand-in.
+
+    Raises OSError for a failure of the machine, such as a full disk.
+    """
+    try:
+        yield
+    except TcplabError as error:
+        case.refuse(str(error))
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+            raise
+        problem = f"{stage.value} failed: {kind_and_place(error)}."
+        case.refuse(str(TcplabError(problem, "Look at it by hand.")))
+
+
+def at_once(step: Callable[[Given], Result], given: Sequence[Given]) -> Iterator[Result]:
+    """Return the results of a step in order. As many run at once as there are processors."""
+    with ThreadPoolExecutor(allowed_processors()) as pool:
+        yield from pool.map(step, given)
+
+
+def opened_cases(hand_ins: Sequence[HandIn], grading: ClassGrading) -> Iterator[Case]:
+    """Yield the case of each hand-in; as many are opened at once as there are processors."""
+    folders = [grading.work / "hand-ins" / str(number) for number in range(len(hand_ins))]
+    cases = [Case(hand_in, folder) for hand_in, folder in zip(hand_ins, folders, strict=True)]
+    yield from at_once(lambda case: _opened(case, grading), cases)
+
+
+def _opened(case: Case, grading: ClassGrading) -> Case:
+    case.folder.mkdir(parents=True)
+    with failure_domain(case, Stage.OWNER):
+        case.person = owner(case.hand_in, grading.people)
+    if case.hand_in.problem:
+        case.refuse(case.hand_in.problem)
+    if not case.refused:
+        with failure_domain(case, Stage.OPEN):
+            _open(case, grading.lab)
+    if not case.refused:
+        with failure_domain(case, Stage.OWNER):
+            _identify(case, grading)
+    if case.inspected.refused:  # after its owner is known
+        case.refuse(case.inspected.refused)
+    return case
+
+
+def _open(case: Case, lab: LabSpec) -> None:
+    """Unpack the hand-in, and read what was answered. Raises TcplabError."""
+    place = str(case.hand_in.place.absolute())
+    case.digest = contained_as(str, fingerprint, place)
+    case.inspected = contained_as(InspectedHandIn, inspect, place, str(case.folder), lab.name)
+    answers, module = case.inspected.answers, case.folder / MODULE
+    case.own = parts_of(lab, answers, module if module.is_file() else None, case.folder)
+    scripts = {each.id for each in lab.questions if each.kind == "script"}
+    for name in (name for name in sorted(scripts & answers.keys()) if answers[name]):
+        read = contained_as(dict[str, str], read_script, str(case.folder), answers[name][0])
+        if "refusal" in read:
+            case.trials[name] = ScriptTrial(refusal=read["refusal"])
+        else:
+            case.scripts[name] = Script(answers[name][0], read["text"], {})
+
+
+def read_script(folder: str, name: str) -> dict[str, str]:
+    """Return the text of a script, or the refusal of one that cannot be run."""
+    try:
+        return {"text": handed_in_script(Path(folder), name).text}
+    except UsageError as error:
+        return {"refusal": str(error)}
+
+
+def _identify(case: Case, grading: ClassGrading) -> None:
+    """Find the owner: by the course system, then by the hand-in itself. Raises UsageError."""
+    claimed = case.inspected.student
+    if case.person is None:
+        _believe(case, grading)
+    elif claimed and student_id(claimed) != case.person.id:
+        reason = f"It was handed in by {case.person.id} and says that it is of {claimed}."
+        case.flag(FlagKind.WHOSE, reason, claimed)
+    case.variant = variant(grading.course, grading.lab, case.person.id if case.person else claimed)
+
+
+def _believe(case: Case, grading: ClassGrading) -> None:
+    """Take the hand-in's own word, and flag it if it may be another's."""
+    claimed = case.inspected.student
+    if not claimed:
+        problem = f"It is not known whose it is: {FILE} is missing or broken, or holds no name."
+        raise TcplabError(problem, "Hand in the zip that ./tcplab lab pack makes.")
+    student = student_id(claimed)
+    people = {person.id: person for person in grading.people}
+    case.person = people.get(student)
+    if people and case.person is None:
+        remedy = "Start the lab with the id of the course."
+        raise TcplabError(f"'{student}' is not in the class.", remedy)
+    if reason := ownership_doubt(case.hand_in, grading.people, case.person):
+        case.flag(FlagKind.WHOSE, reason, claimed)
+
+
+def require_course(cases: Sequence[Case], course: Course) -> None:
+    """Raises UsageError if every hand-in names another course: no variant would be right."""
+    courses = {case.inspected.course for case in cases if not case.refused}
+    if courses and course.name not in courses:
+        started = min(courses)
+        problem = f"The hand-ins were started in the course '{started}', and you grade "
+        raise UsageError(f"{problem}'{course.name}'.", "Name the right file with --course.")
+
+
+def owner(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
+    """Return the uploader by the word of the course system; None if that is not in the class.
+
+    A number that belongs to another name is not believed: in a group's assignment, Moodle gives the
+    number of the group.
+    """
+    if numbered := _numbered(hand_in, people):
+        return numbered if _may_be(hand_in.uploader, numbered.name) else None
+    namesakes = [person for person in people if _is_name(hand_in.uploader, person.name)]
+    return namesakes[0] if len(namesakes) == 1 else None
+
+
+def ownership_doubt(hand_in: HandIn, people: Sequence[Person], claimed: Person | None) -> str:
+    """Return a reason to doubt the owner that a hand-in names; empty without one."""
+    says = f"and the hand-in says that it is of {claimed.id if claimed else 'somebody else'}"
+    if numbered := _numbered(hand_in, people):
+        return f"The download names {hand_in.words}, who is {numbered.id} in the class, {says}."
+    by_moodle = hand_in.moodle and any(person.moodle for person in people)
+    by_canvas = hand_in.canvas and any(person.canvas for person in people)
+    by_name = claimed and not _may_be(hand_in.uploader, claimed.name)
+    if by_moodle or by_canvas or by_name:
+        return f"It was uploaded by {hand_in.words}, who is not in the class list, {says}."
+    return ""
+
+
+def _numbered(hand_in: HandIn, people: Sequence[Person]) -> Person | None:
+    for person in people:
+        by_moodle = hand_in.moodle and hand_in.moodle == person.moodle
+        if by_moodle or (hand_in.canvas and hand_in.canvas == person.canvas):
+            return person
+    return None
+
+
+def _words(name: str) -> list[str]:
+    plain = unicodedata.normalize("NFKC", name).casefold().replace("_", " ")
+    return re.findall(r"\w+", plain)
+
+
+def _may_be(uploader: str, name: str) -> bool:
+    """Return whether two names may be one person's: they share a word, or one is unknown."""
+    words = [word for word in _words(name) if len(word) > 1] or _words(name)
+    joined = "".join(_words(uploader))  # Canvas leaves out what is between the words
+    return not uploader or not words or any(word in joined for word in words)
+
+
+def _is_name(uploader: str, name: str) -> bool:
+    """Return whether two names have the same words, from whichever the name begins."""
+    words, joined = _words(name), "".join(_words(uploader))
+    return joined in ("".join(words[first:] + words[:first]) for first in range(len(words)))

@@ -1,1 +1,0 @@
-"""The lab about a transport of one's own."""

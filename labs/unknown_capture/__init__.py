@@ -1,1 +1,0 @@
-"""The lab about an unknown capture with three faults."""
