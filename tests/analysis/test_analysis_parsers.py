@@ -23,8 +23,13 @@ TCP window size:  256 KByte (WARNING: requested  128 KByte)
 STREAMS = """\
 [ ID] Interval       Transfer     Bandwidth
 [  1] 0.0000-10.0100 sec  1.25 GBytes  1.07 Gbits/sec
-[  2] 0.0000-10.0200 sec   512 KBytes   419 Kbits/sec
-[SUM] 0.0000-10.0200 sec  1.25 GBytes  1.07 Gbits/sec
+[  2] 0.0000-10.0200 sec  0.25 GBytes   214 Mbits/sec
+[SUM] 0.0000-10.0200 sec  1.50 GBytes  1.29 Gbits/sec
+"""
+DATAGRAMS = """\
+[  1] 0.0000-1.0000 sec   125 KBytes  1.02 Mbits/sec   0.101 ms    3/   90 (3.3%)
+[  1] 1.0000-2.0000 sec   125 KBytes  1.02 Mbits/sec   0.202 ms    4/   91 (4.4%)
+[  1] 0.0000-2.0000 sec   250 KBytes  1.02 Mbits/sec   0.303 ms    7/  181 (3.9%)
 """
 GRAPH = """\
 timeval double
@@ -91,7 +96,11 @@ def test_iperf_prints_binary_kilobytes_and_decimal_kilobits() -> None:
 def test_iperf_of_several_streams_is_their_sum() -> None:
     summary = output.read_summary(STREAMS)
     assert summary is not None
-    assert (summary.transfer, summary.rate) == pytest.approx((1.25 * 1024**2, 1.07e6))
+    assert (summary.transfer, summary.rate) == pytest.approx((1.5 * 1024**2, 1.29e6))
+
+
+def test_the_last_report_of_a_udp_server_counts_all_datagrams() -> None:
+    assert output.read_datagrams(DATAGRAMS) == output.Datagrams(jitter=0.303, lost=7, sent=181)
 
 
 def test_iperf_that_was_killed_has_no_summary() -> None:

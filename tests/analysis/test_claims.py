@@ -15,6 +15,7 @@ from analysis.statistics.claims import (
     judge_within,
     withheld,
 )
+from analysis.statistics.paired_tests import are_copies
 
 NAN = float("nan")
 SIX = (100.0, 110.0, 90.0, 105.0, 95.0, 101.0)
@@ -183,3 +184,23 @@ def test_two_results_that_alternate_are_copies_too() -> None:
 def test_small_counts_may_agree_by_chance() -> None:
     counts = alone((1.0, 2.0, 1.0, 2.0, 1.0, 1.0), (5.0, 6.0, 6.0, 5.0, 6.0, 5.0))
     assert judge_direction("Is it?", counts, "smaller").word == "shown"
+
+
+@pytest.mark.parametrize(
+    ("rows", "copies"),
+    [
+        ([(0.5,)] * 5, False),  # too few seeds to say so
+        ([(0.5,)] * 6, True),
+        ([(0.1,), (0.2,), (0.3,), (0.4,), (0.5,), (0.5,)], True),
+        ([(0.1,), (0.2,), (0.3,), (0.4,), (0.5,), (0.6,)], False),
+        ([(1000.0,), (1001.0,), (1002.0,), (1003.0,), (1004.0,), (1004.4,)], True),  # 3 digits
+        ([(98.0,), (99.0,)] * 3, False),  # counts below a hundred
+        ([(99.0,), (100.0,)] * 3, True),
+        ([(99.0,), (99.5,)] * 3, True),  # no counts
+        ([(7.0,)] * 6, True),  # counts, but all alike
+    ],
+)
+def test_copies_are_six_seeds_or_more_with_fewer_results(
+    rows: list[tuple[float, ...]], copies: bool
+) -> None:
+    assert are_copies(rows) is copies
